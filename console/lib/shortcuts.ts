@@ -1,8 +1,12 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 
 const STORED = 'linepace.shortcuts';
 /** The second key of a sequence must follow within this time. */
 const SEQUENCE_MS = 1200;
+/** Whoever types goes on for a moment after live data has taken the field away. */
+const STILL_TYPING_MS = 1000;
+/** Nobody decides about what they have seen for less than this. */
+const SEEN_MS = 500;
 
 /** Whether single-key shortcuts are on. Users of speech input or switch devices can turn them off. */
 export const shortcutsEnabled = (): boolean => localStorage.getItem(STORED) !== 'off';
@@ -28,12 +32,27 @@ const isModal = (target: EventTarget | null): boolean =>
 const shown: { current: Keys }[] = [];
 let first = '';
 let firstAt = 0;
+/** The field in which somebody last typed a character, and when they last typed one, be it into nothing. */
+let typed: { field: EventTarget; at: number } | null = null;
+
+/** Whether a key was meant for a field that is gone. */
+function isMeantForField(event: KeyboardEvent, name: string): boolean {
+  if (isTyping(event.target)) {
+    typed = event.target && name.length === 1 ? { field: event.target, at: event.timeStamp } : null;
+    return true;
+  }
+  if (typed === null || (typed.field as Node).isConnected) return false;
+  const isStill = event.timeStamp - typed.at < STILL_TYPING_MS;
+  typed = isStill ? { ...typed, at: event.timeStamp } : null;
+  return isStill;
+}
 
 function listen(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.altKey) return;
   const name = nameOf(event);
   const isCommand = name.startsWith('mod+');
-  if (!isCommand && (isTyping(event.target) || isModal(event.target) || !shortcutsEnabled())) return;
+  const isOfField = isMeantForField(event, name);
+  if (!isCommand && (isOfField || isModal(event.target) || !shortcutsEnabled())) return;
   const sequence = event.timeStamp - firstAt < SEQUENCE_MS ? `${first} ${name}` : name;
   const of = (keys: string) => shown.findLast(({ current }) => current[keys])?.current[keys];
   const action = of(sequence) ?? of(name);
@@ -59,4 +78,14 @@ export function useShortcuts(keys: Keys): void {
       if (shown.length === 0) window.removeEventListener('keydown', listen);
     };
   }, []);
+}
+
+/** Whether the component has been on the screen long enough for keys that decide about what it shows. */
+export function useSeen(): boolean {
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSeen(true), SEEN_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isSeen;
 }

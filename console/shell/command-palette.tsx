@@ -3,6 +3,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
 import { Keyboard, LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
+import { matchesWords } from '#console/lib/search-form.ts';
 import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from '#console/lib/sign-out.ts';
 import { useNavigation } from './navigation.ts';
@@ -35,7 +36,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
     { title: t`Keyboard shortcuts`, icon: Keyboard, keys: '?', run: openHelp },
     { title: t`Sign out`, icon: LogOut, run: () => void signOut() },
   ];
-  const found = commands.filter(({ title }) => matches(title, text));
+  const found = commands.filter(({ title }) => matchesWords(title, text));
   const chosen = Math.min(position, found.length - 1);
 
   const run = (command: Command | undefined): void => {
@@ -102,13 +103,4 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
       </Dialog.Portal>
     </Dialog.Root>
   );
-}
-
-/** Whether every word of the text is a prefix of a word in the title. */
-function matches(title: string, text: string): boolean {
-  const words = title.toLowerCase().split(/\s+/);
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((part) => words.some((word) => word.startsWith(part)));
 }

@@ -44,6 +44,8 @@ async function openDraft() {
   await page.getByText('Are dogs allowed?').first().waitFor();
   await tab.go(pathOf(from));
   await draft().waitFor();
+  await page.locator('[title="a"]').waitFor();
+  return { workspace, from };
 }
 const draft = () => tab.page.getByRole('heading', { name: 'Draft' });
 const DECIDE = '**/api/knowledge-base/auto-replies';
@@ -162,6 +164,66 @@ test('a draft is decided once, and its edited text stays', async () => {
   await log('Dogs are welcome.').waitFor();
   await draft().waitFor({ state: 'detached' });
   expect(decisions.count()).toBe(1);
+});
+
+test('the edit of a draft stays when the contact writes again, and letters that go on decide nothing', async () => {
+  const { page } = tab;
+  const { workspace, from } = await openDraft();
+  await page.keyboard.press('e');
+  const editor = page.getByLabel('Edit the draft');
+  await page.locator('textarea:focus').waitFor();
+  await editor.fill('Dogs are welcome');
+  const decisions = await holdResponses(page, 'POST', DECIDE);
+  decisions.release();
+  await writeIn(tab.app, { lineId: workspace.lineId, from, text: 'And cats?' });
+  await page.getByText('Your text is kept.').waitFor();
+  await page.keyboard.type(', all about a contract and xo');
+  const written = 'Dogs are welcome, all about a contract and xo';
+  expect(await editor.inputValue()).toBe(written);
+  expect(decisions.count()).toBe(0);
+  await page.reload();
+  await page.getByText('Your text is kept.').waitFor();
+  expect(await editor.inputValue()).toBe(written);
+  await page.getByRole('button', { name: 'Send as a reply' }).click();
+  await log(written).waitFor();
+  await page.getByText('Your text is kept.').waitFor({ state: 'detached' });
+});
+
+test('letters that were meant for a field that has disappeared do nothing', async () => {
+  const { page } = tab;
+  await openInbox('Hello');
+  await box().pressSequentially('We are all about a ');
+  await page.evaluate(`document.activeElement.remove()`);
+  await page.keyboard.type('contract');
+  expect(await page.getByRole('form', { name: 'Note' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Close', exact: true }).waitFor();
+});
+
+test('a reply and a note survive Escape, another conversation, a reload and the end of the session', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?', 'Where is it?');
+  await box().fill('It is.');
+  await page.getByRole('button', { name: 'Write a note' }).click();
+  const note = page.getByRole('textbox', { name: 'Note' });
+  await note.fill('Ask Mia.');
+  await note.press('Escape');
+  const isKept = async (): Promise<void> => {
+    await expect.poll(() => box().inputValue()).toBe('It is.');
+    await page.getByRole('button', { name: 'Write a note' }).click();
+    expect(await note.inputValue()).toBe('Ask Mia.');
+    await note.press('Escape');
+  };
+  await isKept();
+  await tab.go(pathOf(contacts[1]));
+  await log('Where is it?').waitFor();
+  expect(await box().inputValue()).toBe('');
+  await tab.go(pathOf(contacts[0]));
+  await isKept();
+  await page.reload();
+  await isKept();
+  await page.evaluate(`sessionStorage.removeItem('linepace.session')`);
+  await tab.signInAsOwner(workspace, pathOf(contacts[0]));
+  await isKept();
 });
 
 const selectAll = async (page: Page): Promise<Locator> => {

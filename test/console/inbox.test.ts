@@ -91,11 +91,13 @@ describe('the inbox', () => {
     const card = page.getByRole('region', { name: 'Suspected opt-out' });
     await card.getByText('Please take me off your list').waitFor();
     expect(await inaccessible(page)).toEqual([]);
+    await page.locator('[title="o"]').waitFor();
     await page.keyboard.press('o');
     await card.waitFor({ state: 'detached' });
     expect([await open(), await isOptedOut(first)]).toEqual([[second], true]);
     await page.getByRole('button', { name: '1 contact may want no more messages' }).click();
     await card.getByText('I think you have the wrong number').waitFor();
+    await page.locator('[title="d"]').waitFor();
     await page.keyboard.press('d');
     await card.waitFor({ state: 'detached' });
     expect([await open(), await isOptedOut(second)]).toEqual([[], false]);

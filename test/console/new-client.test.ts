@@ -109,6 +109,7 @@ async function receiveReply(): Promise<void> {
 
 async function approveDraft(): Promise<void> {
   await page.getByRole('heading', { name: 'Inbox' }).click();
+  await page.locator('[title="a"]').waitFor();
   await page.keyboard.press('a');
   await page.getByRole('region', { name: 'Draft', exact: true }).waitFor({ state: 'detached' });
   await page

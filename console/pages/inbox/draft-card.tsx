@@ -2,7 +2,7 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Sparkles } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import { ApiFailure } from '#console/api/client.ts';
 import { useWrite } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -10,7 +10,8 @@ import { Button } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { percentOf, wordsOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
-import { useShortcuts } from '#console/lib/shortcuts.ts';
+import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
+import { useUnsent } from '#console/lib/unsent.ts';
 import { type Draft, REFRESH } from './conversations.ts';
 import { heldUntil, toastHeld } from './held-send.ts';
 
@@ -47,27 +48,76 @@ function originOf({ source, confidence }: Draft): string {
   return source === 'api' ? t`Written by a program` : t`Written by a colleague`;
 }
 
-/** A draft: to be sent as it is, edited, or rejected. */
-export function DraftCard({ draft, line }: { draft: Draft; line: Line | undefined }) {
+/** What somebody has made of a draft. It outlives the draft, which ends when the contact writes again or a colleague decides. */
+export interface DraftEdit {
+  replyId: string;
+  text: string;
+}
+
+/** The edit of the draft to a contact. */
+export function useDraftEdit(address: string): {
+  edit: DraftEdit | null;
+  change: (edit: DraftEdit | null) => void;
+} {
+  const { text, change } = useUnsent(`draft ${address}`);
+  const [replyId = '', ...words] = text?.split(' ') ?? [];
+  return {
+    edit: text === null ? null : { replyId, text: words.join(' ') },
+    change: (edit) => change(edit && `${edit.replyId} ${edit.text}`),
+  };
+}
+
+/** A draft: to be sent as it is, edited, or rejected. Its edit stays when the draft ends, and can be sent as a reply. */
+export function DraftCard({
+  address,
+  replyId,
+  draft,
+  text,
+  setText,
+  line,
+}: {
+  address: string;
+  replyId: string;
+  /** undefined: it has ended while it was edited. */
+  draft: Draft | undefined;
+  /** null: it is not edited. */
+  text: string | null;
+  setText: (text: string | null) => void;
+  line: Line | undefined;
+}) {
   const { t } = useLingui();
-  const { replyId, draftMessage, tags, sentiment } = draft;
-  const [text, setText] = useState<string | null>(null);
+  const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
+  const sendAsReply = (): void => {
+    if (text === null || text.trim() === '' || reply.isPending) return;
+    const to = address.includes('@') ? { email: address } : { phone: address };
+    reply.mutate(
+      { body: { ...to, message: text, scheduledDate: heldUntil() } },
+      {
+        onSuccess: ({ _id }) => {
+          setText(null);
+          toastHeld(_id, line);
+        },
+        onError: toastError,
+      },
+    );
+  };
   const editor = useRef<HTMLTextAreaElement>(null);
   const decide = useWrite('POST /api/knowledge-base/auto-replies', { refresh: REFRESH });
 
   // A second key may come before the card shows that a decision is under way.
   const isDeciding = useRef(false);
   const act = (action: Action): void => {
-    if (isDeciding.current) return;
+    if (isDeciding.current || !draft) return;
     isDeciding.current = true;
     const sent = action === 'approve' && {
       scheduledDate: heldUntil(),
-      ...(text !== null && text.trim() !== draftMessage && { message: text }),
+      ...(text !== null && text.trim() !== draft.draftMessage && { message: text }),
     };
     decide.mutate(
       { body: { replyId, action, ...sent } },
       {
         onSuccess: ({ messageId }) => {
+          setText(null);
           if (messageId !== undefined) toastHeld(messageId, line);
           else if (action !== 'approve') toast(t(DONE[action]));
         },
@@ -81,11 +131,12 @@ export function DraftCard({ draft, line }: { draft: Draft; line: Line | undefine
     );
   };
   const edit = (): void => {
-    if (isDeciding.current) return;
-    setText((current) => current ?? draftMessage);
+    if (isDeciding.current || !draft) return;
+    if (text === null) setText(draft.draftMessage);
     requestAnimationFrame(() => editor.current?.focus());
   };
-  useShortcuts({ a: () => act('approve'), e: edit, x: () => act('reject') });
+  const isSeen = useSeen();
+  useShortcuts(isSeen ? { a: () => act('approve'), e: edit, x: () => act('reject') } : {});
 
   return (
     <section aria-label={t`Draft`} className="mb-3 rounded-xl border border-accent bg-accent-soft p-3">
@@ -93,13 +144,22 @@ export function DraftCard({ draft, line }: { draft: Draft; line: Line | undefine
         <h3 className="flex items-center gap-1.5 font-medium text-accent-ink">
           <Sparkles className="size-4" aria-hidden="true" /> <Trans>Draft</Trans>
         </h3>
-        <span className="flex-1 text-xs text-muted">{originOf(draft)}</span>
-        {[...tags, ...(sentiment === null ? [] : [sentiment])].map((tag) => (
-          <Badge key={tag}>{tagName(tag)}</Badge>
-        ))}
+        <span className="flex-1 text-xs text-muted">
+          {draft ? (
+            originOf(draft)
+          ) : (
+            <span role="status" className="text-warn">
+              <Trans>The contact wrote again, or somebody has decided. Your text is kept.</Trans>
+            </span>
+          )}
+        </span>
+        {draft &&
+          [...draft.tags, ...(draft.sentiment === null ? [] : [draft.sentiment])].map((tag) => (
+            <Badge key={tag}>{tagName(tag)}</Badge>
+          ))}
       </div>
       {text === null ? (
-        <p className="my-2 break-words whitespace-pre-wrap">{draftMessage}</p>
+        <p className="my-2 break-words whitespace-pre-wrap">{draft?.draftMessage}</p>
       ) : (
         <textarea
           ref={editor}
@@ -108,8 +168,11 @@ export function DraftCard({ draft, line }: { draft: Draft; line: Line | undefine
           value={text}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) act('approve');
-            if (event.key === 'Escape') setText(null);
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+              if (draft) act('approve');
+              else sendAsReply();
+            }
+            if (event.key === 'Escape') event.currentTarget.blur();
           }}
         />
       )}
@@ -117,15 +180,15 @@ export function DraftCard({ draft, line }: { draft: Draft; line: Line | undefine
         <Button
           small
           kind="primary"
-          title="a"
-          busy={decide.isPending}
+          title={isSeen ? 'a' : undefined}
+          busy={decide.isPending || reply.isPending}
           disabled={text?.trim() === ''}
-          onClick={() => act('approve')}
+          onClick={() => (draft ? act('approve') : sendAsReply())}
         >
-          {text === null ? t`Approve and send` : t`Send edited`}
+          {!draft ? t`Send as a reply` : text === null ? t`Approve and send` : t`Send edited`}
         </Button>
         {text === null ? (
-          <Button small title="e" onClick={edit}>
+          <Button small title={isSeen ? 'e' : undefined} onClick={edit}>
             <Trans>Edit</Trans>
           </Button>
         ) : (
@@ -133,12 +196,16 @@ export function DraftCard({ draft, line }: { draft: Draft; line: Line | undefine
             <Trans>Discard changes</Trans>
           </Button>
         )}
-        <Button small title="x" onClick={() => act('reject')}>
-          <Trans>Reject</Trans>
-        </Button>
-        <Button small kind="ghost" onClick={() => act('mark_sent')}>
-          <Trans>Answered elsewhere</Trans>
-        </Button>
+        {draft && (
+          <>
+            <Button small title={isSeen ? 'x' : undefined} onClick={() => act('reject')}>
+              <Trans>Reject</Trans>
+            </Button>
+            <Button small kind="ghost" onClick={() => act('mark_sent')}>
+              <Trans>Answered elsewhere</Trans>
+            </Button>
+          </>
+        )}
       </div>
     </section>
   );

@@ -133,6 +133,7 @@ export default function Inbox() {
               key={address}
               address={address}
               draft={waiting.get(address)}
+              areDraftsRead={drafts.data !== undefined}
               suspicion={suspected.find((suspicion) => suspicion.address === address)}
               close={() => open(undefined)}
             />

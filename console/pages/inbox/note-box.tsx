@@ -1,17 +1,20 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { AtSign, StickyNote } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { useUnsent } from '#console/lib/unsent.ts';
 import { reportPresence } from './presence.tsx';
 import { useColleagues, useUserId } from './team.ts';
 
 /** Writes a note. Members are mentioned by name here, and by id in the note. */
 export function NoteBox({ address, close }: { address: string; close: () => void }) {
   const { t } = useLingui();
-  const [text, setText] = useState('');
+  const unsent = useUnsent(`note ${address}`);
+  const text = unsent.text ?? '';
+  const change = (next: string): void => unsent.change(next === '' ? null : next);
   const box = useRef<HTMLTextAreaElement>(null);
   const mention = useRef<HTMLButtonElement>(null);
   const colleagues = useColleagues();
@@ -29,7 +32,11 @@ export function NoteBox({ address, close }: { address: string; close: () => void
     write.mutate(
       { params: { address }, body },
       {
-        onSuccess: () => toast(t`The note was added`),
+        onSuccess: () => {
+          // What was written meanwhile stays.
+          if (unsent.current() === text) unsent.change(null);
+          toast(t`The note was added`);
+        },
         whileShown: () => {
           // So that everybody who views the conversation refetches its notes.
           if (userId !== null) void reportPresence(address, 'viewing');
@@ -39,7 +46,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
       },
     );
   };
-  const add = (name: string): void => setText((said) => `${said.replace(/@$/, '')}@${name} `);
+  const add = (name: string): void => change(`${(unsent.current() ?? '').replace(/@$/, '')}@${name} `);
   return (
     <form
       aria-label={t`Note`}
@@ -63,7 +70,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
         value={text}
         onChange={(event) => {
           const next = event.target.value;
-          setText(next);
+          change(next);
           if (next.length > text.length && /(^|\s)@$/.test(next)) mention.current?.click();
         }}
         onKeyDown={(event) => {
@@ -83,7 +90,14 @@ export function NoteBox({ address, close }: { address: string; close: () => void
           groups={[{ items: colleagues.map(({ name }) => ({ label: name, onSelect: () => add(name) })) }]}
         />
         <span className="flex-1" />
-        <Button small kind="ghost" onClick={close}>
+        <Button
+          small
+          kind="ghost"
+          onClick={() => {
+            unsent.change(null);
+            close();
+          }}
+        >
           <Trans>Cancel</Trans>
         </Button>
         <Button

@@ -8,11 +8,11 @@ import { Button, IconButton } from '#console/components/button.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
+import { useUnsent } from '#console/lib/unsent.ts';
 import { REFRESH } from './conversations.ts';
 import { heldUntil, stopOf, toastHeld } from './held-send.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
-import { setUnsentText, unsentText, useUnsentText } from './unsent.ts';
 
 export function ReplyBox({
   address,
@@ -26,7 +26,8 @@ export function ReplyBox({
   onTyping: (isTyping: boolean) => void;
 }) {
   const { t } = useLingui();
-  const text = useUnsentText(address);
+  const unsent = useUnsent(`reply ${address}`);
+  const text = unsent.text ?? '';
   const [files, setFiles] = useState<UploadedFile[]>([]);
   const [uploading, setUploading] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -40,7 +41,7 @@ export function ReplyBox({
   });
 
   const change = (next: string): void => {
-    setUnsentText(address, next);
+    unsent.change(next === '' ? null : next);
     onTyping(next.trim() !== '');
   };
   const canSend = (text.trim() !== '' || files.length > 0) && !uploading;
@@ -58,7 +59,7 @@ export function ReplyBox({
       {
         onSuccess: ({ _id }) => {
           // What was written or attached meanwhile stays.
-          if (unsentText(address) === text) change('');
+          if ((unsent.current() ?? '') === text) change('');
           setFiles((current) => current.filter((file) => !files.includes(file)));
           toastHeld(_id, line);
         },

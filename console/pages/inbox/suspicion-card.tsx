@@ -1,14 +1,15 @@
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Ban } from 'lucide-react';
 import { Button } from '#console/components/button.tsx';
-import { useShortcuts } from '#console/lib/shortcuts.ts';
+import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
 import { type Suspicion, useDecision } from './suspicion.ts';
 
 /** A reply that asks to be left alone in other words than STOP: to be confirmed or dismissed. */
 export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: Suspicion }) {
   const { t } = useLingui();
   const { act, isPending } = useDecision(id);
-  useShortcuts({ o: () => act('confirm'), d: () => act('dismiss') });
+  const isSeen = useSeen();
+  useShortcuts(isSeen ? { o: () => act('confirm'), d: () => act('dismiss') } : {});
 
   return (
     <section aria-label={t`Suspected opt-out`} className="mb-3 rounded-xl bg-warn-soft p-3">
@@ -20,10 +21,16 @@ export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: 
         <Trans>Campaigns to them wait until you decide.</Trans>
       </p>
       <div className="flex flex-wrap gap-2">
-        <Button small kind="primary" title="o" busy={isPending} onClick={() => act('confirm')}>
+        <Button
+          small
+          kind="primary"
+          title={isSeen ? 'o' : undefined}
+          busy={isPending}
+          onClick={() => act('confirm')}
+        >
           <Trans>Opt out</Trans>
         </Button>
-        <Button small title="d" onClick={() => act('dismiss')}>
+        <Button small title={isSeen ? 'd' : undefined} onClick={() => act('dismiss')}>
           <Trans>Dismiss</Trans>
         </Button>
       </div>

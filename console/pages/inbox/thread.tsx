@@ -14,7 +14,7 @@ import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { Bubble, type Contact } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
 import type { Conversation, Draft, ThreadItem } from './conversations.ts';
-import { DraftCard } from './draft-card.tsx';
+import { DraftCard, useDraftEdit } from './draft-card.tsx';
 import { type Note, NoteItem } from './note.tsx';
 import { NoDrafts } from './no-drafts.tsx';
 import { Presence } from './presence.tsx';
@@ -28,11 +28,14 @@ import { useUserId } from './team.ts';
 export function Thread({
   address,
   draft,
+  areDraftsRead,
   suspicion,
   close,
 }: {
   address: string;
   draft: Draft | undefined;
+  /** Otherwise it is not known yet whether there is a draft. */
+  areDraftsRead: boolean;
   suspicion: Suspicion | undefined;
   close: () => void;
 }) {
@@ -57,6 +60,9 @@ export function Thread({
     [address],
   );
   const [isTyping, setTyping] = useState(false);
+  const { edit, change } = useDraftEdit(address);
+  // Whether they want to be left alone is decided first.
+  const edited = edit && areDraftsRead ? edit.replyId : suspicion ? undefined : draft?.replyId;
   const userId = useUserId();
   const lines = useRead('GET /api/lines/by-user', {});
   const unread = thread.data?.pages[0]?.conversation.unread === true;
@@ -134,7 +140,19 @@ export function Thread({
       />
       <div className="shrink-0 border-t border-line bg-surface p-3">
         {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
-        {draft ? <DraftCard key={draft.replyId} draft={draft} line={line} /> : <NoDrafts />}
+        {edited ? (
+          <DraftCard
+            key={edited}
+            address={address}
+            replyId={edited}
+            draft={draft?.replyId === edited ? draft : undefined}
+            text={edit?.text ?? null}
+            setText={(text) => change(text === null ? null : { replyId: edited, text })}
+            line={line}
+          />
+        ) : (
+          !suspicion && <NoDrafts />
+        )}
         <ReplyBox address={address} line={line} optedOut={optedOut} onTyping={setTyping} />
       </div>
     </div>

@@ -1,0 +1,59 @@
+import { useSyncExternalStore } from 'react';
+import { useIdentity } from '#console/api/workspace.ts';
+
+const PREFIX = 'linepace.unsent ';
+const texts = stored();
+const listeners = new Set<() => void>();
+
+/** What was written before the tab was loaded again. */
+function stored(): Map<string, string> {
+  const found = new Map<string, string>();
+  try {
+    for (const key of Object.keys(sessionStorage))
+      if (key.startsWith(PREFIX)) found.set(key, sessionStorage.getItem(key) ?? '');
+  } catch {
+    // Storage is blocked: texts are kept until the page is left.
+  }
+  return found;
+}
+
+function store(key: string, text: string | null): void {
+  if (text === null) texts.delete(key);
+  else texts.set(key, text);
+  try {
+    if (text === null) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, text);
+  } catch {
+    // Blocked or full.
+  }
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+interface Unsent {
+  /** null: nothing is being written. */
+  text: string | null;
+  /** The text at the moment of the call, also after the component is gone. */
+  current(): string | null;
+  change(text: string | null): void;
+}
+
+/**
+ * What somebody has written and not sent or saved, by the name of its editor. It belongs to the user and the workspace, survives
+ * reloads, the end of the session and switches of the workspace, and ends when the user signs out or closes the tab.
+ */
+export function useUnsent(editor: string): Unsent {
+  const { workspace, caller } = useIdentity();
+  const key = `${PREFIX}${workspace._id} ${caller.id} ${editor}`;
+  const current = (): string | null => texts.get(key) ?? null;
+  return { text: useSyncExternalStore(subscribe, current), current, change: (text) => store(key, text) };
+}
+
+/** Called when the user signs out, not when a session ends by itself. */
+export function forgetUnsent(): void {
+  for (const key of texts.keys()) store(key, null);
+}
