@@ -16,8 +16,7 @@ const FOLDERS = [
   'cli',
   'standalone',
   'test',
-  'bench',
-  'proof',
+  'lab',
   'examples',
 ] as const;
 type Folder = (typeof FOLDERS)[number];

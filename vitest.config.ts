@@ -59,7 +59,7 @@ export default defineConfig({
       },
       serverProject('integration', ['test/{conformance,end-to-end}/**/*.test.ts'], RETRY),
       serverProject('system', ['test/{system,console,sdk}/**/*.test.ts'], RETRY),
-      serverProject('event-loop', ['proof/event-loop/*.proof.ts'], 0),
+      serverProject('event-loop', ['lab/proof/event-loop/*.proof.ts'], 0),
     ],
   },
 });

@@ -171,7 +171,8 @@ test('PostgreSQL archives its log to where its backups are made, as the backup d
   const { postgres, backup } = services;
   expect(backup).toMatchObject({ image: postgres?.image, user: 'postgres', volumes: postgres?.volumes });
   expect(postgres?.environment).toMatchObject(backup?.environment ?? {});
-  const [, seconds] = /ARCHIVE_TIMEOUT_SECONDS = (\d+)/.exec(read('proof/rehearse/restore/backups.ts')) ?? [];
+  const [, seconds] =
+    /ARCHIVE_TIMEOUT_SECONDS = (\d+)/.exec(read('lab/proof/rehearse/restore/backups.ts')) ?? [];
   expect(postgres?.command).toEqual(
     expect.arrayContaining([
       '--archive_mode=on',

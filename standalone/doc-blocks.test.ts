@@ -100,7 +100,7 @@ function unknownCommands(source: string): string[] {
     const script = named ?? test ?? '';
     expectThat(script in scripts, `script ${script}`);
     const [first = ''] = rest.split(' ');
-    const folder = { bench: 'bench', prove: 'proof', example: 'examples' }[script];
+    const folder = { bench: 'lab/bench', prove: 'lab/proof', example: 'examples' }[script];
     if (folder !== undefined && /^[a-z]/.test(first) && first !== 'list')
       expectThat(existsSync(`${folder}/${first}.ts`), `${folder}/${first}.ts`);
     if (script === 'ops' && /^[a-z]/.test(first)) expectThat(first in COMMANDS, `command ${first} of ops`);

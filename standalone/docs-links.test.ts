@@ -22,7 +22,7 @@ function filesNamedBy(page: string): string[] {
   );
   const code = [
     ...text.matchAll(
-      /`((?:api|workflows|activities|workers|db|domain|providers|simulator|standalone|test|bench|proof|examples|console|deploy)\/[\w./-]+\.\w+)`/g,
+      /`((?:api|workflows|activities|workers|db|domain|providers|simulator|standalone|test|lab|examples|console|deploy)\/[\w./-]+\.\w+)`/g,
     ),
   ];
   return [...links, ...code.map(([, path = '']) => path)].filter((path) => !path.includes('NAME'));

@@ -25,7 +25,7 @@ const REFUSED: Record<string, string[]> = {
   'activities/x.ts': ['slonik', '#api/x.ts', '#workflows/x.ts', '#standalone/x.ts', '#test/x.ts'],
   'workflows/x.ts': ['#db/x.ts', '#activities/x.ts', 'node:crypto', 'zod', 'slonik', '#standalone/x.ts'],
   'api/routes/x.ts': ['slonik', 'pg', '#activities/x.ts', '../../workflows/x.ts', '@temporalio/worker'],
-  'workers/x.ts': ['slonik', '#api/x.ts', '#standalone/x.ts', '#simulator/x.ts', '#bench/x.ts'],
+  'workers/x.ts': ['slonik', '#api/x.ts', '#standalone/x.ts', '#simulator/x.ts', '#lab/bench/x.ts'],
   'simulator/x.ts': ['slonik', '#db/x.ts', '#standalone/x.ts', '../api/x.ts'],
   'console/pages/x.ts': [
     '#db/x.ts',

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
-import { findViolations, type Race } from '#proof/linearizability/race.ts';
+import { findViolations, type Race } from '#lab/proof/linearizability/race.ts';
 import {
   draftDecisions,
   idempotencyKeys,
   linePayments,
   lineTransfers,
   optOuts,
-} from '#proof/linearizability/races.ts';
+} from '#lab/proof/linearizability/races.ts';
 
 let app: OwnApp;
 beforeAll(async () => {

@@ -23,7 +23,7 @@ let worker: AppProcess;
 beforeAll(async () => {
   app = await startTestApp();
   await app.stopWorker();
-  const steppedClock = new URL('../../proof/chaos/stepped-clock.ts', import.meta.url).href;
+  const steppedClock = new URL('../../lab/proof/chaos/stepped-clock.ts', import.meta.url).href;
   const variables = { NODE_OPTIONS: `--import=${steppedClock}`, CLOCKS_DIR: clocks };
   worker = await startProcess('workers/worker.ts', { ...app.config, metricsPort }, 0, 'ignore', variables);
 });

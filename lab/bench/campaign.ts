@@ -1,0 +1,243 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { changeCampaignStatus } from '../../db/commands/campaigns/campaign-status.ts';
+import { stopContact } from '../../db/commands/campaigns/campaign-stops.ts';
+import {
+  campaignProgress,
+  type CampaignRow,
+  findCampaign,
+  insertCampaign,
+  lockCampaign,
+} from '../../db/queries/campaigns/campaigns.ts';
+import { insertLeads } from '../../db/queries/contacts/leads.ts';
+import { insertList, lockList } from '../../db/queries/contacts/lists.ts';
+import { type TenantDb, withTenant } from '../../db/connection/transactions.ts';
+import { dueMessages, queueLanes } from '../../db/queries/sending/queue.ts';
+import { CampaignInput } from '../../domain/campaigns/campaign.ts';
+import { normalizeLead } from '../../domain/contacts/lead.ts';
+import { createTemporalClient } from '../../providers/temporal.ts';
+import { campaignWorkflowId } from '../../workflows/protocol/workflow-ids.ts';
+import { actionsOf } from './support/actions.ts';
+import { contactNumber } from './support/callers.ts';
+import { residentMb } from './support/memory.ts';
+import { LINEPACE, report } from './support/rows.ts';
+import { startListener, startProduct } from './support/product.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
+
+/**
+ * Runs a large campaign from start to end on durable servers while the worker is repeatedly killed with SIGKILL:
+ * `npm run bench -- campaign [--leads 100000 --steps 5 --lines 100 --kills 5]`. Then counts every lead's messages in the
+ * database and in the carrier's log: none may be missing or doubled.
+ * With `--enter-only` the first step is a day away, to measure how leads enter and how long changes of the campaign take.
+ */
+const { values: options } = parseArgs({
+  options: {
+    leads: { type: 'string', default: '100000' },
+    steps: { type: 'string', default: '5' },
+    lines: { type: 'string', default: '100' },
+    kills: { type: 'string', default: '5' },
+    'enter-only': { type: 'boolean', default: false },
+  },
+});
+const [LEADS, STEPS, LINES, KILLS] = [options.leads, options.steps, options.lines, options.kills].map(
+  Number,
+) as [number, number, number, number];
+const ENTER_ONLY = options['enter-only'];
+const MESSAGES = LEADS * STEPS;
+const REPORT_EVERY_MS = 15_000;
+
+const product = await startProduct();
+const { pools, config, simulatorUrl } = product;
+const { id: workspaceId, key, lineIds } = await createBenchWorkspace(pools, LINES);
+await unpaced(pools, workspaceId);
+const listener = await startListener(product, key);
+const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
+const temporal = createTemporalClient(config.temporal);
+
+const begun = performance.now();
+const secondsSince = (at: number): number => (performance.now() - at) / 1000;
+const say = (text: string): void => console.log(`${secondsSince(begun).toFixed(0).padStart(5)} s  ${text}`);
+
+async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const result = await work();
+  say(`${name}: ${secondsSince(started).toFixed(2)} s`);
+  return result;
+}
+
+async function fillList(): Promise<string> {
+  const { id } = await tenant((db) => insertList(db, { name: 'Bench', description: '', userId: null }));
+  for (let start = 0; start < LEADS; start += 2000) {
+    const leads = Array.from({ length: Math.min(2000, LEADS - start) }, (_, index) => {
+      const input = {
+        firstName: `Ada${start + index}`,
+        phone: contactNumber(start + index),
+        customFields: { city: 'Rome' },
+      };
+      return normalizeLead(input, { country: 'US' }).lead;
+    });
+    await tenant(async (db) => {
+      await lockList(db, id);
+      return insertLeads(db, id, leads, { source: 'bench', now: new Date() });
+    });
+  }
+  return id;
+}
+
+async function campaignOf(campaignId: string): Promise<CampaignRow> {
+  const row = await tenant((db) => findCampaign(db, campaignId));
+  if (!row) throw new Error('the campaign is gone');
+  return row;
+}
+
+const progressOf = async (campaignId: string) =>
+  tenant(async (db) => campaignProgress(db, await campaignOf(campaignId)));
+
+async function act(campaignId: string, action: 'start' | 'pause' | 'resume' | 'archive'): Promise<void> {
+  await tenant(async (db) =>
+    changeCampaignStatus(
+      db,
+      (await lockCampaign(db, campaignId)) ?? (await campaignOf(campaignId)),
+      action,
+      new Date(),
+    ),
+  );
+}
+
+/** Reads the carrier's log line by line, to keep each response small. */
+async function* carrierLog(): AsyncGenerator<{ to: string; text: string }> {
+  for (const lineId of lineIds) {
+    const response = await fetch(`${simulatorUrl}/simulated/carrier/sent?lineId=${lineId}`);
+    yield* ((await response.json()) as { messages: { to: string; text: string }[] }).messages;
+  }
+}
+
+let peakMb = 0;
+const watch = setInterval(() => {
+  try {
+    peakMb = Math.max(peakMb, residentMb(product.pids.worker));
+  } catch {
+    // The worker was just killed.
+  }
+}, 1000);
+
+const listId = await timed(`${LEADS} leads in a list`, fillList);
+const steps = Array.from({ length: STEPS }, (_, index) => ({
+  message: `Hi {{ firstName }}, step ${index}`,
+  ...(ENTER_ONLY && { delay: { days: 1 } }),
+}));
+const { id } = await tenant((db) =>
+  insertCampaign(db, CampaignInput.parse({ name: 'Bench', steps, listId }), null, new Date()),
+);
+
+/** Counts the messages that are entered or sent; the worker is killed as this grows. */
+async function countDone(): Promise<number> {
+  const { count } = await tenant((db) =>
+    db.one(sql.type(z.object({ count: z.int() }))`
+      select count(*) from messages where workspace_id = ${workspaceId} and campaign_id = ${id}
+        and (${ENTER_ONLY} or status in ('sent', 'delivered'))`),
+  );
+  return count;
+}
+
+const started = performance.now();
+await act(id, 'start');
+let killed = 0;
+let reportAt = 0;
+let enteredAfter = 0;
+for (;;) {
+  const campaign = await campaignOf(id);
+  if (campaign.enteredAll && enteredAfter === 0) {
+    enteredAfter = secondsSince(started);
+    say(`all ${LEADS} leads have entered after ${enteredAfter.toFixed(1)} s`);
+  }
+  if (ENTER_ONLY ? campaign.enteredAll : campaign.status === 'completed') break;
+  const count = await countDone();
+  if (performance.now() >= reportAt) {
+    reportAt = performance.now() + REPORT_EVERY_MS;
+    say(
+      `${count} of ${MESSAGES} messages; ${JSON.stringify(await progressOf(id))}; worker ${residentMb(product.pids.worker)} MB`,
+    );
+  }
+  if (killed < KILLS && count >= (MESSAGES * (killed + 1)) / (KILLS + 1)) {
+    killed += 1;
+    await product.killWorker();
+    say(`worker killed for the ${killed}. time, at ${count} messages`);
+    await product.startWorker();
+  }
+  await pause(500);
+}
+const took = secondsSince(started);
+say(
+  `${ENTER_ONLY ? 'entered' : 'entered and sent'} ${LEADS} leads, ${MESSAGES} messages, ${killed} kills: ` +
+    `${took.toFixed(0)} s, ${Math.round(MESSAGES / took)} messages a second; worker at most ${peakMb} MB`,
+);
+await report([
+  {
+    work: `a campaign: ${MESSAGES.toLocaleString('en')} messages ${ENTER_ONLY ? 'accepted' : 'sent'}, ${KILLS} kills`,
+    subject: LINEPACE,
+    unit: 'a second',
+    more: true,
+    values: [MESSAGES / took],
+    // 500,000 messages in 60 s, or 150 s with five kills.
+    ...(ENTER_ONLY && { goal: 500_000 / (KILLS === 0 ? 60 : 150) }),
+  },
+]);
+
+const stored = await tenant((db) =>
+  db.one(sql.type(z.object({ messages: z.int(), distinct: z.int(), leads: z.int(), failed: z.int() }))`
+    select count(*) messages, count(distinct (lead_id, step_index)) "distinct", count(distinct lead_id) leads,
+      count(*) filter (where status in ('failed', 'canceled', 'fallback')) failed
+    from messages where workspace_id = ${workspaceId} and campaign_id = ${id}`),
+);
+say(`in the database: ${JSON.stringify(stored)}`);
+let right = stored.messages === MESSAGES && stored.distinct === MESSAGES && stored.failed === 0;
+
+if (!ENTER_ONLY) {
+  const seen = new Set<string>();
+  const lastStep = new Map<string, number>();
+  let [taken, overtaken] = [0, 0];
+  for await (const { to, text } of carrierLog()) {
+    taken += 1;
+    seen.add(`${to} ${text}`);
+    const step = Number(text.slice(text.lastIndexOf(' ')));
+    if (step < (lastStep.get(to) ?? 0)) overtaken += 1;
+    lastStep.set(to, step);
+  }
+  say(
+    `at the carrier: ${taken} taken, ${MESSAGES - seen.size} missing, ${taken - seen.size} doubled, ${overtaken} before their turn`,
+  );
+  right &&= seen.size === MESSAGES && taken === MESSAGES && overtaken === 0;
+}
+
+await pause(1000);
+const history = await temporal.workflow.getHandle(campaignWorkflowId(id)).describe();
+say(`history of the campaign's workflow: ${history.historyLength} events`);
+const actions = await actionsOf(temporal);
+say(`Temporal, all workflows: ${actions} actions, ${(actions / MESSAGES).toFixed(4)} a message`);
+
+if (ENTER_ONLY) {
+  say(JSON.stringify(await timed('progress', () => progressOf(id))));
+  const inTwoDays = new Date(Date.now() + 2 * 86_400_000);
+  await timed(`the first 16 of a line's queue`, () =>
+    tenant(async (db) => {
+      const lanes = await queueLanes(db, lineIds[0] ?? '', inTwoDays);
+      const open = lanes.map((lane) => ({ ...lane, since: new Date(0) }));
+      return dueMessages(db, lineIds[0] ?? '', open, inTwoDays, 16);
+    }),
+  );
+  await timed('a reply stops a lead', () =>
+    tenant((db) => stopContact(db, contactNumber(1), 'reply', new Date())),
+  );
+  await timed('pause', () => act(id, 'pause'));
+  await timed('resume', () => act(id, 'resume'));
+  await timed('archive', () => act(id, 'archive'));
+}
+
+clearInterval(watch);
+await temporal.connection.close();
+await listener.close();
+await product.stop();
+process.exitCode = right ? 0 : 1;

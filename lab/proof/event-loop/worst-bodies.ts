@@ -1,0 +1,294 @@
+import { gzipSync } from 'node:zlib';
+import { z } from 'zod';
+import type { Route } from '../../../api/http/route.ts';
+import { BlueBubblesMessage } from '../../../providers/carriers/bluebubbles-protocol.ts';
+import { InboundEmail } from '../../../providers/carriers/inbound-email.ts';
+
+/** A body, and the headers that say what it is. */
+export interface Body {
+  content: Buffer;
+  headers: Record<string, string>;
+}
+
+const LIMIT = 1_040_000;
+const JSON_TYPE = { 'content-type': 'application/json' };
+const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
+
+const json = (text: string): Body => ({ content: Buffer.from(text), headers: JSON_TYPE });
+const gzip = ({ content, headers }: Body): Body => ({
+  content: gzipSync(content),
+  headers: { ...headers, 'content-encoding': 'gzip' },
+});
+const list = (item: string, size = LIMIT): string =>
+  `[${`${item},`.repeat(Math.floor(size / (item.length + 1)) - 1)}${item}]`;
+const nested = (depth: number, [open, close]: readonly [string, string], inside: string): string =>
+  open.repeat(depth) + inside + close.repeat(depth);
+const manyFields = (value: string): string =>
+  `{${Array.from({ length: Math.floor(LIMIT / (12 + value.length)) }, (_, index) => `"k${index}":${value}`).join(',')}}`;
+
+/** Bodies of 1 MB that are expensive whatever a route expects. Built once. */
+const ANY: Record<string, Body> = {
+  'a list of zeros': json(`{"x":${list('0')}}`),
+  'a list of empty lists': json(`{"x":${list('[]')}}`),
+  'a list of empty objects': json(list('{}')),
+  'a long list, 95 lists deep': json(`{"x":${nested(95, ['[', ']'], list('0', LIMIT - 1000).slice(1, -1))}}`),
+  'lists nested as deep as the body is long': json(nested(LIMIT / 2, ['[', ']'], '')),
+  'objects nested 97 deep, again and again': json(list(nested(97, ['{"a":', '}'], '0'))),
+  'many fields': json(manyFields('0')),
+  'a long text': json(`{"x":"${'a'.repeat(LIMIT)}"}`),
+  'a text of escapes': json(`{"x":"${'\\u0001'.repeat(LIMIT / 6)}"}`),
+  'not JSON': json('['.repeat(3) + 'x'.repeat(LIMIT)),
+  'a list of zeros, 95 lists deep, compressed': gzip(
+    json(`{"x":${nested(95, ['[', ']'], list('0', LIMIT - 1000).slice(1, -1))}}`),
+  ),
+  'many fields, compressed': gzip(json(manyFields('""'))),
+  'a form of many fields': { content: Buffer.from('a=1&'.repeat(LIMIT / 4)), headers: FORM_TYPE },
+};
+
+/** What the texts of a route's body are filled with. */
+const TEXTS: Record<string, string> = {
+  'short numbers': '01234',
+  'long numbers': '+49 (30) 901820-0000 ext. 12345',
+  'email addresses': 'someone@example.com',
+  templates: '{% for a in (1..300) %}{{ a | append: a }}{% endfor %}',
+  'opening brackets': `${'<'.repeat(200)}@`,
+  // Ordering them takes time proportional to the square of their number.
+  'combining marks': `a${'\u0301\u0316'.repeat(500)}`,
+  'changes of direction': '\u202e\u2066a\u0627\u2069\u202c',
+  'letters that are many letters': '\ufdfa',
+  'words in quotes': 'On a b c d e wrote:\n> ',
+};
+
+/** Callbacks without a signature, by carrier: the schema of the adapter, and what must be right for the rest to be read. */
+const CALLBACKS: Record<string, { schema: z.ZodType; fixed: (text: string) => Record<string, unknown> }> = {
+  smtp: {
+    schema: InboundEmail,
+    fixed: (text) => ({
+      MessageID: crypto.randomUUID(),
+      From: 'nobody@example.com',
+      FromFull: { Email: 'nobody@example.com', Name: text.repeat(100) },
+      Date: null,
+      StrippedTextReply: null,
+      Headers: ['References', 'Authentication-Results', 'X-Long'].map((Name) => ({
+        Name,
+        Value: text.repeat(100),
+      })),
+      Attachments: [],
+    }),
+  },
+  bluebubbles: {
+    schema: z.object({ type: z.literal('new-message'), data: BlueBubblesMessage }),
+    fixed: () => ({}),
+  },
+};
+
+/** A message that a contact has just written, and no reaction, edit or group. */
+const MESSAGE = {
+  isFromMe: false,
+  isAutoReply: false,
+  itemType: 0,
+  error: 0,
+  dateEdited: null,
+  dateRetracted: null,
+  associatedMessageGuid: null,
+  associatedMessageType: null,
+  threadOriginatorGuid: null,
+  tempGuid: null,
+  balloonBundleId: null,
+};
+
+/** The worst callbacks of carriers whose callbacks are not signed, by carrier and shape. */
+export function worstCallbacks(): Record<string, Record<string, Body>> {
+  return Object.fromEntries(
+    Object.entries(CALLBACKS).map(([carrier, { schema, fixed }]) => {
+      const input = z.toJSONSchema(schema, {
+        io: 'input',
+        unrepresentable: 'any',
+        metadata: z.registry(),
+      }) as Schema;
+      const shapes = Object.entries(TEXTS).map(([name, text]) => {
+        const filled = fill(input, { text, isLong: true, longest: LIMIT }, LIMIT * 0.4) as Record<
+          string,
+          unknown
+        >;
+        const data = filled['data'] as object | undefined;
+        // A list that a schema cuts before it reads it is not in its JSON schema.
+        const body = data
+          ? {
+              ...filled,
+              data: {
+                ...data,
+                guid: crypto.randomUUID(),
+                handle: { address: '+14155550199' },
+                ...MESSAGE,
+                chats: [],
+                attachments: [],
+              },
+            }
+          : { ...filled, ...fixed(text) };
+        return [`its own fields, with many ${name}`, json(JSON.stringify(body))] as const;
+      });
+      return [carrier, Object.fromEntries(shapes)];
+    }),
+  );
+}
+
+/** Forms of many small parts, and of one part with long headers. */
+const FORMS: Record<string, Body> = {
+  'a form of many parts': multipart(
+    '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(LIMIT / 60),
+  ),
+  'a form of many files': multipart(
+    '--b\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n\r\n'.repeat(LIMIT / 80),
+  ),
+  'a form of a long header': multipart(
+    `--b\r\ncontent-disposition: form-data; name="file"; filename="${'a'.repeat(LIMIT)}.png"\r\n\r\n\r\n`,
+  ),
+};
+
+function multipart(parts: string): Body {
+  return {
+    content: Buffer.from(`${parts}--b--\r\n`),
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  };
+}
+
+/** Half header, half a row. */
+const WIDE: Body = {
+  content: Buffer.from(`email,${columns()}\na@example.com,${columns()}\n`),
+  headers: { 'content-type': 'text/csv' },
+};
+
+function columns(): string {
+  return Array.from({ length: 60_000 }, (_, index) => `c${index}`).join(',');
+}
+
+/** The number of routes that share those shapes. */
+const SHARES = 6;
+
+type Reading = Pick<Route, 'id' | 'caller'> & {
+  body?: unknown;
+  consumes?: unknown;
+  maxValues?: unknown;
+  csvField?: unknown;
+};
+
+/**
+ * The most expensive bodies of 1 MB for a route: of any shape, and of the shape that it declares.
+ * @param index the number of the route. Routes that read bodies in the common way share the shapes that are refused
+ *   before a schema matters.
+ */
+export function worstBodies(route: Reading, index: number): Record<string, Body> {
+  const { body, caller } = route;
+  if (route.consumes !== undefined)
+    return {
+      ...FORMS,
+      'CSV of short lines': csv('a,b\n'),
+      'CSV of one long line': csv('"a""'),
+      'CSV of wide rows': WIDE,
+      'CSV of combining marks': csv(`a@example.com,a${'\u0301\u0316'.repeat(200)}\n`),
+    };
+  if (!(body instanceof z.ZodType)) return ANY;
+  const isCommon = caller !== 'anyone' && route.maxValues === undefined && route.csvField === undefined;
+  const shared = Object.entries(ANY).filter((_, shape) => !isCommon || shape % SHARES === index % SHARES);
+  const schema = z.toJSONSchema(body, {
+    io: 'input',
+    unrepresentable: 'any',
+    metadata: z.registry(),
+  }) as Schema;
+  const filled = Object.entries(TEXTS).flatMap(([name, text]) =>
+    [false, true].map((isLong) => [
+      `its own fields, with ${isLong ? 'many' : 'single'} ${name}`,
+      json(JSON.stringify(fill(schema, { text, isLong }, LIMIT))),
+    ]),
+  );
+  return Object.fromEntries([...shared, ...filled]);
+}
+
+const csv = (line: string): Body => ({
+  content: Buffer.from(`email,phone\n${line.repeat(LIMIT / line.length)}`),
+  headers: { 'content-type': 'text/csv' },
+});
+
+interface Schema {
+  /** Several: the first is taken. */
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  maxItems?: number;
+  maxLength?: number;
+  enum?: unknown[];
+  const?: unknown;
+  pattern?: string;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+}
+
+/** What a value is filled with: one text each, or as much of it as fits. */
+interface Filling {
+  text: string;
+  isLong: boolean;
+  /** Of texts for which the schema has no limit, in characters. */
+  longest?: number;
+}
+
+/** A value of a schema, with as many elements and fields as fit into `size` characters. */
+function fill(schema: Schema, filling: Filling, size: number): unknown {
+  const [choice] = schema.anyOf ?? schema.oneOf ?? [];
+  if (choice) return fill(choice, filling, size);
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  const [type = 'string'] = [schema.type ?? []].flat();
+  switch (type) {
+    case 'object':
+      return schema.properties
+        ? fillObject(schema.properties, filling, size)
+        : fillRecord(schema.additionalProperties, filling, size);
+    case 'array': {
+      const item = fill(schema.items ?? {}, filling, Math.min(size, ITEM));
+      const fits = Math.floor(size / (JSON.stringify(item).length + 1));
+      return Array.from({ length: Math.max(1, Math.min(schema.maxItems ?? Infinity, fits)) }, () => item);
+    }
+    case 'integer':
+    case 'number':
+      return 1;
+    case 'boolean':
+      return true;
+    default:
+      return schema.pattern?.includes('{24}') ? '0'.repeat(24) : fillText(schema, filling, size);
+  }
+}
+
+/** The length of a list's elements, in characters. */
+const ITEM = 20_000;
+
+function fillText(
+  { maxLength: declared }: Schema,
+  { text, isLong, longest = 10_000 }: Filling,
+  size: number,
+): string {
+  const maxLength = declared ?? longest;
+  if (!isLong) return text.slice(0, maxLength);
+  return text.repeat(Math.max(1, Math.floor(Math.min(maxLength, size) / text.length)));
+}
+
+function fillRecord(values: Schema | boolean | undefined, filling: Filling, size: number): object {
+  const value = fill(typeof values === 'object' ? values : {}, filling, 100);
+  const count = Math.min(100, Math.floor(size / (JSON.stringify(value).length + 10)));
+  return Object.fromEntries(Array.from({ length: Math.max(1, count) }, (_, index) => [`f${index}`, value]));
+}
+
+function fillObject(properties: Record<string, Schema>, filling: Filling, size: number): object {
+  const result: Record<string, unknown> = {};
+  let left = size;
+  // Lists last: they take what the others have left.
+  const fields = Object.entries(properties).toSorted(
+    ([, a], [, b]) => Number(a.type === 'array') - Number(b.type === 'array'),
+  );
+  for (const [index, [name, field]] of fields.entries()) {
+    result[name] = fill(field, filling, Math.max(0, left / (fields.length - index) - name.length - 4));
+    left -= JSON.stringify(result[name]).length + name.length + 4;
+  }
+  return result;
+}
