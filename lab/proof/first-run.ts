@@ -252,11 +252,15 @@ await provePart({
       const targets = (): string =>
         machine.run(`curl --silent 'http://localhost:9090/api/v1/query?query=up' || true`);
       const isScraped = (): boolean =>
-        ['linepace-api', 'linepace-worker', 'node'].every((job) =>
+        ['linepace-api', 'linepace-worker', 'postgres', 'node'].every((job) =>
           new RegExp(`"job":"${job}"\\},"value":\\[[\\d.]+,"1"`).test(targets()),
         );
       await until(async () => isScraped(), 60_000).catch(() => {});
       check('Prometheus scrapes what runs', isScraped(), targets());
+      const archiving = machine.run(
+        "curl --silent 'http://localhost:9090/api/v1/query?query=pg_stat_archiver_failed_count'",
+      );
+      check('… and knows whether the log is archived', archiving.includes('"value"'), archiving);
       await until(async () =>
         machine.run('curl --silent http://localhost:9093/-/ready || true').includes('OK'),
       );

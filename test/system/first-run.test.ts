@@ -27,6 +27,7 @@ const AUTHORITY = join(TLS, 'authority.pem');
 const [FROM, TO] = ['+14155550100', '+14155550123'];
 
 const HAS_TOOLS = ['promtool', 'amtool'].every((tool) => spawnSync(tool, ['--version']).status === 0);
+const HAS_COMPOSE = spawnSync('docker', ['compose', 'version']).status === 0;
 
 const page = readFileSync(join(ROOT, 'docs/deploy.md'), 'utf8');
 /** The shell blocks of a section of the page. */
@@ -228,7 +229,7 @@ describe('an alert that reaches a person', () => {
       .split('\n')
       .filter((line) => /^(cp|SMTP_PASSWORD=)/.test(line))
       .join('\n')
-      .replaceAll('/etc/prometheus', target)
+      .replaceAll(/\/etc\/(?:prometheus|default)/g, target)
       .replaceAll('SMTP_PASSWORD=… ', '');
     await command('sh', ['-euc', commands], { SMTP_PASSWORD: SECRET });
     return target;
@@ -295,6 +296,38 @@ test('docker compose gets an .env with everything that it requires', async () =>
   for (const variable of ['ENCRYPTION_KEYS', 'SIGNING_KEYS'])
     expect(env).toMatch(new RegExp(`^${variable}=1:[\\w+/]{43}=$`, 'm'));
 });
+
+test.skipIf(!HAS_COMPOSE)(
+  'docker compose reads docker-compose.yml with these settings, and refuses it without (skipped without docker compose)',
+  async () => {
+    const target = await mkdtemp(join(folder, 'compose-'));
+    await command('deploy/settings.sh', ['compose', 'https://messaging.example.com', target]);
+    const config = async (file: string) => {
+      const { stdout } = await command('docker', [
+        'compose',
+        `--env-file=${file}`,
+        '--profile=monitoring',
+        'config',
+        '--format=json',
+      ]);
+      return parse(stdout) as { services: Record<string, { environment?: Record<string, string> }> };
+    };
+    const { services } = await config(join(target, '.env'));
+    expect(Object.keys(services)).toEqual(
+      expect.arrayContaining(['api', 'worker', 'backup', 'prometheus', 'alertmanager']),
+    );
+    expect(services['api']?.environment).toMatchObject({
+      NODE_ENV: 'production',
+      DATABASE_URL: expect.stringMatching(
+        /^postgres:\/\/linepace_tenant:[0-9a-f]{48}@postgres:5432\/linepace$/,
+      ),
+      PUBLIC_URL: 'https://messaging.example.com',
+    });
+    await expect(config('/dev/null')).rejects.toMatchObject({
+      stderr: expect.stringContaining('set it in .env'),
+    });
+  },
+);
 
 test.each([
   ['compose', 'http://messaging.example.com', '.'],
