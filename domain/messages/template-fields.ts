@@ -43,6 +43,10 @@ export function unknownFields(text: string, customFields: readonly string[] | nu
   }));
 }
 
+/** For a person. */
+export const unknownFieldText = ({ name, suggestion }: UnknownField): string =>
+  `No contact has a field ${name}, so it is always empty.${suggestion === null ? '' : ` Do you mean ${suggestion}?`}`;
+
 /** The fields of a lead that a template reads, such as `firstName` or `customFields.city`. */
 export const fieldsRead = (text: string, budget?: TemplateBudget): string[] =>
   templateNames(text, budget).flatMap(([first, second]) => {

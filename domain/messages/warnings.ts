@@ -5,7 +5,7 @@ import { hasLink } from '../lines/first-touch.ts';
 import { isLikelyNumber } from '../base/phone.ts';
 import { firstSendTime, type SendTimes } from '../sending/quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
-import { unknownFields } from './template-fields.ts';
+import { unknownFields, unknownFieldText } from './template-fields.ts';
 import { isLonger } from '../base/text.ts';
 
 /** A hint to the sender of an accepted message. Never a refusal. */
@@ -132,10 +132,9 @@ export const warningsOf = (message: WarnedMessage): Warning[] => [
 function fieldWarnings({ text, subject, fallbackText, customFields }: WarnedMessage): Warning[] {
   const templates = [text, subject ?? '', fallbackText ?? ''];
   const found = templates.flatMap((template) => unknownFields(template, customFields ?? null));
-  return [...new Map(found.map((field) => [field.name, field])).values()].map(({ name, suggestion }) => ({
+  return [...new Map(found.map((field) => [field.name, field])).values()].map((field) => ({
     code: 'unknown_field' as const,
-    name,
-    suggestion,
-    text: `No contact has a field ${name}, so it is always empty.${suggestion === null ? '' : ` Do you mean ${suggestion}?`}`,
+    ...field,
+    text: unknownFieldText(field),
   }));
 }

@@ -34,9 +34,11 @@ import { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
 import {
   checkCampaign,
   quietUntilOfFirstStep,
+  requireKnownFields,
   requireLines,
   requireList,
   requireSendTimes,
+  Strictness,
 } from './campaign-checks.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
@@ -92,6 +94,7 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
     summary,
     needsSubscription: action === 'start' || action === 'resume',
     params: CampaignParams,
+    query: action === 'start' ? Strictness : z.object({}),
     responses: { 200: OneCampaign },
     errors: [
       'NOT_FOUND',
@@ -99,12 +102,14 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
       ...(action === 'start' ? (['NO_ACTIVE_LINE', 'LIMIT_REACHED'] as const) : []),
     ],
     audit: { action: recorded, target: 'campaign' },
-    async handler({ db, caller, params, now, waitingMessages }) {
+    async handler({ db, caller, params, query, now, waitingMessages }) {
       const row: CampaignRow | null = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       if (!canTake(action, row.status))
         throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
       if (action === 'start') {
+        if ('refuseUnknownFields' in query && query.refuseUnknownFields === 'true')
+          await requireKnownFields(db, row.steps);
         await requireList(db, row);
         await requireLines(db, row);
         await admit(db, caller, waitingMessages, row);
@@ -127,6 +132,7 @@ export const campaignRoutes = [
     limit: perMinute(200),
     idempotent: true,
     adds: 'campaigns',
+    query: Strictness,
     body: CampaignInput,
     responses: { 201: OneCampaign.extend({ warnings: Warnings }) },
     errors: ['NOT_FOUND', 'NO_ACTIVE_LINE', 'SUBSCRIPTION_REQUIRED', 'LIMIT_REACHED'],
@@ -136,7 +142,8 @@ export const campaignRoutes = [
       targets: ({ answer }) => [{ id: answer.campaign._id }],
       changes: ['name', 'start'],
     },
-    async handler({ db, caller, body, now, links, waitingMessages }) {
+    async handler({ db, caller, query, body, now, links, waitingMessages }) {
+      if (query.refuseUnknownFields === 'true') await requireKnownFields(db, body.steps);
       if (body.start && !acceptsSends(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       await requireSendTimes(db, body, null, now);
@@ -212,11 +219,13 @@ export const campaignRoutes = [
     summary:
       'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description',
     params: CampaignParams,
+    query: Strictness,
     body: CampaignPatch,
     responses: { 200: OneCampaign.extend({ warnings: Warnings }) },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
     audit: { action: 'campaign.updated', target: 'campaign', changes: ['name'] },
-    async handler({ db, caller, params, body, now, links }) {
+    async handler({ db, caller, params, query, body, now, links }) {
+      if (query.refuseUnknownFields === 'true') await requireKnownFields(db, body.steps);
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       const { name: _, description: __, listId, ...sequence } = body;

@@ -89,7 +89,12 @@ export function CampaignActions({
             title={t`Start this campaign?`}
             confirm={t`Start the campaign`}
             busy={start.isPending}
-            onConfirm={() => start.mutate(input, { onSuccess: () => toast(t`${name} has started`), onError })}
+            onConfirm={() =>
+              start.mutate(
+                { ...input, query: { refuseUnknownFields: 'true' } },
+                { onSuccess: () => toast(t`${name} has started`), onError },
+              )
+            }
           >
             <p>
               <Trans>

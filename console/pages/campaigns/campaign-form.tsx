@@ -69,8 +69,9 @@ export function CampaignForm({
         onSaved(saved._id);
       },
     };
-    if (campaign) update.mutate({ params: { id: campaign._id }, body }, callbacks);
-    else create.mutate({ body }, callbacks);
+    const query = { refuseUnknownFields: 'true' } as const;
+    if (campaign) update.mutate({ params: { id: campaign._id }, query, body }, callbacks);
+    else create.mutate({ query, body }, callbacks);
   };
   const changeStep = (key: string, update: (step: StepDraft) => StepDraft): void =>
     setDraft((current) => ({

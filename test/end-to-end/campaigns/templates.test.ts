@@ -497,3 +497,24 @@ describe('fields', () => {
     expect((await sentTo(app, other)).map(({ text }) => text)).toEqual(['[]']);
   });
 });
+
+it('refuses fields that no contact can have, at the text that names them, if it is asked to', async () => {
+  const name = 'Unknown fields';
+  const steps = [
+    { message: 'Hi {{ firstName }}' },
+    { message: 'Hi {{ first_name }}', variants: [{ body: 'Hi {{ company }}' }] },
+  ];
+  const issues = [
+    { path: 'steps.1.message', message: expect.stringContaining('Do you mean firstName?') },
+    { path: 'steps.1.variants.0.body', message: expect.stringContaining('Do you mean companyName?') },
+  ];
+  const refused = { status: 400, body: { code: 'VALIDATION_ERROR', issues } };
+  const strictly = '?refuseUnknownFields=true';
+  expect(await api('POST', `/api/campaigns${strictly}`, { name, steps })).toMatchObject(refused);
+  const { status, body } = await api('POST', '/api/campaigns', { name, steps });
+  expect([status, body.warnings.length]).toEqual([201, 2]);
+  const path = `/api/campaigns/${body.campaign._id}`;
+  expect(await api('PATCH', `${path}${strictly}`, { steps })).toMatchObject(refused);
+  expect(await api('PATCH', `${path}${strictly}`, { name: 'Another name' })).toMatchObject({ status: 200 });
+  expect(await api('POST', `${path}/start${strictly}`)).toMatchObject(refused);
+});

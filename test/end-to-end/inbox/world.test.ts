@@ -178,18 +178,16 @@ describe('an email', () => {
     const contactOf = (name: string, to = 'bea'): string =>
       /[@+]|^\d/.test(to) ? to : `${to}@${name}.contact.example`;
     const isEmail = (to: string): boolean => to.includes('@');
-    const prepared = await Promise.all(
-      Object.entries(EXPECTED).map(async ([name, { to: given }]) => {
-        const to = contactOf(name, given);
-        const raw = readFileSync(join(FILES, 'mail', `${name}.eml`), 'utf8');
-        if (!raw.includes('<OURS>') || !isEmail(to)) return { name, to, raw, messageId: null, ours: '' };
+    for (const [name, { to: given }] of Object.entries(EXPECTED)) {
+      const to = contactOf(name, given);
+      const raw = readFileSync(join(FILES, 'mail', `${name}.eml`), 'utf8');
+      let messageId: string | null = null;
+      if (raw.includes('<OURS>') && isEmail(to)) {
         const message = { message: 'Hello', subject: 'Our offer', messageType: 'email', recipientEmail: to };
-        const messageId = await send(message, (status) => status === 'sent');
-        const [mail] = await mailsTo(app, to);
-        return { name, to, raw, messageId, ours: mail?.headers['message-id'] ?? '' };
-      }),
-    );
-    for (const { name, to, raw, messageId, ours } of prepared) {
+        messageId = await send(message, (status) => status === 'sent');
+      }
+      const [mail] = await mailsTo(app, to);
+      const ours = mail?.headers['message-id'] ?? '';
       received.set(name, { to, messageId });
       const now = new Date().toUTCString();
       mailbox.deliverRaw(

@@ -2777,6 +2777,7 @@ export class Campaigns extends HeyApiClient {
      * A step's `delay` counts from the previous step; for the first step, from the time at which the lead enters the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
+        refuseUnknownFields?: 'true' | 'false';
         name: string;
         description?: string;
         steps: Array<CampaignStep>;
@@ -2795,6 +2796,7 @@ export class Campaigns extends HeyApiClient {
         start?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsResponses, PostApiCampaignsErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'refuseUnknownFields' },
                     { in: 'body', key: 'name' },
                     { in: 'body', key: 'description' },
                     { in: 'body', key: 'steps' },
@@ -2866,6 +2868,7 @@ export class Campaigns extends HeyApiClient {
      */
     public update<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        refuseUnknownFields?: 'true' | 'false';
         name?: string;
         description?: string;
         steps?: Array<CampaignStep>;
@@ -2884,6 +2887,7 @@ export class Campaigns extends HeyApiClient {
     }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiCampaignsByIdResponses, PatchApiCampaignsByIdErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'path', key: 'id' },
+                    { in: 'query', key: 'refuseUnknownFields' },
                     { in: 'body', key: 'name' },
                     { in: 'body', key: 'description' },
                     { in: 'body', key: 'steps' },
@@ -2920,8 +2924,9 @@ export class Campaigns extends HeyApiClient {
      */
     public start<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        refuseUnknownFields?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdStartResponses, PostApiCampaignsByIdStartErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'refuseUnknownFields' }] }]);
         return (options?.client ?? this.client).post<PostApiCampaignsByIdStartResponses, PostApiCampaignsByIdStartErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/campaigns/{id}/start',

@@ -7602,7 +7602,12 @@ export type PostApiCampaignsData = {
         start?: boolean;
     };
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/campaigns';
 };
 
@@ -7735,7 +7740,12 @@ export type PatchApiCampaignsByIdData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/campaigns/{id}';
 };
 
@@ -7769,7 +7779,12 @@ export type PostApiCampaignsByIdStartData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/campaigns/{id}/start';
 };
 

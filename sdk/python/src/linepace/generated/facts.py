@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7998b0fc19c2058a8fe1fd94bde6d169105b542cb59548280fcbc16c571bf666"
+DIGEST = "2d46a486ac9dff7592fd1931486fd35d6ef8aa57c36df1eb51e37cf0ada40004"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

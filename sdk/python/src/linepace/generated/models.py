@@ -3057,14 +3057,26 @@ class GetImportResponse(TypedDict):
     success: Literal[True]
 
 
+class CreateCampaignParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
+
+
 class ListCampaignsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["draft", "active", "paused", "completed", "archived"]]
 
 
+class UpdateCampaignParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
+
+
 class DeleteCampaignResponse(TypedDict):
     success: Literal[True]
+
+
+class StartCampaignParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
 
 
 class CheckCampaignResponse(TypedDict):

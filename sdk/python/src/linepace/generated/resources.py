@@ -1518,11 +1518,11 @@ class Campaigns:
         A key needs the scope `manage`. Recorded in the audit log as `campaign.deleted`."""
         return self._transport.call("DELETE", f"/api/campaigns/{self._transport.escape(id)}")
 
-    def start(self, id: str) -> models.StartCampaignResponse:
+    def start(self, id: str, **query: Unpack[models.StartCampaignParametersQuery]) -> models.StartCampaignResponse:
         """Start a campaign; the leads of its list enter.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.started`."""
-        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start")
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start", query=query)
 
     def pause(self, id: str) -> models.PauseCampaignResponse:
         """Pause a campaign; its messages wait and keep their order.
@@ -1601,11 +1601,11 @@ class AsyncCampaigns:
         A key needs the scope `manage`. Recorded in the audit log as `campaign.deleted`."""
         return await self._transport.call("DELETE", f"/api/campaigns/{self._transport.escape(id)}")
 
-    async def start(self, id: str) -> models.StartCampaignResponse:
+    async def start(self, id: str, **query: Unpack[models.StartCampaignParametersQuery]) -> models.StartCampaignResponse:
         """Start a campaign; the leads of its list enter.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.started`."""
-        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start")
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start", query=query)
 
     async def pause(self, id: str) -> models.PauseCampaignResponse:
         """Pause a campaign; its messages wait and keep their order.
