@@ -1,3 +1,4 @@
+import { passWebhooksOn } from '#db/queries/events/webhooks.ts';
 import { z } from 'zod';
 import { ensureTwin } from '#db/commands/test-mode/twin.ts';
 import {
@@ -123,6 +124,7 @@ export const workspaceKeyRoutes = [
         expiresAt: rolledExpiry(old, now),
         userId: caller.userId,
       });
+      await passWebhooksOn(db, { from: old.id, to: record._id });
       const endsAt = await endRolledKey(db, old.id, new Date(now.getTime() + body.overlapHours * HOUR_MS));
       const previousKey = { _id: old.id, expiresAt: endsAt.toISOString() };
       return { status: 201, body: { success: true, ...record, key, previousKey } };

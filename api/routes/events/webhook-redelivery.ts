@@ -43,7 +43,7 @@ export async function redeliver(
     const webhook = await findWebhook(db, webhookId);
     if (!webhook) throw webhookNotFound();
     const redelivery = await find(db);
-    if (!webhook.isActive) throw new ApiError('WEBHOOK_INACTIVE');
+    if (!webhook.isActive || !webhook.keyLives) throw new ApiError('WEBHOOK_INACTIVE');
     const id = await insertClaimedDelivery(db, { webhookId, ...redelivery });
     // If this process crashes, the dispatcher records the delivery as interrupted.
     wake(db, webhookDispatcherId(workspaceId), now, 'deliveriesDue');

@@ -15,12 +15,14 @@ export async function checkWebhookUrl(url: string, { egress }: Pick<Services, 'e
 /**
  * Registers a URL that passed `checkWebhookUrl` for one or more workspaces. Each gets a signing secret of its own, which is
  * returned only here.
+ * @param madeByKeyId the key with which they end, if they do.
  */
 export async function registerWebhooks(
   db: TenantDb | SystemDb,
   workspaceIds: readonly string[],
   { name, url, events }: WebhookInput,
   { secrets }: Pick<Services, 'secrets'>,
+  madeByKeyId: string | null = null,
 ): Promise<(Webhook & { secret: string })[]> {
   const webhooks = workspaceIds.map((workspaceId) => {
     const [id, secret] = [newId(), newWebhookSecret()];
@@ -28,7 +30,7 @@ export async function registerWebhooks(
     return { workspaceId, id, secret, secretSealed };
   });
   const secretOf = new Map(webhooks.map(({ id, secret }) => [id, secret]));
-  const shared = { name: name ?? '', url, events: [...new Set(events)] };
+  const shared = { name: name ?? '', url, events: [...new Set(events)], madeByKeyId };
   const rows = await insertWebhooks(db, shared, webhooks);
   return rows.map((row) => ({ ...presentWebhook(row), secret: secretOf.get(row.id) ?? '' }));
 }

@@ -11,7 +11,7 @@ import {
 } from '#db/queries/events/webhooks.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { Id } from '#domain/base/ids.ts';
-import { hasScope } from '#domain/accounts/key-scope.ts';
+import { hasScope, isUnlimited } from '#domain/accounts/key-scope.ts';
 import { newWebhookSecret } from '#domain/events/webhook-signature.ts';
 import { ROTATION_HOURS, Webhook, WebhookInput, WebhookPatch } from '#domain/events/webhook.ts';
 import { secretContext } from '#providers/secret-box.ts';
@@ -30,6 +30,9 @@ const seenBy = ({ key, role, isOfAgency }: WorkspaceCaller): 'url' | 'host' => {
   const mayChange = key ? hasScope(key.scopes, ['manage']) : role === 'org:admin' || isOfAgency === true;
   return mayChange ? 'url' : 'host';
 };
+
+/** Whether a webhook must not outlive the credential. */
+const isLimited = ({ key }: WorkspaceCaller): boolean => key !== null && !isUnlimited(key);
 
 export const webhookRoutes = [
   workspaceRoute({
@@ -57,7 +60,7 @@ export const webhookRoutes = [
     role: 'admin',
     summary: 'Register a webhook',
     description:
-      'The signing secret is returned only here. Deliveries follow the Standard Webhooks specification.',
+      'The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A webhook made by a key that expires, or lacks scopes or networks, ends with the key; it is passed on when the key is rolled. To keep it, an admin activates it.',
     idempotent: true,
     adds: 'webhooks',
     body: WebhookInput,
@@ -76,8 +79,9 @@ export const webhookRoutes = [
       targets: ({ answer }) => [{ id: answer.webhook._id }],
       changes: ['name', 'events'],
     },
-    async handler({ db, body, secrets }) {
-      const [webhook] = await registerWebhooks(db, [db.workspaceId], body, { secrets });
+    async handler({ db, caller, body, secrets }) {
+      const keyId = isLimited(caller) ? caller.actor.id : null;
+      const [webhook] = await registerWebhooks(db, [db.workspaceId], body, { secrets }, keyId);
       if (!webhook) throw new Error('the inserted webhook was not returned');
       return { status: 201, body: { success: true, webhook, secret: webhook.secret } };
     },
@@ -111,13 +115,24 @@ export const webhookRoutes = [
     params: WebhookParams,
     body: WebhookPatch,
     responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
-    errors: ['NOT_FOUND', 'URL_NOT_ALLOWED'],
+    errors: ['NOT_FOUND', 'URL_NOT_ALLOWED', 'INSUFFICIENT_SCOPE'],
     async check({ body, egress }) {
       if (body.url !== undefined) await checkWebhookUrl(body.url, { egress });
     },
     audit: { action: 'webhook.updated', target: 'webhook', changes: ['name', 'events', 'isActive'] },
-    async handler({ db, params, body, now }) {
-      const row = await updateWebhook(db, params.id, body);
+    async handler({ db, caller, params, body, now }) {
+      if (body.url !== undefined && isLimited(caller)) {
+        const former = await findWebhook(db, params.id);
+        if (former && former.madeByKeyId !== caller.actor.id)
+          throw new ApiError(
+            'INSUFFICIENT_SCOPE',
+            'A key that ends or is limited changes the URL of its own webhooks only',
+            {
+              required: 'manage',
+            },
+          );
+      }
+      const row = await updateWebhook(db, params.id, body, !isLimited(caller));
       if (!row) throw webhookNotFound();
       if (body.isActive && (await oldestPending(db)))
         wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');

@@ -1,3 +1,4 @@
+import { KEY_LIVES } from '#db/queries/events/webhooks.ts';
 import { sql } from 'slonik';
 import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
@@ -46,7 +47,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     -- In the order of their events: by this id deliveries are claimed and listed.
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
-    from ${names} as e (id, event) join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and e.event = any (h.events)
+    from ${names} as e (id, event) join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and ${KEY_LIVES} and e.event = any (h.events)
     returning null`);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }

@@ -12,6 +12,9 @@ export const WebhookRow = z.object({
   url: z.string(),
   events: z.array(EventName),
   isActive: z.boolean(),
+  /** False: the key that made it has ended. */
+  keyLives: z.boolean(),
+  madeByKeyId: z.string().nullable(),
   secretSealed: z.string(),
   previousSecretSealed: z.string().nullable(),
   previousSecretUntil: z.date().nullable(),
@@ -23,10 +26,18 @@ export const WebhookRow = z.object({
 });
 export type WebhookRow = z.infer<typeof WebhookRow>;
 
+/** A webhook that a limited key made ends with the key, because it hands over what the key could read. */
+export const KEY_LIVES = sql.fragment`(h.made_by_key_id is null or exists (
+  select from workspace_keys k
+  where k.workspace_id = h.workspace_id and k.id = h.made_by_key_id and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > now())))`;
+
+const COLUMNS = sql.fragment`h.*, ${KEY_LIVES} key_lives`;
+
 /** The webhooks of some workspaces, newest first. */
 export async function listWebhooksOf(db: SystemDb, workspaceIds: readonly string[]): Promise<WebhookRow[]> {
   const rows = await db.any(sql.type(WebhookRow)`
-    select * from webhooks where workspace_id = any(${sql.array([...workspaceIds], 'text')})
+    select ${COLUMNS} from webhooks h where workspace_id = any(${sql.array([...workspaceIds], 'text')})
     order by id desc`);
   return [...rows];
 }
@@ -37,7 +48,7 @@ export async function pageOfWebhooks(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<WebhookRow[]> {
   const rows = await db.any(sql.type(WebhookRow)`
-    select * from webhooks where workspace_id = ${db.workspaceId}
+    select ${COLUMNS} from webhooks h where workspace_id = ${db.workspaceId}
       ${cursor === undefined ? sql.fragment`` : sql.fragment`and id < ${cursor}`}
     order by id desc limit ${limit + 1}`);
   return [...rows];
@@ -45,37 +56,47 @@ export async function pageOfWebhooks(
 
 export async function findWebhook(db: TenantDb, id: string): Promise<WebhookRow | null> {
   return db.maybeOne(sql.type(WebhookRow)`
-    select * from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
+    select ${COLUMNS} from webhooks h where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+export interface NewWebhook extends Pick<WebhookRow, 'name' | 'url' | 'events'> {
+  /** Set if the webhook ends with this key. */
+  madeByKeyId: string | null;
 }
 
 /** Inserts the same webhook for one or more workspaces. @returns them by workspace. */
 export async function insertWebhooks(
   db: TenantDb | SystemDb,
-  { name, url, events }: Pick<WebhookRow, 'name' | 'url' | 'events'>,
+  { name, url, events, madeByKeyId }: NewWebhook,
   webhooks: readonly Pick<WebhookRow, 'workspaceId' | 'id' | 'secretSealed'>[],
 ): Promise<WebhookRow[]> {
   const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
   const inserted = await db.any(sql.type(WebhookRow)`
-    insert into webhooks (workspace_id, id, name, url, events, secret_sealed)
-    select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed
+    insert into webhooks as h (workspace_id, id, name, url, events, secret_sealed, made_by_key_id)
+    select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed, ${madeByKeyId}
     from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
-    returning *`);
+    returning ${COLUMNS}`);
   return inserted.toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1));
 }
 
-/** @returns null if there is no such webhook. */
+/**
+ * @param keeps whether whoever activates the webhook may keep it after the key that made it.
+ * @returns null if there is no such webhook.
+ */
 export async function updateWebhook(
   db: TenantDb,
   id: string,
   patch: WebhookPatch,
+  keeps: boolean,
 ): Promise<WebhookRow | null> {
   const { name = null, url = null, events, isActive = null } = patch;
   return db.maybeOne(sql.type(WebhookRow)`
-    update webhooks set name = coalesce(${name}::text, name), url = coalesce(${url}::text, url),
+    update webhooks h set name = coalesce(${name}::text, name), url = coalesce(${url}::text, url),
       events = ${events ? sql.array([...new Set(events)], 'text') : sql.fragment`events`},
       is_active = coalesce(${isActive}::boolean, is_active), updated_at = now()
+      ${isActive && keeps ? sql.fragment`, made_by_key_id = null` : sql.fragment``}
     where workspace_id = ${db.workspaceId} and id = ${id}
-    returning *`);
+    returning ${COLUMNS}`);
 }
 
 /** Sets a new secret. The previous one keeps signing for `ROTATION_HOURS`; an older one stops. */
@@ -85,10 +106,19 @@ export async function rotateSecret(
   secretSealed: string,
 ): Promise<WebhookRow | null> {
   return db.maybeOne(sql.type(WebhookRow)`
-    update webhooks set secret_sealed = ${secretSealed}, previous_secret_sealed = secret_sealed,
+    update webhooks h set secret_sealed = ${secretSealed}, previous_secret_sealed = secret_sealed,
       previous_secret_until = now() + make_interval(hours => ${ROTATION_HOURS}), updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}
-    returning *`);
+    returning ${COLUMNS}`);
+}
+
+/** The webhooks of a rolled key are those of the key that replaces it. */
+export async function passWebhooksOn(
+  db: TenantDb,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update webhooks set made_by_key_id = ${to} where workspace_id = ${db.workspaceId} and made_by_key_id = ${from}`);
 }
 
 /** Stops all deliveries. Their log is no longer accessible and is deleted by retention. */
@@ -109,7 +139,7 @@ export function presentWebhook(row: WebhookRow, sees: 'url' | 'host' = 'url'): W
     name: row.name,
     url: sees === 'url' ? row.url : hostOf(row.url),
     events: row.events,
-    isActive: row.isActive,
+    isActive: row.isActive && row.keyLives,
     failureCount: row.failureCount,
     lastSuccessAt: row.lastSuccessAt?.toISOString() ?? null,
     lastFailureAt: row.lastFailureAt?.toISOString() ?? null,

@@ -136,3 +136,52 @@ test('the key that an expiring key of an agency makes for a new client ends with
   const [key] = (await admin('GET', '/api/keys')).body.keys;
   expect(key.expiresAt).toBe(made.body.expiresAt);
 });
+
+describe('a webhook', () => {
+  const made = async (api: ApiClient) =>
+    (
+      await api('POST', '/api/webhooks', {
+        name: 'Mine',
+        url: 'https://hooks.example.com/a',
+        events: ['line.down'],
+      })
+    ).body.webhook._id as string;
+  const isActive = async (owner: ApiClient, id: string): Promise<boolean> =>
+    (await owner('GET', `/api/webhooks/${id}`)).body.webhook.isActive;
+
+  it.each(Object.keys(NARROW))('of a key %s ends with the key, unless an admin keeps it', async (kind) => {
+    const { owner } = await newWorkspace();
+    const key = await keyOf(owner, NARROW[kind]);
+    const [lost, kept, ofOwner] = [await made(key.api), await made(key.api), await made(owner)];
+    expect(await owner('PATCH', `/api/webhooks/${kept}`, { isActive: true })).toMatchObject({ status: 200 });
+    expect(await isActive(owner, lost)).toBe(true);
+    const url = 'https://elsewhere.example.com/';
+    expect(await key.api('PATCH', `/api/webhooks/${ofOwner}`, { url })).toMatchObject({ status: 403 });
+    expect(await key.api('PATCH', `/api/webhooks/${lost}`, { url })).toMatchObject({ status: 200 });
+    expect((await owner('DELETE', `/api/keys/${key.id}`)).status).toBe(200);
+    expect([
+      await isActive(owner, lost),
+      await isActive(owner, kept),
+      await isActive(owner, ofOwner),
+    ]).toEqual([false, true, true]);
+  });
+
+  it('of a key that is rolled is passed on', async () => {
+    const { owner } = await newWorkspace();
+    const key = await keyOf(owner, { scopes: ['read', 'manage'] });
+    const id = await made(key.api);
+    const rolled = await owner('POST', `/api/keys/${key.id}/roll`, { overlapHours: 0 });
+    expect(rolled.status).toBe(201);
+    expect(await isActive(owner, id)).toBe(true);
+    await owner('DELETE', `/api/keys/${rolled.body._id}`);
+    expect(await isActive(owner, id)).toBe(false);
+  });
+
+  it('of a key without limits stays', async () => {
+    const { owner } = await newWorkspace();
+    const key = await keyOf(owner);
+    const id = await made(key.api);
+    await owner('DELETE', `/api/keys/${key.id}`);
+    expect(await isActive(owner, id)).toBe(true);
+  });
+});

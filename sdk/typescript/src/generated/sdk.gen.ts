@@ -3162,7 +3162,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Register a webhook
      *
-     * The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`.
+     * The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A webhook made by a key that expires, or lacks scopes or networks, ends with the key; it is passed on when the key is rolled. To keep it, an admin activates it. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         url: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "2d46a486ac9dff7592fd1931486fd35d6ef8aa57c36df1eb51e37cf0ada40004"
+DIGEST = "793bfe5db823dfdb46c8b1ae71a9b175bf700b623d6f14bb3b5b3846e2ae6008"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1697,7 +1697,7 @@ class Webhooks:
     def create(self, **body: Unpack[models.CreateWebhookRequest]) -> models.CreateWebhookResponse:
         """Register a webhook.
 
-        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`."""
+        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A webhook made by a key that expires, or lacks scopes or networks, ends with the key; it is passed on when the key is rolled. To keep it, an admin activates it. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`."""
         return self._transport.call("POST", "/api/webhooks", body=body)
 
     def get(self, id: str) -> models.GetWebhookResponse:
@@ -1762,7 +1762,7 @@ class AsyncWebhooks:
     async def create(self, **body: Unpack[models.CreateWebhookRequest]) -> models.CreateWebhookResponse:
         """Register a webhook.
 
-        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`."""
+        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A webhook made by a key that expires, or lacks scopes or networks, ends with the key; it is passed on when the key is rolled. To keep it, an admin activates it. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`."""
         return await self._transport.call("POST", "/api/webhooks", body=body)
 
     async def get(self, id: str) -> models.GetWebhookResponse:
