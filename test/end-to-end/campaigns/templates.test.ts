@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -498,15 +498,15 @@ describe('fields', () => {
   });
 });
 
-it('refuses fields that no contact can have, at the text that names them, if it is asked to', async () => {
+test('a campaign is refused for fields that no contact can have, at the text that names them, if it is asked to', async () => {
   const name = 'Unknown fields';
   const steps = [
     { message: 'Hi {{ firstName }}' },
-    { message: 'Hi {{ first_name }}', variants: [{ body: 'Hi {{ company }}' }] },
+    { variants: [{ body: 'Hi {{ first_name }}' }, { body: 'Hi {{ company }}' }] },
   ];
   const issues = [
-    { path: 'steps.1.message', message: expect.stringContaining('Do you mean firstName?') },
-    { path: 'steps.1.variants.0.body', message: expect.stringContaining('Do you mean companyName?') },
+    { path: 'steps.1.variants.0.body', message: expect.stringContaining('Do you mean firstName?') },
+    { path: 'steps.1.variants.1.body', message: expect.stringContaining('Do you mean companyName?') },
   ];
   const refused = { status: 400, body: { code: 'VALIDATION_ERROR', issues } };
   const strictly = '?refuseUnknownFields=true';
