@@ -94,7 +94,7 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
     summary,
     needsSubscription: action === 'start' || action === 'resume',
     params: CampaignParams,
-    query: action === 'start' ? Strictness : z.object({}),
+    query: Strictness,
     responses: { 200: OneCampaign },
     errors: [
       'NOT_FOUND',
@@ -108,8 +108,7 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
       if (!canTake(action, row.status))
         throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
       if (action === 'start') {
-        if ('refuseUnknownFields' in query && query.refuseUnknownFields === 'true')
-          await requireKnownFields(db, row.steps);
+        if (query.refuseUnknownFields === 'true') await requireKnownFields(db, row.steps);
         await requireList(db, row);
         await requireLines(db, row);
         await admit(db, caller, waitingMessages, row);

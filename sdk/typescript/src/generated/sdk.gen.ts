@@ -2942,8 +2942,9 @@ export class Campaigns extends HeyApiClient {
      */
     public pause<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        refuseUnknownFields?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPauseErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'refuseUnknownFields' }] }]);
         return (options?.client ?? this.client).post<PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPauseErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/campaigns/{id}/pause',
@@ -2959,8 +2960,9 @@ export class Campaigns extends HeyApiClient {
      */
     public resume<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        refuseUnknownFields?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdResumeErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'refuseUnknownFields' }] }]);
         return (options?.client ?? this.client).post<PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdResumeErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/campaigns/{id}/resume',
@@ -2976,8 +2978,9 @@ export class Campaigns extends HeyApiClient {
      */
     public archive<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        refuseUnknownFields?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdArchiveErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'refuseUnknownFields' }] }]);
         return (options?.client ?? this.client).post<PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdArchiveErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/campaigns/{id}/archive',

@@ -7814,7 +7814,12 @@ export type PostApiCampaignsByIdPauseData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/campaigns/{id}/pause';
 };
 
@@ -7844,7 +7849,12 @@ export type PostApiCampaignsByIdResumeData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/campaigns/{id}/resume';
 };
 
@@ -7874,7 +7884,12 @@ export type PostApiCampaignsByIdArchiveData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/campaigns/{id}/archive';
 };
 

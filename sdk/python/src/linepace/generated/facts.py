@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "793bfe5db823dfdb46c8b1ae71a9b175bf700b623d6f14bb3b5b3846e2ae6008"
+DIGEST = "52cac832223d6f0d901ec525db8c7284199ff0a8655c5037e7cfb2362c0ee1d4"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -3079,6 +3079,18 @@ class StartCampaignParametersQuery(TypedDict):
     refuseUnknownFields: NotRequired[Literal["true", "false"]]
 
 
+class PauseCampaignParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
+
+
+class ResumeCampaignParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
+
+
+class ArchiveCampaignParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
+
+
 class CheckCampaignResponse(TypedDict):
     success: Literal[True]
     check: CampaignCheck

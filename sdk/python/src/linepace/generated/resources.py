@@ -1524,23 +1524,23 @@ class Campaigns:
         A key needs the scope `send`. Recorded in the audit log as `campaign.started`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start", query=query)
 
-    def pause(self, id: str) -> models.PauseCampaignResponse:
+    def pause(self, id: str, **query: Unpack[models.PauseCampaignParametersQuery]) -> models.PauseCampaignResponse:
         """Pause a campaign; its messages wait and keep their order.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.paused`."""
-        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/pause")
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/pause", query=query)
 
-    def resume(self, id: str) -> models.ResumeCampaignResponse:
+    def resume(self, id: str, **query: Unpack[models.ResumeCampaignParametersQuery]) -> models.ResumeCampaignResponse:
         """Resume a paused campaign.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.resumed`."""
-        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/resume")
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/resume", query=query)
 
-    def archive(self, id: str) -> models.ArchiveCampaignResponse:
+    def archive(self, id: str, **query: Unpack[models.ArchiveCampaignParametersQuery]) -> models.ArchiveCampaignResponse:
         """Archive a campaign and cancel its unsent messages.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
-        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive", query=query)
 
     def check(self, id: str) -> models.CheckCampaignResponse:
         """Say what a start would do: to whom, when, and what is missing.
@@ -1607,23 +1607,23 @@ class AsyncCampaigns:
         A key needs the scope `send`. Recorded in the audit log as `campaign.started`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start", query=query)
 
-    async def pause(self, id: str) -> models.PauseCampaignResponse:
+    async def pause(self, id: str, **query: Unpack[models.PauseCampaignParametersQuery]) -> models.PauseCampaignResponse:
         """Pause a campaign; its messages wait and keep their order.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.paused`."""
-        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/pause")
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/pause", query=query)
 
-    async def resume(self, id: str) -> models.ResumeCampaignResponse:
+    async def resume(self, id: str, **query: Unpack[models.ResumeCampaignParametersQuery]) -> models.ResumeCampaignResponse:
         """Resume a paused campaign.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.resumed`."""
-        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/resume")
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/resume", query=query)
 
-    async def archive(self, id: str) -> models.ArchiveCampaignResponse:
+    async def archive(self, id: str, **query: Unpack[models.ArchiveCampaignParametersQuery]) -> models.ArchiveCampaignResponse:
         """Archive a campaign and cancel its unsent messages.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
-        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive", query=query)
 
     async def check(self, id: str) -> models.CheckCampaignResponse:
         """Say what a start would do: to whom, when, and what is missing.
