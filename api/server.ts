@@ -27,7 +27,6 @@ import { createCallerCache } from './auth/caller-cache.ts';
 import { localKeysOf } from './auth/local-issuer.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './routes/messages/drip-intake.ts';
-import { createCallbackLines } from './routes/lines/callback-lines.ts';
 import { createReceipts } from './routes/messages/receipts.ts';
 import { countUsed } from '#db/queries/accounts/limits.ts';
 import { createRequestLog, storeRequests } from './routes/accounts/request-log.ts';
@@ -134,7 +133,6 @@ export async function startApi(config: Config): Promise<RunningApi> {
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
-    callbackLines: createCallbackLines(pools),
     presence,
     streams: createEventStreams({ pools, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),

@@ -18,7 +18,6 @@ import type { PayloadCodec } from '@temporalio/common';
 import type { WaitingMessages } from './routes/messages/waiting-messages.ts';
 import type { CallerCache } from './auth/caller-cache.ts';
 import type { SessionVerifier } from './auth/session-token.ts';
-import type { CallbackLines } from './routes/lines/callback-lines.ts';
 import type { DripIntake } from './routes/messages/drip-intake.ts';
 import type { EventStreams } from './routes/events/stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
@@ -57,7 +56,6 @@ export interface Services {
   readonly payments: PaymentProvider;
   readonly intake: DripIntake;
   readonly receipts: Receipts;
-  readonly callbackLines: CallbackLines;
   readonly presence: PresenceBoard;
   readonly streams: EventStreams;
   readonly rateLimits: RateLimits;

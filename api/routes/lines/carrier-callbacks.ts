@@ -2,9 +2,10 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { isDelivered } from '#db/commands/inbox/carrier-events.ts';
 import { type CrossesTransfers, LineLeft, receiveCarrierEvents } from '#db/commands/inbox/carrier-reports.ts';
-import type { CallbackLine } from '#db/queries/lines/callback-lines.ts';
+import { type CallbackLine, findCallbackLine } from '#db/queries/lines/callback-lines.ts';
+import { lookUp } from '#db/queries/accounts/lookups.ts';
 import { happenedIn } from '#db/connection/message-traces.ts';
-import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { systemDb, withAuth, withTenant } from '#db/connection/transactions.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
 import { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { createFairQueue } from '#domain/base/fair-queue.ts';
@@ -49,10 +50,10 @@ export const carrierCallbackRoutes = [
 ];
 
 async function receive(context: Context, services: Services): Promise<void> {
-  const { callbackLines, carriers, config } = services;
+  const { pools, carriers, config } = services;
   const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
   const client = clientAddress(context);
-  const about = isId(lineId) ? await callbackLines.find(client, lineId) : null;
+  const about = isId(lineId) ? await findLine(client, lineId, pools) : null;
   if (!about || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
   const { workspaceId } = about.line;
   const carrier = carriers.get(carrierName);
@@ -80,6 +81,21 @@ async function receive(context: Context, services: Services): Promise<void> {
   context.status = 200;
   context.body = carrier.callbackAnswer?.body ?? { success: true };
   if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
+}
+
+/** @returns null if there is no such line. @throws Busy, NodeUnavailable */
+async function findLine(
+  client: string,
+  lineId: string,
+  pools: Services['pools'],
+): Promise<CallbackLine | null> {
+  if (!pools.nodes.areAllAvailable) {
+    const workspaceId = await withAuth(pools, client, `workspace of line ${lineId}`, (db) =>
+      lookUp(db, 'line', lineId),
+    );
+    if (workspaceId !== null) await pools.nodes.check(workspaceId);
+  }
+  return withAuth(pools, client, `line ${lineId}`, (db) => findCallbackLine(db, lineId));
 }
 
 /**

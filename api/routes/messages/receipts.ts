@@ -8,8 +8,8 @@ import { forMany } from '#providers/log-context.ts';
 const MIN_CONCURRENT_SIZE = 16;
 
 /**
- * Stores simultaneous receipts together, grouped by workspace. Alone, and with their lines looked up alone, a sent message took 1.4
- * times the processor time (docs/benchmarks.md, Second ways).
+ * Stores simultaneous receipts together, grouped by workspace. Alone, a sent message took 1.4 times the processor time
+ * (docs/benchmarks.md, Second ways).
  */
 export type Receipts = Batches<LineEvent<Delivered>>;
 

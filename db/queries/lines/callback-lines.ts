@@ -29,19 +29,12 @@ export interface CallbackLine {
   > | null;
 }
 
-/** Before a callback is authenticated, the workspace of its line is unknown. @returns the lines that exist, by id. */
-export async function findCallbackLines(
-  db: SystemDb,
-  lineIds: readonly string[],
-): Promise<ReadonlyMap<string, CallbackLine>> {
-  const rows = await db.any(sql.type(CallbackLineRow)`
-    select * from callback_lines(${sql.array([...new Set(lineIds)], 'text')})`);
-  return new Map(
-    rows.map((row) => {
-      const { hasMoved, provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid, ...line } =
-        row;
-      const account = provider && { provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid };
-      return [line.id, { line, hasMoved, fallbackAccount: account }];
-    }),
-  );
+/** Before a callback is authenticated, the workspace of its line is unknown. @returns null if there is no such line. */
+export async function findCallbackLine(db: SystemDb, lineId: string): Promise<CallbackLine | null> {
+  const row = await db.maybeOne(sql.type(CallbackLineRow)`
+    select * from callback_lines(${sql.array([lineId], 'text')})`);
+  if (!row) return null;
+  const { hasMoved, provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid, ...line } = row;
+  const account = provider && { provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid };
+  return { line, hasMoved, fallbackAccount: account };
 }
