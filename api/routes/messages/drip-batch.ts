@@ -1,7 +1,7 @@
 import type { ApiPools } from '#db/connection/pools.ts';
 import { bufferDrips, bufferDripsAtOnce, type Claims } from '#db/queries/messages/drip.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/accounts/idempotency.ts';
-import { loadIntakeContexts, plainContext, type WorkspaceLineRef } from '#db/queries/messages/intake.ts';
+import { loadIntakeContexts, neededLines, plainContext } from '#db/queries/messages/intake.ts';
 import type { SystemTransaction } from '#db/connection/transactions.ts';
 import type { LinkReader } from '#domain/messages/attachment.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
@@ -19,7 +19,7 @@ import {
   type KeyedRequest,
   type StoredResponse,
 } from '#domain/accounts/idempotency.ts';
-import { CARRYING_CHANNELS, DEFAULT_CHANNEL } from '#domain/base/channel.ts';
+
 import { type IntakeContext, Refusal } from '#domain/messages/message-draft.ts';
 import type { DripInput } from '#domain/messages/message.ts';
 import { isPlainDrip } from '#domain/messages/plain-drip.ts';
@@ -64,16 +64,13 @@ export async function acceptBatch<Request extends DripRequest>(
   return outcomes;
 }
 
-/**
- * Like `acceptBatch`, with one statement, for plain requests (`isPlain`).
- * @param lines by workspace, among them one that can carry the request.
- */
+/** Like `acceptBatch`, without a transaction of several statements, for plain requests (`isPlain`). */
 export async function acceptPlain<Request extends DripRequest>(
   pools: ApiPools,
   batch: readonly Request[],
-  lines: ReadonlyMap<string, readonly WorkspaceLineRef[]>,
   now: Date,
 ): Promise<Map<Request, DripResult | Error>> {
+  const lines = await neededLines(pools.intake, [...new Set(batch.map(workspaceOf))], []);
   const contexts = new Map(
     batch.map(({ caller: { workspace } }) => [
       workspace.id,
@@ -87,9 +84,6 @@ export async function acceptPlain<Request extends DripRequest>(
 /** Whether a request needs no lookup except for the lines of its caller. */
 export const isPlain = ({ caller, idempotencyKey, input }: DripRequest): boolean =>
   idempotencyKey === '' && !caller.workspace.keepsDripsQuiet && isPlainDrip(input);
-
-export const canCarry = (lines: readonly WorkspaceLineRef[], { input }: DripRequest): boolean =>
-  lines.some(({ channel }) => CARRYING_CHANNELS[input.messageType ?? DEFAULT_CHANNEL].includes(channel));
 
 type Decided<Request> = { workspaceId: string; decisions: Map<Request, KeyDecision<Drip>> }[];
 

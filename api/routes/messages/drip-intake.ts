@@ -7,11 +7,9 @@ import { type SystemTransaction, withIntake, withIntakeShare } from '#db/connect
 import type { LinkReader } from '#domain/messages/attachment.ts';
 import { createBatchSchedule } from '#domain/base/batch-schedule.ts';
 import { takeFairly } from '#domain/base/fair-batch.ts';
-import { type CallerLines, createCallerLines } from './caller-lines.ts';
 import {
   acceptBatch,
   acceptPlain,
-  canCarry,
   type DripRequest,
   type DripResult,
   isPlain,
@@ -44,13 +42,12 @@ export function createDripIntake(
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
 ): DripIntake {
-  const callerLines = createCallerLines(pools);
   const intakes = new Map<number, DripIntake>();
   return {
     accept(request) {
       const { node } = request.caller.workspace;
       let intake = intakes.get(node);
-      if (!intake) intakes.set(node, (intake = createNodeIntake(pools, links, metrics, callerLines)));
+      if (!intake) intakes.set(node, (intake = createNodeIntake(pools, links, metrics)));
       return intake.accept(request);
     },
   };
@@ -61,7 +58,6 @@ function createNodeIntake(
   pools: ApiPools,
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
-  callerLines: CallerLines,
 ): DripIntake {
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
@@ -99,13 +95,7 @@ function createNodeIntake(
   }
 
   async function commitPlain(batch: readonly PendingRequest[]): Promise<void> {
-    const lines = await callerLines.find(new Set(batch.map(({ caller }) => caller)));
-    const isCarried = (request: PendingRequest): boolean =>
-      canCarry(lines.get(workspaceOf(request)) ?? [], request);
-    settleNextTurn(await acceptPlain(pools, batch.filter(isCarried), lines, currentTime()));
-    // A line may have been added since.
-    const others = batch.filter((request) => !isCarried(request));
-    await commitTogether(others, commitSpecial);
+    settleNextTurn(await acceptPlain(pools, batch, currentTime()));
   }
 
   async function commitSpecial(batch: readonly PendingRequest[]): Promise<void> {
