@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Context } from 'koa';
@@ -92,7 +93,10 @@ function decompressed(context: Context): Readable {
  * @param limit in bytes.
  * @throws BODY_TOO_LARGE; INVALID_JSON if the body ends early or is not in its encoding.
  */
-function readStream(stream: Readable, limit: number): Promise<Buffer> {
+async function readStream(stream: Readable, limit: number): Promise<Buffer> {
+  // Without waiting for what is announced, which the client may send only after the response.
+  if (stream instanceof IncomingMessage && Number(stream.headers['content-length']) > limit)
+    throw tooLarge(limit);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
