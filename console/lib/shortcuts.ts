@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 
 const STORED = 'linepace.shortcuts';
 /** The second key of a sequence must follow within this time. */
@@ -67,10 +67,11 @@ function listen(event: KeyboardEvent): void {
 /** Acts on keys while the component is shown. Single keys do nothing while somebody types or a dialog is open. */
 export function useShortcuts(keys: Keys): void {
   const current = useRef(keys);
-  useEffect(() => {
+  // Before the page is painted: a key that the page names may be pressed before other effects have run.
+  useLayoutEffect(() => {
     current.current = keys;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shown.length === 0) window.addEventListener('keydown', listen);
     shown.push(current);
     return () => {
@@ -80,7 +81,7 @@ export function useShortcuts(keys: Keys): void {
   }, []);
 }
 
-/** Whether the component has been on the screen long enough for keys that decide about what it shows. */
+/** Whether the component has been on the screen long enough for keys that do what cannot be taken back. */
 export function useSeen(): boolean {
   const [isSeen, setSeen] = useState(false);
   useEffect(() => {

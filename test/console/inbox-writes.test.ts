@@ -166,6 +166,23 @@ test('a draft is decided once, and its edited text stays', async () => {
   expect(decisions.count()).toBe(1);
 });
 
+test('a key acts from the moment in which it is shown', async () => {
+  const { page } = tab;
+  const { workspace } = await openInbox('Hello');
+  await workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+  const from = phone();
+  await writeIn(tab.app, { lineId: workspace.lineId, from, text: 'Are dogs allowed?' });
+  await page.getByText('Are dogs allowed?').first().waitFor();
+  // In the same task in which the page names the key, before the page does anything else.
+  await page.evaluate(`new MutationObserver((_, observer) => {
+    if (!document.querySelector('[title="e"]')) return;
+    observer.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'e', bubbles: true }));
+  }).observe(document.body, { subtree: true, childList: true, attributes: true })`);
+  await tab.go(pathOf(from));
+  await page.getByLabel('Edit the draft').waitFor({ timeout: 5000 });
+});
+
 test('the edit of a draft stays when the contact writes again, and letters that go on decide nothing', async () => {
   const { page } = tab;
   const { workspace, from } = await openDraft();

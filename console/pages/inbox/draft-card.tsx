@@ -136,7 +136,7 @@ export function DraftCard({
     requestAnimationFrame(() => editor.current?.focus());
   };
   const isSeen = useSeen();
-  useShortcuts(isSeen ? { a: () => act('approve'), e: edit, x: () => act('reject') } : {});
+  useShortcuts({ e: edit, ...(isSeen && { a: () => act('approve'), x: () => act('reject') }) });
 
   return (
     <section aria-label={t`Draft`} className="mb-3 rounded-xl border border-accent bg-accent-soft p-3">
@@ -188,7 +188,7 @@ export function DraftCard({
           {!draft ? t`Send as a reply` : text === null ? t`Approve and send` : t`Send edited`}
         </Button>
         {text === null ? (
-          <Button small title={isSeen ? 'e' : undefined} onClick={edit}>
+          <Button small title="e" onClick={edit}>
             <Trans>Edit</Trans>
           </Button>
         ) : (
