@@ -150,7 +150,7 @@ describe('when the database is restored to an earlier point', () => {
     const worker = await startWorkerWith(config);
     await wakeOverdue(restored.ownerUrl, app.temporal);
     const timeline = () => run(config, 'timeline', sentAfterwards.id);
-    await eventually(async () => JSON.stringify(await timeline()).includes('"status":"sent"'));
+    await eventually(async () => JSON.stringify(await timeline()).includes('"type":"sent"'));
     await run(config, 'send-now', smsLine, '--message', stillWaiting.id);
     await eventually(async () => texts(stillWaiting.to).length > 0);
     await worker.stop();
@@ -189,7 +189,7 @@ describe('when the database is restored to an earlier point', () => {
     const worker = await startWorkerWith(config);
     await wakeOverdue(restored.ownerUrl, app.temporal);
     await eventually(async () =>
-      JSON.stringify(await run(config, 'timeline', body._id)).includes('"status":"sent"'),
+      JSON.stringify(await run(config, 'timeline', body._id)).includes('"type":"sent"'),
     );
     await worker.stop();
     await restored.drop();
