@@ -21,6 +21,9 @@ export type BlueBubblesFault =
   /** 200, and the error of the message is reported afterwards: as the Private API does. */
   | { kind: 'error_later'; code: number }
   | { kind: 'response_lost' }
+  /** A file is refused after the text was sent, or the response to it is lost. */
+  | { kind: 'file_refused' }
+  | { kind: 'file_response_lost' }
   | { kind: 'response_late' };
 
 export interface SentMessage {
@@ -240,11 +243,13 @@ export async function startBlueBubbles(
   }
 
   /** Responds with the fault of a recipient whose message the server does not take. @returns whether it did. */
-  function refuse(context: Context, { to, tempGuid }: SendRequest): boolean {
+  function refuse(context: Context, { to, tempGuid, file }: SendRequest): boolean {
     const fault = faults.get(to);
     if (tempGuid !== undefined && inFlight.has(tempGuid)) {
       const text = `Message is already queued to be sent! (Temp GUID: ${tempGuid})`;
       fail(context, 400, 'Validation Error', text);
+    } else if (fault?.kind === 'file_refused' && file) {
+      fail(context, 400, 'Validation Error', 'The file was refused');
     } else if (fault?.kind === 'refused') {
       fail(context, fault.status, 'Validation Error', 'The message was refused');
     } else if (fault?.kind === 'error_unsent' && fault.times > 0) {
@@ -295,7 +300,7 @@ export async function startBlueBubbles(
     if (refuse(context, request)) return;
     const message = store(request);
     const fault = faults.get(request.to)?.kind;
-    if (fault === 'response_lost') {
+    if (fault === 'response_lost' || (fault === 'file_response_lost' && request.file)) {
       context.respond = false;
       context.req.socket.destroy();
       return;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { getCountryCallingCode, parsePhoneNumberFromString, type PhoneNumber } from 'libphonenumber-js/max';
 import { describe, expect, it, test } from 'vitest';
-import { isLikelyNumber, normalizePhone } from './phone.ts';
+import { isLikelyNumber, mayBeSameNumber, normalizePhone } from './phone.ts';
 
 /** Numbers of one digit are placeholders. */
 const expected = (parsed: PhoneNumber | undefined): string | null =>
@@ -71,6 +71,23 @@ describe('normalizePhone', () => {
       expect(normalizePhone(written, 'US')).toBeNull();
     },
   );
+});
+
+test.each([
+  ['+14155550123', '+14155550123', true],
+  ['+13155550123', '+14155550123', false],
+  ['+4915155550123', '+14155550123', false],
+  ['+5215587654321', '+525587654321', true],
+  ['+554188887771', '+5541988887771', true],
+  // Without a country code, or with a prefix that is no part of the number.
+  ['4155550123', '+14155550123', true],
+  ['(415) 555-0123', '+14155550123', true],
+  ['015112345678', '+4915112345678', true],
+  ['+49015112345678', '+4915112345678', true],
+  ['', '+14155550123', false],
+  ['ACME', 'ACME', false],
+])('%s and %s may be the same number: %s', (a, b, isSame) => {
+  expect([mayBeSameNumber(a, b), mayBeSameNumber(b, a)]).toEqual([isSame, isSame]);
 });
 
 test('isLikelyNumber knows numbers that no plan assigns', () => {

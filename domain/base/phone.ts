@@ -64,6 +64,23 @@ function withoutPlus(text: string, { countryCallingCode }: PhoneNumber): PhoneNu
 export const isLikelyNumber = (phone: string): boolean =>
   parsePhoneNumberFromString(contactKey(phone))?.isValid() ?? false;
 
+/** The digits that all forms of a number have in common: without a country code, or with a prefix that a carrier adds. */
+const COMMON_DIGITS = 8;
+
+/**
+ * Whether two forms of numbers, as carriers and phones write them, may belong to one subscriber. Numbers that exist are compared as a
+ * whole, others by their ends: whoever takes two messages for one, or one for two, loses a message or sends it twice.
+ */
+export function mayBeSameNumber(a: string, b: string): boolean {
+  const [endOfA, endOfB] = [a, b].map((number) => number.replaceAll(/\D/g, '').slice(-COMMON_DIGITS));
+  if (endOfA === '' || endOfA !== endOfB) return false;
+  const [keyOfA, keyOfB] = [a, b].map((number) => {
+    const whole = number.startsWith('+') ? normalizePhone(number, 'US') : null;
+    return whole !== null && isLikelyNumber(whole) ? contactKey(whole) : null;
+  });
+  return keyOfA === null || keyOfB === null || keyOfA === keyOfB;
+}
+
 /** The address of a contact if it is a phone number. */
 export const phoneOf = (address: string): string | null => (/^\+\d+$/.test(address) ? address : null);
 

@@ -3,8 +3,11 @@ export type SendOutcome =
   | { kind: 'accepted'; carrierMessageId: string }
   /** The recipient cannot be reached on this channel (no iMessage): a business outcome, not a failure. */
   | { kind: 'unavailable'; reason: string }
-  /** Rejected permanently. `optedOut` if the recipient has opted out at the carrier. */
-  | { kind: 'refused'; reason: string; optedOut?: boolean }
+  /**
+   * Rejected permanently. `optedOut` if the recipient has opted out at the carrier. `sentPart`: the carrier's id of a part that has left, so
+   * that the message must not be sent again.
+   */
+  | { kind: 'refused'; reason: string; optedOut?: boolean; sentPart?: string }
   /**
    * Certainly not sent; may be retried. `ofLine` if the reason is the account, the server or what is in front of it, so that other
    * messages of the line would fare no better: the message waits without a limit, and the line pauses.

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { firstOf } from '#domain/base/bounded-schema.ts';
+import { mayBeSameNumber } from '#domain/base/phone.ts';
 import { MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Explanation } from './http-response.ts';
 
@@ -74,17 +75,8 @@ export function isChatWith(message: BlueBubblesMessage, address: string): boolea
   return known.length === 0 || known.some((name) => isSameAddress(name ?? '', address));
 }
 
-/** The digits of a number that all its forms have in common. */
-const COMMON_DIGITS = 8;
-
-function isSameAddress(a: string, b: string): boolean {
-  if (a.includes('@') || b.includes('@')) return a.toLowerCase() === b.toLowerCase();
-  const [digitsA, digitsB] = [a.replaceAll(/\D/g, ''), b.replaceAll(/\D/g, '')];
-  return (
-    digitsA === digitsB ||
-    (digitsB.length >= COMMON_DIGITS && digitsA.slice(-COMMON_DIGITS) === digitsB.slice(-COMMON_DIGITS))
-  );
-}
+const isSameAddress = (a: string, b: string): boolean =>
+  a.includes('@') || b.includes('@') ? a.toLowerCase() === b.toLowerCase() : mayBeSameNumber(a, b);
 
 /**
  * The other side of a direct conversation: the sender of an inbound message, or the recipient of one of ours. Messages does not always

@@ -7,7 +7,7 @@ import {
   type BlueBubblesWorld,
   blueBubblesWorld,
 } from '#test/conformance/http-carrier-worlds.ts';
-import type { CallbackRequest, OutboundMessage } from './carrier.ts';
+import type { AttemptReference, CallbackRequest, OutboundMessage } from './carrier.ts';
 
 let world: BlueBubblesWorld;
 beforeEach(async () => {
@@ -129,7 +129,7 @@ describe('after a lost response, a message is not sent twice', () => {
   });
 
   const late = new Date(Date.now() - 10 * 60_000);
-  const reconcile = (to: string, text: string | null) =>
+  const reconcile = (to: string, text: string | null, fields: Partial<AttemptReference> = {}) =>
     world.carrier.reconcile(world.config, {
       attemptId: newId(),
       lineId: newId(),
@@ -141,6 +141,7 @@ describe('after a lost response, a message is not sent twice', () => {
       takenIds: [],
       startedAt: late,
       startedBy: late,
+      ...fields,
     });
   const listed = (to: string, fields: object) =>
     world.server.write(to, { isFromMe: true, dateCreated: late.getTime() + 1000, ...fields });
@@ -160,6 +161,41 @@ describe('after a lost response, a message is not sent twice', () => {
     const another = recipient();
     await listed(another, { text: 'Hi', handle: null, chats: [] });
     expect(await reconcile(another, 'Hello')).toEqual({ kind: 'unknown' });
+  });
+
+  it('unless it is of somebody whose number only ends alike', async () => {
+    const to = recipient();
+    await listed(to.replace('+1415', '+1315'), { text: 'Hello' });
+    expect(await reconcile(to, 'Hello')).toEqual({ kind: 'not_sent' });
+  });
+
+  it('with all its files', async () => {
+    const [lost, refused, unsent] = [recipient(), recipient(), recipient()];
+    world.server.fault(lost, { kind: 'file_response_lost' });
+    world.server.fault(refused, { kind: 'file_refused' });
+    world.server.fault(unsent, { kind: 'response_lost' });
+    const file = { name: 'a.txt', url: 'https://files.example/a', contentType: null, voiceNote: false };
+    const send = (to: string) =>
+      world.carrier.send(world.config, outbound(world, to, { text: 'Hello', attachments: [file] }), never);
+    const guidOf = (to: string) => at(to)[0]?.guid;
+    expect(await send(refused)).toEqual({
+      kind: 'refused',
+      reason: 'only a part was sent: The file was refused',
+      sentPart: guidOf(refused),
+    });
+    const since = { startedAt: new Date(), startedBy: new Date() };
+    expect(await send(lost)).toMatchObject({ kind: 'unknown' });
+    expect(await reconcile(lost, 'Hello', { ...since, attachmentCount: 1 })).toEqual({
+      kind: 'accepted',
+      carrierMessageId: guidOf(lost),
+    });
+    expect(await send(unsent)).toMatchObject({ kind: 'unknown' });
+    expect(await reconcile(unsent, 'Hello', { ...since, attachmentCount: 1 })).toMatchObject({
+      kind: 'unreachable',
+    });
+    const before = new Date(Date.now() - 23 * 60_000);
+    const settled = { startedAt: before, startedBy: before, attachmentCount: 1 };
+    expect(await reconcile(unsent, 'Hello', settled)).toEqual({ kind: 'unknown' });
   });
 
   it('but files, reactions and messages to groups are not it', async () => {

@@ -489,10 +489,16 @@ function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {
   const [first] = parts;
   if (!first) return { kind: 'refused', reason: 'there is nothing to send' };
   const failed = parts.find(({ kind }) => kind !== 'accepted');
-  if (!failed || failed === first) return first;
-  // A retry would send the first parts twice.
+  if (!failed || failed === first || first.kind !== 'accepted') return first;
   const reason = 'reason' in failed ? failed.reason : 'unknown error';
-  return { kind: 'refused', reason: `only a part was sent: ${reason}` };
+  // The list shows whether it was sent.
+  if (failed.kind === 'unknown') return failed;
+  // A retry would send the first parts twice.
+  return {
+    kind: 'refused',
+    reason: `only a part was sent: ${reason}`,
+    sentPart: first.carrierMessageId,
+  };
 }
 
 /** The response to creating a chat contains its first message. */
@@ -635,7 +641,8 @@ function findAttempt(
   const sent = messages.filter(
     (message) => message.isFromMe && !isTapback(message) && message.itemType === 0,
   );
-  const settled = attachmentCount > 0 ? SETTLE_FILES_MS : SETTLE_MS;
+  const isSettled =
+    now.getTime() - startedBy.getTime() >= (attachmentCount > 0 ? SETTLE_FILES_MS : SETTLE_MS);
   const listed = sent
     .filter((message) => isChatWith(message, to))
     // A file alone is no text.
@@ -650,15 +657,35 @@ function findAttempt(
           text,
           takenIds,
           isRecordLost: startedBy > startedAt,
-          isSettled: now.getTime() - startedBy.getTime() >= settled,
+          isSettled,
         },
       );
   if (result.kind !== 'found') return result;
+  if (filesAfter(result.message.message, listed) < attachmentCount)
+    return isSettled
+      ? { kind: 'unknown' }
+      : { kind: 'unreachable', reason: 'its files may still be on their way' };
   const { guid, error, isDelivered, dateDelivered } = result.message.message;
   // SMS can be reported as failed although they were sent.
   if (!error || isDelivered || dateDelivered || channel === 'sms')
     return { kind: 'accepted', carrierMessageId: guid };
   return error === TIMED_OUT ? { kind: 'unknown' } : { kind: 'not_sent' };
+}
+
+/**
+ * How many messages with nothing but a file follow one in its conversation, before the next text: its own, because parts are sent one
+ * after the other.
+ * @param listed from the newest to the oldest.
+ */
+function filesAfter(
+  { guid }: BlueBubblesMessage,
+  listed: readonly { id: string; text: string; message: BlueBubblesMessage }[],
+): number {
+  const at = listed.findIndex(({ id }) => id === guid);
+  const newer = listed.slice(0, Math.max(0, at)).toReversed();
+  const next = newer.findIndex(({ text }) => text !== '');
+  return (next < 0 ? newer : newer.slice(0, next)).filter(({ message }) => message.attachments?.length)
+    .length;
 }
 
 const isUnknownChat = (response: Exchange): boolean =>

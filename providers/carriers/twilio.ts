@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
 import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
-import { normalizePhone } from '#domain/base/phone.ts';
+import { mayBeSameNumber, normalizePhone } from '#domain/base/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import {
@@ -348,7 +348,7 @@ function findAttempt(
   const listed = messages
     // Messages that the API did not create are answers and calls of a program at Twilio.
     .filter(({ direction }) => !/^(?:inbound|outbound-(?:call|reply)$)/.test(direction))
-    .filter(({ to }) => endOf(to) === endOf(attempt.to))
+    .filter(({ to }) => mayBeSameNumber(to, attempt.to))
     // If records are lost, the line of each number is asked.
     .filter((message) => !isRecordLost || !isFromElsewhere(message))
     .map((message) => ({
@@ -384,9 +384,6 @@ const reportsOf = ({ sid, status, error_code: code }: ListedMessage, now: Date):
     },
     now,
   );
-
-/** The part of a number that is the same in all its forms, such as `+521…` and `+52…`. */
-const endOf = (number: string): string => number.replaceAll(/\D/g, '').slice(-8);
 
 /** Settings may contain a number in another form than Twilio's list. */
 const isSameSender = (a: string, b: string): boolean =>

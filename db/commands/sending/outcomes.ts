@@ -109,7 +109,7 @@ async function aboutTheLine(
   outcome: NotAccepted,
   now: Date,
 ): Promise<'kept' | 'counted' | null> {
-  if (outcome.kind !== 'refused' || isOptOut(outcome)) return null;
+  if (outcome.kind !== 'refused' || isOptOut(outcome) || outcome.sentPart !== undefined) return null;
   const refused = await refusedInARow(db, lineId, new Date(now.getTime() - OUTAGE_TOLERANCE_MS));
   if (refused < REFUSALS_TO_OPEN) return null;
   await markOfLine(db, id);
@@ -166,7 +166,12 @@ async function recordOutcome(
   outcome: Settled,
   now: Date,
 ): Promise<boolean> {
-  const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
+  const carrierMessageId =
+    outcome.kind === 'accepted'
+      ? outcome.carrierMessageId
+      : outcome.kind === 'refused'
+        ? outcome.sentPart
+        : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   return finishAttempt(db, attempt.id, {
     outcome: outcome.kind,

@@ -296,20 +296,33 @@ describe('what a person sends from the phone or the Mac', () => {
   });
 
   it('is never what was sent through the product', async () => {
-    const [plain, lost, withFile, failed] = [phone(), phone(), phone(), phone()];
+    const [plain, withFile, partly, fileLost] = [phone(), phone(), phone(), phone()];
+    // Numbers of another area that end alike.
+    const area = /^\+1(\d)/;
+    const alike = (to: string): string =>
+      to.replace(area, (_, digit: string) => `+1${digit === '2' ? 3 : 2}`);
+    const [lost, failed] = [alike(plain), alike(withFile)];
     mac.fault(lost, { kind: 'response_lost' });
     mac.fault(failed, { kind: 'error_though_sent', code: null });
+    mac.fault(partly, { kind: 'file_refused' });
+    mac.fault(fileLost, { kind: 'file_response_lost' });
     const url = await uploaded(app, workspace.key, { name: 'photo.png', content: PNG });
     for (const to of [plain, lost, failed]) await send(to);
-    await send(withFile, { attachmentUrls: [url] });
-    await eventually(async () => mac.messages.filter(({ to }) => to === withFile).length === 2);
+    for (const to of [withFile, partly, fileLost]) await send(to, { attachmentUrls: [url] });
+    for (const to of [withFile, fileLost])
+      await eventually(async () => mac.messages.filter((sent) => sent.to === to).length === 2);
+    await eventually(async () =>
+      (await outbound(partly)).some(({ status }: { status: string }) => status === 'failed'),
+    );
     await eventually(async () =>
       (await outbound(plain)).some(({ status }: { status: string }) => status === 'delivered'),
     );
     const polls = () => mac.requests.get('/api/v1/message/query') ?? 0;
     const before = polls();
     await eventually(async () => polls() > before + 3);
-    for (const to of [plain, lost, withFile, failed]) expect(await outbound(to)).toHaveLength(1);
+    for (const to of [plain, lost, withFile, failed, partly, fileLost])
+      expect([to, ...(await outbound(to))]).toHaveLength(2);
+    await eventually(async () => (await outbound(fileLost))[0].status === 'delivered');
   });
 
   it('is no reaction and no message to a group', async () => {
