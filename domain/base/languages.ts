@@ -89,7 +89,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: '(?:many )?thanks(?: a lot| so much| again)?|thank ?you(?: so much| very much)?|thx|tnx|cheers',
     automatic: {
       silenced:
-        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone) .*(?:do not disturb|dont disturb|focus|notifications?(?: are)? silenced|driving mode).*',
+        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone) .*(?:do not disturb|dont disturb|focus|notifications?(?: are)? silenced|driving mode).*|(?:my |i have |i ve )?(?:my )?notifications (?:are |have been )?(?:currently )?(?:silenced|muted|turned off|switched off|off)',
       driving:
         'i (?:am|m) (?:currently |now )?driving(?: right now| at the moment| and can t text| and unable to (?:text|reply|respond))?',
       later:
@@ -97,7 +97,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       subject:
         'auto(?:matic|mated)?[- ]?(?:reply|response)|vacation (?:reply|response|responder|message|notice)|auto: .{0,200}\\(returning',
       away: '(?:i am |i.m )?(?:currently )?(?:out of|away from) (?:the |my )?(?:office|desk)|ooo|(?:i am |i.m )?(?:currently )?on (?:vacation|holidays?|(?:annual |sick |parental |maternity |paternity )?leave)|vacation',
-      label: '(?:auto(?:matic|mated)?[ -]?(?:reply|response|text)|out of office)',
+      label:
+        '(?:(?:this is an |this message was )?auto(?:matic|mated|matically)?[ -]?(?:reply|response|text|message|sent)|sent automatically|out of office)',
     },
     reaction: {
       love: 'loved|hearted|heart|hearts',
@@ -109,9 +110,9 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       removed: 'removed',
       reacted: 'reacted|reaction',
       sticker: 'sticker',
-      file: 'images?|photos?|pictures?|movies?|videos?|attachments?|files?|audio|gif|document|pdf|animation|contact|location|link|memo|voice',
+      file: 'images?|photos?|pictures?|movies?|videos?|attachments?|files?|audio|gif|document|pdf|animation|contact|card|location|link|memo|voice|stickers?',
       not: 'not',
-      other: 'an?|at|to|from|with|the|by|up|marks?|points?|message|this|\\d+',
+      other: 'an?|at|to|from|with|by|up|marks?|points?|message|\\d+',
     },
   },
   de: {
@@ -135,14 +136,15 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: 'danke(?: schön| sehr)?|dankeschön|(?:vielen |besten |herzlichen )?dank',
     automatic: {
       silenced:
-        '(?:ich (?:habe|fahre)|mitteilungen sind|benachrichtigungen sind) .*(?:nicht stören|fokus|mitteilungen|benachrichtigungen).*(?:aktiviert|eingeschaltet|stumm\\p{L}*|aktiv|ein)',
+        '(?:ich (?:habe|fahre)|mitteilungen sind|benachrichtigungen sind) .*(?:nicht stören|fokus|mitteilungen|benachrichtigungen).*(?:aktiviert|eingeschaltet|stumm\\p{L}*|aktiv|ein)|ich fahre .*(?:aktiviert|eingeschaltet).*(?:nicht stören|fokus).*|(?:meine |die )?(?:mitteilungen|benachrichtigungen) sind (?:gerade |derzeit )?(?:stumm\\p{L}*|aus(?:geschaltet)?|deaktiviert)',
       driving: 'ich fahre(?: gerade| im moment)?(?: auto)?|ich bin (?:gerade )?am steuer',
       later:
-        'ich (?:sehe|lese|antworte|melde)(?: mir)? .*(?:angekommen|ankomme|am ziel|später|sobald).*|ich erhalte keine (?:mitteilungen|benachrichtigungen).*|wenn es dringend ist.*|antworte mit dringend.*',
+        'ich (?:sehe|lese|antworte|melde|werde)(?: mir)? .*(?:angekommen|ankomme|am ziel|später|sobald).*|ich erhalte keine (?:mitteilungen|benachrichtigungen).*|wenn es dringend ist.*|antworte mit dringend.*',
       subject:
         'automatische (?:e-?mail-)?antwort|autom\\. antwort|automatische abwesenheit|abwesenheits(?:notiz|meldung|nachricht|agent|assistent|benachrichtigung)',
       away: '(?:ich bin )?(?:derzeit |aktuell )?nicht im (?:büro|haus)|abwesend|abwesenheit|außer haus|(?:ich bin )?(?:derzeit |aktuell )?im urlaub',
-      label: '(?:automatische (?:antwort|nachricht)|abwesenheitsnotiz|autoantwort)',
+      label:
+        '(?:(?:dies|das) ist eine automatische|automatische (?:antwort|nachricht)|abwesenheitsnotiz|autoantwort)',
     },
     reaction: {
       love: 'liebt|liebte|geliebt|herz|herzen',
@@ -181,20 +183,21 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: 'merci(?: beaucoup| bien| d avance)?',
     automatic: {
       silenced:
-        '(?:je (?:conduis|suis|ne reçois|n ai)|j ai|mes notifications|la fonction|les notifications) .*(?:ne pas déranger|concentration|notifications).*',
+        '(?:je (?:conduis|suis|ne reçois|n ai)|j ai|mes notifications|la fonction|les notifications) .*(?:ne pas déranger|concentration|notifications).*|(?:mes|les) notifications sont (?:désactivées|coupées|en sourdine|silencieuses)',
       driving: 'je (?:conduis|suis au volant|suis en train de conduire)(?: actuellement| en ce moment)?',
       later:
         'je (?:verrai|lirai|consulterai|répondrai à) (?:votre|ton|vos) messages?.*|je vous répondrai .*|je ne reçois pas (?:les|de) notifications.*|(?:si c est|en cas d) urgen.*',
       subject: 'réponse automatique|(?:message|notification|réponse) d.absence',
       away: 'absente? du bureau|absence du bureau|absence|en congés?|en vacances',
-      label: '(?:réponse automatique|message automatique|absence du bureau)',
+      label:
+        '(?:(?:ceci|c’est|c.est) (?:est )?un(?:e réponse| message) automatique|réponse automatique|message automatique|absence du bureau)',
     },
     reaction: {
       love: 'adoré|adore|adorait|cœur|coeur',
       like: 'aimé|aime|pouce',
       dislike: 'désapprouvé|détesté|déplu',
       laugh: 'ri|rit|rigolé|rire|rires|rigole|haha',
-      emphasize: 'insisté|insiste|souligné|souligne|évidence|exclamation|accentué|accentue',
+      emphasize: 'insisté|insiste|souligné|souligne|évidence|exclamation|accentué|accentue|accent|exergue',
       question: 'question|interrogé|interrogée|interrogation|interroge|questionné|questionne',
       removed: 'retiré|retire|supprimé|supprime|enlevé|enlève|annulé',
       reacted: 'réagi|réagit|réaction',
@@ -202,7 +205,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       file: 'image|images|photo|photos|vidéo|vidéos|film|films|pièces?|jointes?|fichiers?|audio|vocal',
       not: 'pas',
       other:
-        'a|à|un|une|de|d|du|des|la|le|les|l|j|n|s|sur|avec|mis|mention|mise|posé|pose|est|été|en|au|aux|points?|ajouté|ajoute|ce|cette|message|haut|bas|votre|\\d+',
+        'a|à|un|une|de|d|du|des|la|le|les|l|j|n|s|sur|avec|par|remis|remise|mis|mention|mise|posé|pose|est|été|en|au|aux|points?|ajouté|ajoute|ce|cette|message|haut|bas|votre|\\d+',
     },
   },
   es: {
@@ -225,13 +228,14 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: '(?:muchas |mil )?gracias(?: de antemano)?',
     automatic: {
       silenced:
-        '(?:estoy (?:conduciendo|manejando)|tengo|las notificaciones|mis notificaciones) .*(?:no molestar|modo de concentración|enfoque|notificaciones).*(?:activad\\p{L}*|silenciad\\p{L}*|encendid\\p{L}*)',
+        '(?:estoy (?:conduciendo|manejando)|tengo|las notificaciones|mis notificaciones) .*(?:no molestar|modo de concentración|enfoque|notificaciones).*(?:activad\\p{L}*|silenciad\\p{L}*|encendid\\p{L}*)|(?:mis|las) notificaciones están (?:silenciadas|desactivadas|apagadas)',
       driving: '(?:estoy|voy) (?:conduciendo|manejando)(?: ahora(?: mismo)?| en este momento)?',
       later:
         '(?:veré|leeré|responderé|te responderé|le responderé|contestaré).*|no (?:estoy recibiendo|recibo) notificaciones.*|si es urgente.*',
       subject: '(?:respuesta|mensaje) autom[áa]tic[ao]',
       away: 'fuera de (?:la )?oficina|ausente de la oficina|ausente|ausencia|de vacaciones',
-      label: '(?:respuesta automática|mensaje automático|fuera de (?:la )?oficina)',
+      label:
+        '(?:(?:este es un|esta es una) (?:mensaje|respuesta) automátic[ao]|respuesta automática|mensaje automático|fuera de (?:la )?oficina)',
     },
     reaction: {
       love: 'encantó|encanta|amó|ama|corazón|encantado|corazones',
@@ -270,19 +274,20 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: '(?:muito )?obrigad[oa]|grat[oa]|valeu',
     automatic: {
       silenced:
-        '(?:estou (?:dirigindo|conduzindo|a conduzir)|tenho|as notificações|minhas notificações) .*(?:não (?:perturbe|perturbar|incomodar)|foco|concentração|notificações).*(?:ativad\\p{L}*|ligad\\p{L}*|silenciad\\p{L}*)',
+        '(?:estou (?:dirigindo|conduzindo|a conduzir)|tenho|as notificações|minhas notificações) .*(?:não (?:perturbe|perturbar|incomodar)|foco|concentração|notificações).*(?:ativad\\p{L}*|ligad\\p{L}*|silenciad\\p{L}*)|(?:as minhas |minhas |as )notificações estão (?:silenciadas|desativadas|desligadas)',
       driving: 'estou (?:dirigindo|conduzindo|a conduzir)(?: agora| neste momento| no momento)?',
       later:
         '(?:verei|vou ver|lerei|responderei) .*|não (?:estou recebendo|estou a receber|recebo) notificações.*|se for urgente.*',
       subject: '(?:resposta|mensagem) autom[áa]tica',
       away: 'fora do escrit[óo]rio|aus[êe]ncia(?: tempor[áa]ria)?|ausente do escrit[óo]rio|de férias',
-      label: '(?:resposta automática|mensagem automática|fora do escritório|ausência temporária)',
+      label:
+        '(?:esta é uma (?:mensagem|resposta) automática|resposta automática|mensagem automática|fora do escritório|ausência temporária)',
     },
     reaction: {
       love: 'amou|ama|adorou|adora|coração|corações',
       like: 'gostou|gosta|gosto|curtiu|curtida|curtiram|polegar|joinha',
       dislike: 'descurtiu|desgostou|detestou',
-      laugh: 'riu|risada|risadas|rindo|riso|risos|rir|haha',
+      laugh: 'riu|graça|risada|risadas|rindo|riso|risos|rir|haha',
       emphasize: 'enfatizou|destacou|exclamação|exclamações|ênfase|realçou|sublinhou',
       question: 'questionou|perguntou|interrogação|pergunta|dúvida|duvidou',
       removed: 'removeu|retirou|tirou|apagou|eliminou|removido',
@@ -291,7 +296,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       file: 'imagem|imagens|fotos?|fotografia|vídeos?|videos?|filmes?|anexos?|arquivos?|ficheiros?|áudio',
       not: 'não|nao',
       other:
-        'um|uma|uns|umas|o|a|os|as|de|do|da|dos|das|em|no|na|com|à|ao|às|se|ponto|sinal|por|sobre|que|você|colocou|uma|mensagem|esta|\\d+',
+        'um|uma|uns|umas|o|a|os|as|de|do|da|dos|das|em|no|na|com|à|ao|às|se|ponto|sinal|por|sobre|que|você|colocou|deu|achou|uma|mensagem|esta|\\d+',
     },
   },
   it: {
@@ -313,13 +318,14 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: '(?:molte |tante )?grazie(?: mille)?',
     automatic: {
       silenced:
-        '(?:sto guidando|ho|le notifiche|sono) .*(?:non disturbare|full immersion|concentrazione|notifiche).*(?:attiv\\p{L}*|abilitat\\p{L}*|silenziat\\p{L}*|disattivat\\p{L}*)',
+        '(?:sto guidando|ho|le notifiche|sono) .*(?:non disturbare|full immersion|concentrazione|notifiche).*(?:attiv\\p{L}*|abilitat\\p{L}*|silenziat\\p{L}*|disattivat\\p{L}*)|ho (?:silenziato|disattivato) le notifiche.*|le notifiche sono (?:silenziate|disattivate)',
       driving: '(?:sto guidando|sono alla guida)(?: in questo momento| adesso| ora)?',
       later:
         '(?:vedrò|leggerò|risponderò|ti risponderò|le risponderò) .*|non (?:ricevo|sto ricevendo) (?:le )?notifiche.*|se è urgente.*',
       subject: '(?:risposta|messaggio) automatic[ao]',
       away: 'fuori (?:sede|ufficio)|assen(?:te|za)(?: dall.ufficio)?|in ferie',
-      label: '(?:risposta automatica|messaggio automatico|fuori sede|fuori ufficio)',
+      label:
+        '(?:questo è un messaggio automatico|questa è una risposta automatica|risposta automatica|messaggio automatico|fuori sede|fuori ufficio)',
     },
     reaction: {
       love: 'amato|ama|adorato|adora|cuore|cuori',
@@ -358,7 +364,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: '(?:alvast |hartelijk )?bedankt|dank(?: je| u)?(?: wel)?|dankjewel|dankuwel',
     automatic: {
       silenced:
-        '(?:ik (?:zit|heb|rijd|rij|ben)|meldingen zijn) .*(?:niet storen|focus|meldingen).*(?:ingeschakeld|aan|uitgeschakeld|uit|gedempt|staan)',
+        '(?:ik (?:zit|heb|rijd|rij|ben)|meldingen zijn) .*(?:niet storen|focus|meldingen).*(?:ingeschakeld|aan|uitgeschakeld|uit|gedempt|staan)|(?:mijn )?meldingen (?:zijn|staan) (?:gedempt|uitgeschakeld|uit)',
       driving:
         'ik (?:rijd|rij|ben aan het rijden|zit achter het stuur|zit in de auto)(?: nu| op dit moment| momenteel)?',
       later:
@@ -366,7 +372,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       subject:
         'automatische? (?:antwoord|reactie|bericht|beantwoording)|afwezigheids(?:bericht|melding|assistent)',
       away: 'afwezig|niet (?:aanwezig|op kantoor)|buiten kantoor|(?:met|op) vakantie',
-      label: '(?:automatisch (?:antwoord|bericht)|afwezigheidsbericht|afwezig)',
+      label: '(?:dit is een automatisch|automatisch (?:antwoord|bericht)|afwezigheidsbericht|afwezig)',
     },
     reaction: {
       love: 'geweldig|hart|hartje|liefde|hield|houdt|prachtig',
@@ -374,7 +380,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       dislike: 'afgekeurd|stom',
       laugh: 'lachte|gelachen|lacht|lachen|lach|grappig|haha',
       emphasize: 'benadrukte|benadrukt|uitroepteken|uitroeptekens|nadruk',
-      question: 'vraagteken|vraagtekens|vroeg|vraagt|bevraagd|betwijfelt|betwijfelde|vraag|twijfelt',
+      question:
+        'vraagteken|vraagtekens|vroeg|vraagt|bevraagd|betwijfelt|betwijfelde|vraag|twijfelt|twijfelde',
       removed: 'verwijderde|verwijderd|verwijdert|weggehaald|weg',
       reacted: 'reageerde|gereageerd|reactie|reageert',
       sticker: 'sticker',
@@ -397,7 +404,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: '(?:mange |tusind )?tak',
     automatic: {
       silenced:
-        '(?:jeg (?:kører|har)|notifikationer er|meddelelser er) .*(?:forstyr ikke|fokus|notifikationer|meddelelser).*(?:slået|aktiveret|til|fra|lydløs)',
+        '(?:jeg (?:kører|har)|notifikationer er|meddelelser er) .*(?:forstyr ikke|fokus|notifikationer|meddelelser).*(?:slået|aktiveret|til|fra|lydløs)|(?:mine )?(?:notifikationer|meddelelser) er (?:slået fra|lydløse|deaktiveret)',
       driving: 'jeg kører(?: bil| lige nu| i øjeblikket)*',
       later:
         'jeg (?:ser|læser|svarer) .*|jeg modtager ikke (?:notifikationer|meddelelser).*|hvis det haster.*',
@@ -441,7 +448,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     thanks: '(?:stort |många )?tack(?: så mycket)?',
     automatic: {
       silenced:
-        '(?:jag (?:kör|har)|notiser är|aviseringar är) .*(?:stör ej|stör inte|fokus|notiser|aviseringar).*(?:på|påslag\\p{L}*|aktiver\\p{L}*|ljudlös\\p{L}*|tyst\\p{L}*|av)',
+        '(?:jag (?:kör|har)|notiser är|aviseringar är) .*(?:stör ej|stör inte|fokus|notiser|aviseringar).*(?:på|påslag\\p{L}*|aktiver\\p{L}*|ljudlös\\p{L}*|tyst\\p{L}*|av)|(?:mina )?(?:notiser|aviseringar) är (?:avstängda|tystade|ljudlösa)',
       driving: 'jag kör(?: bil| just nu| för tillfället)*',
       later:
         'jag (?:ser|läser|svarar|läser) .*|jag får inga (?:notiser|aviseringar).*|om det är brådskande.*',
@@ -493,17 +500,18 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     },
     reaction: {
       love: 'pokochał|pokochała|uwielbia|uwielbiam|serce|serca|serduszko|kocha',
-      like: 'polubiono|polubił|polubiła|polubił\\(a\\)|lubi|podoba|podobało|polubienie|kciuk|kciuka',
+      like: 'polubiono|lubiane|lubiany|lubiana|polubił|polubiła|polubił\\(a\\)|lubi|podoba|podobało|polubienie|kciuk|kciuka',
       dislike: 'znielubił|znielubiła',
       laugh: 'śmieje|zaśmiał|zaśmiała|roześmiał|roześmiała|śmiech|śmiał|śmiała|rozbawiło|śmiechu|haha',
-      emphasize: 'podkreślił|podkreśliła|wyróżnił|wyróżniła|wykrzyknik|wykrzyknika|podkreślenie',
+      emphasize: 'podkreśl\\p{L}*|wyróżni\\p{L}*|wykrzyknik|wykrzyknika|podkreślenie',
       question: 'zakwestionował|zakwestionowała|zapytał|zapytała|pytajnik|pyta|pytanie|zapytania',
       removed: 'usunął|usunęła|usunięto|usuń|cofnął|cofnęła',
       reacted: 'zareagował|zareagowała|reakcja|reakcję|reakcji|reaguje',
       sticker: 'naklejka|naklejkę|naklejką',
       file: 'obraz|obrazu|obrazek|zdjęcie|zdjęcia|zdjęciu|film|filmu|wideo|załącznik|załącznika|plik|pliku|nagranie',
       not: 'nie',
-      other: 'się|z|ze|na|do|od|w|mu|jej|jest|znak|znaku|za|o|to|jako|ku|pomocą|\\d+',
+      other:
+        'się|dodano|dodał|dodała|oznaczono|oznaczył|oznaczyła|z|ze|na|do|od|w|mu|jej|jest|znak|znaku|za|o|to|jako|ku|pomocą|\\d+',
     },
   },
   ja: {
@@ -582,7 +590,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       love: '爱心|愛心|喜爱|喜愛|红心|爱|愛|心',
       like: '喜欢|喜歡|点赞|點讚|按讚|按赞|赞|讚|大拇指',
       dislike: '不喜欢|不喜歡|踩|反对|反對|差评|倒赞|不赞|拇指向下',
-      laugh: '大笑|哈哈|笑',
+      laugh: '大笑|好笑|哈哈|笑',
       emphasize: '强调|強調|感叹号|感嘆號|叹号|嘆號|驚嘆號|惊叹号',
       question: '疑问|疑問|质疑|質疑|问号|問號|提问|提問',
       removed: '移除|删除|刪除|取消|撤回|撤销|撤銷|收回',

@@ -41,6 +41,9 @@ describe('the text of a reply', () => {
     'Stop\n\n________________________________\nFrom: Acme <hi@acme.test>\nSent: Tuesday\n\nHello',
     'Stop\n\n-----Original Message-----\nFrom: Acme\nHello',
     'On Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> Hello\n\nStop',
+    'Hello Dana, STOP',
+    'Hi! Stop.',
+    'Guten Tag Frau Müller: STOP',
   ])('opts out: %j', (text) => {
     expect(optOutKeyword(text)).toBe('stop');
   });
@@ -75,6 +78,9 @@ describe('the text of a reply', () => {
     'Where do I get off?\nStop',
     'Gladly\n\n-- \nBea\nSTOP Ltd.',
     'Can we cancel\nthe meeting?',
+    'Hello, bus stop',
+    'Hi Stop',
+    'Dana, end of the month?',
   ])('does neither: %j', (text) => {
     expect(optOutKeyword(text)).toBeNull();
   });

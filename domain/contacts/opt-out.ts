@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { inAllLanguages } from '../base/languages.ts';
-import { belowSignature, isName, ownLines } from '../inbox/own-words.ts';
+import { belowSignature, isName, ownLines, withoutGreeting } from '../inbox/own-words.ts';
 import { normalize } from '../base/text.ts';
 
 /** An address that opted out of messages from the workspace. */
@@ -81,7 +81,7 @@ const THANKS = new RegExp(`(?<!\\S)${inAllLanguages(({ thanks }) => thanks)}(?!\
 
 function isStop(text: string): boolean {
   if (text.length > MAX_LENGTH) return false;
-  const words = wordsOf(text);
+  const words = wordsOf(withoutGreeting(text));
   if (saysOnly(words, STOP)) return true;
   return saysOnly(words.join(' ').replaceAll(THANKS, '').split(' ').filter(Boolean), STOP);
 }

@@ -91,6 +91,7 @@ describe('the rules for suspected opt-outs', () => {
     'Stop by anytime',
     'Take my other number off but keep this one',
     'Stop sending to my work email, use this one',
+    'Please don’t stop sending these',
   ])('let “%s” pass', (text) => expect(asksToBeLeftAlone(text)).toBe(false));
 
   it.each(['¡Qué alto!', 'El precio baja', 'Vamos a parar aquí', 'Er stoppt', 'Vou sair'])(

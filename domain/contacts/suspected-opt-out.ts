@@ -110,6 +110,7 @@ const ENGLISH: Rule[] = [
   rule('(?:quit|knock|cut) it(?: off| out)?$', String.raw`\bsmok|\bcan you\b`),
   rule(
     `stop sending${words(2)} ${any('these', 'this', 'them', 'those', 'that', 'stuff', 'anything', 'things')}\\b`,
+    String.raw`\b(?:dont|never|not) (?:ever )?stop sending`,
   ),
   rule(String.raw`be unsubscribed`),
   rule(

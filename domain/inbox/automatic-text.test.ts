@@ -29,6 +29,19 @@ describe('a text that a phone sends by itself', () => {
     'Automatische Antwort: Ich bin im Urlaub.',
     'Respuesta automática: estoy fuera.',
     'Réponse automatique : je suis absent',
+    "I'm driving right now - I'll get back to you later.",
+    'I have notifications turned off.',
+    'This is an automated message: we are closed today.',
+    'Sent automatically: I’m in a meeting',
+    'Dies ist eine automatische Antwort. Ich bin im Urlaub.',
+    'Mitteilungen sind stummgeschaltet.',
+    'Mes notifications sont désactivées.',
+    'Las notificaciones están silenciadas.',
+    'As notificações estão silenciadas.',
+    'Ho silenziato le notifiche.',
+    'Meldingen zijn gedempt.',
+    'Notifikationer er slået fra.',
+    'Notiser är avstängda.',
   ])('is recognized: %s', (text) => {
     expect(isAutomaticText(text)).toBe(true);
     expect(isAutomaticText(`${text.replaceAll('’', "'")}\n`)).toBe(true);
@@ -48,6 +61,9 @@ describe('a text that a phone sends by itself', () => {
     'No molestar',
     'Ich fahre gerade nach Wien',
     'Is this an auto-reply?',
+    'This is an automated message, right? Stop it',
+    'Automated text? Really?',
+    'I turned off my notifications, sorry, what did you say?',
     '',
   ])('is told from what people write: %j', (text) => expect(isAutomaticText(text)).toBe(false));
 

@@ -16,7 +16,8 @@ const SENTENCES = LANGUAGE_CODES.map((code) => {
     silenced: whole(silenced),
     driving: whole(driving),
     later: whole(later),
-    label: new RegExp(`^[^\\p{L}\\p{N}]{0,4}${label}(?![\\p{L}\\p{N}])`, 'iu'),
+    // A question asks whether it is one.
+    label: new RegExp(`^[^\\p{L}\\p{N}]{0,4}${label}(?![\\p{L}\\p{N}])(?![^.!\\n。]*[?？])`, 'iu'),
   };
 });
 
@@ -36,7 +37,7 @@ export function isAutomaticText(text: string): boolean {
   const readable = normalize(text, 'NFKC', MAX_TEXT);
   // Quotation marks surround the names of modes.
   const sentences = readable
-    .split(/[.!?。！？\n]+/)
+    .split(/[.!?。！？\n]+| [-–—] /)
     .map(plain)
     .filter(Boolean);
   if (sentences.length === 0 || sentences.length > MAX_SENTENCES) return false;

@@ -187,6 +187,7 @@ describe('a text of ours that somebody quotes', () => {
     [`“${ours}” – what is that?`, '“.” – what is that?'],
     ['> Hi Ada, your table is\n> booked. To stop\n> texting you, reply STOP.\nOk', '> .\nOk'],
     [ours.toUpperCase(), '.'],
+    ['Reagoi viestiin “Hi Ada, your table is booked. To stop texting…”', 'Reagoi viestiin “…”'],
   ])('is taken out: %j', (text, rest) => expect(withoutOurTexts(text, [ours])).toBe(rest));
 
   it('is left if it is short enough to be their own', () => {

@@ -229,6 +229,12 @@ export function isName(line: string): boolean {
   );
 }
 
+/** A line without the greeting at its beginning: "Hello Dana, STOP". */
+export function withoutGreeting(line: string): string {
+  const end = line.slice(0, MAX_GREETING_LINE).search(/[,!،，、:;–—\n]|\. /u);
+  return end > 0 && isGreeting(line.slice(0, end).trim()) ? line.slice(end + 1) : line;
+}
+
 function isGreeting(line: string): boolean {
   const name = line.length > MAX_GREETING_LINE ? undefined : GREETING.exec(line)?.groups?.['name'];
   return name !== undefined && isName(name.replace(/[!！]+$/, '').trim());
@@ -334,17 +340,20 @@ function lettersOf(text: string): { letters: string; places: number[] } {
 /** Only letters and digits, in lower case: two forms of one text are equal. */
 export const lettersOnly = (text: string): string => lettersOf(text).letters;
 
-/** Removes the texts that we sent from what a contact wrote, however they quote them. */
+/** Removes the texts that we sent from what a contact wrote, however they quote them, also if only the beginning is quoted. */
 export function withoutOurTexts(text: string, ours: readonly string[]): string {
   let rest = text;
   for (const sent of new Set(ours)) {
     const wanted = lettersOnly(sent);
     if (wanted.length < MIN_LETTERS) continue;
     const { letters, places } = lettersOf(rest);
-    const at = letters.indexOf(wanted);
+    const whole = letters.indexOf(wanted);
+    const at = whole < 0 ? letters.indexOf(wanted.slice(0, MIN_LETTERS)) : whole;
     if (at < 0) continue;
+    let length = MIN_LETTERS;
+    while (length < wanted.length && letters[at + length] === wanted[length]) length += 1;
     const from = places[at] ?? 0;
-    const last = places[at + wanted.length - 1] ?? 0;
+    const last = places[at + length - 1] ?? 0;
     rest = rest.slice(0, from) + rest.slice(last + String.fromCodePoint(rest.codePointAt(last) ?? 0).length);
   }
   return rest;
