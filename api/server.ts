@@ -108,7 +108,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     egress,
     metrics,
     untrusted,
-    temporal: temporal.connection,
+    temporal,
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys, { showsPlain: true }),
     sessions,
     identityProvider: provider,

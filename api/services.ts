@@ -34,7 +34,7 @@ export interface Services {
   readonly pools: ApiPools;
   readonly waker: Waker;
   readonly taskQueues: TaskQueues;
-  readonly temporal: Client['connection'];
+  readonly temporal: Client;
   /** For `/codec`, which also shows what is not encrypted. null: payloads are not encrypted. */
   readonly payloadCodec: PayloadCodec | null;
   readonly sessions: SessionVerifier;

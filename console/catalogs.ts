@@ -14,6 +14,7 @@ export const PAGE_CATALOGS = {
   analytics: ['analytics'],
   compliance: ['compliance', 'analytics', 'contacts', 'inbox', 'lines'],
   settings: ['settings'],
+  operations: ['operations'],
   agency: ['agency', 'lines', 'settings', 'webhooks'],
 } as const satisfies Record<string, readonly string[]>;
 

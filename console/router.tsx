@@ -44,6 +44,7 @@ const routeTree = root.addChildren([
   page('/analytics', 'analytics', () => import('./pages/analytics/analytics.tsx')),
   page('/compliance', 'compliance', () => import('./pages/compliance/compliance.tsx')),
   page('/settings', 'settings', () => import('./pages/settings/settings.tsx')),
+  page('/operations', 'operations', () => import('./pages/operations/operations.tsx')),
   page('/agency', 'agency', () => import('./pages/agency/agency.tsx')),
 ]);
 

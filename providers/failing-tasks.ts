@@ -38,13 +38,25 @@ export async function restartWorkflow(
   await signalWorkflow(client, workflowId, workspaceId, 'overdue');
 }
 
-/** Terminates a workflow, unless it has ended. */
-export async function terminate(
+/** Somebody waits for it. */
+const END_MS = 10_000;
+
+/** Ends the run of work that was set aside: a new one does not wait for the next attempt of the old one. */
+export async function endSetAside(
   client: Client,
-  workflowId: string,
-  reason: string,
-  runId?: string,
+  { workflowId, workspaceId }: { workflowId: string; workspaceId: string },
+  action: 'retry' | 'drop',
 ): Promise<void> {
+  const reason = `set aside, then ${action === 'drop' ? 'dropped' : 'retried'} by an operator`;
+  await client.withDeadline(Date.now() + END_MS, () =>
+    action === 'retry'
+      ? restartWorkflow(client, { workflowId, workspaceId }, reason)
+      : terminate(client, workflowId, reason),
+  );
+}
+
+/** Terminates a workflow, unless it has ended. */
+async function terminate(client: Client, workflowId: string, reason: string, runId?: string): Promise<void> {
   await client.workflow
     .getHandle(workflowId, runId)
     .terminate(reason)

@@ -1,7 +1,8 @@
-import { discardWaitingDraft } from '#db/commands/drafts/ai-drafts.ts';
-import { deleteWake, findSetAside, forgetFailures, listSetAside } from '#db/queries/operations/set-aside.ts';
-import { systemDb, withTenant } from '#db/connection/transactions.ts';
-import { restartWorkflow, terminate } from '#providers/failing-tasks.ts';
+import { type SetAsideAction, settleSetAside } from '#db/commands/operations/set-aside.ts';
+import { listSetAside } from '#db/queries/operations/set-aside.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { byOperator } from '#domain/accounts/audit.ts';
+import { endSetAside } from '#providers/failing-tasks.ts';
 import { type Command, Refused, type Session, WrongUsage } from './ops-command.ts';
 
 const MAX_LISTED = 1000;
@@ -9,30 +10,25 @@ const MAX_LISTED = 1000;
 /** Lists what is set aside, or has it tried again, or drops it. */
 export const setAside: Command = {
   argument: null,
-  options: '[--retry ID | --drop ID]',
+  options: '[--retry ID | --drop ID] [--by NAME] [--reason TEXT]',
   summary:
     'what has failed 20 times or for a day and is set aside; --retry has it tried again now, --drop gives it up (also: set-aside retry ID, set-aside drop ID)',
-  async run(session, _id, { retry, drop }) {
+  async run(session, _id, { retry, drop, by = 'npm run ops', reason }) {
     if (retry !== undefined && drop !== undefined) throw new WrongUsage('Either --retry or --drop');
     const id = retry ?? drop;
     if (id === undefined) return { setAside: await listSetAside(systemDb(session.pools), MAX_LISTED) };
-    return settle(session, id, retry === undefined ? 'drop' : 'retry');
+    return settle(session, id, retry === undefined ? 'drop' : 'retry', { by, reason });
   },
 };
 
-async function settle({ client, pools }: Session, id: string, action: 'retry' | 'drop') {
-  const db = systemDb(pools);
-  const work = await findSetAside(db, id);
+async function settle(
+  { client, pools }: Session,
+  id: string,
+  action: SetAsideAction,
+  author: Parameters<typeof byOperator>[0],
+) {
+  const work = await settleSetAside(pools, id, action, byOperator(author));
   if (!work) throw new Refused('NOT_FOUND', 'There is nothing set aside with this id');
-  const { workspaceId, workflowId, subject } = work;
-  const { replyId } = subject;
-  if (action === 'drop' && typeof replyId === 'string')
-    await withTenant(pools, workspaceId, (tenant) => discardWaitingDraft(tenant, replyId, new Date()));
-  if (action === 'drop') await deleteWake(db, work);
-  await forgetFailures(db, work);
-  // Its state is in PostgreSQL. A new run does not wait for the next attempt of the old one.
-  const reason = `set aside, then ${action === 'drop' ? 'dropped' : 'retried'} by an operator`;
-  if (action === 'retry') await restartWorkflow(client, { workflowId, workspaceId }, reason);
-  else await terminate(client, workflowId, reason);
-  return { [action === 'drop' ? 'dropped' : 'retried']: id, workflowId };
+  await endSetAside(client, work, action);
+  return { [action === 'drop' ? 'dropped' : 'retried']: id, workflowId: work.workflowId };
 }

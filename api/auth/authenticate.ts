@@ -85,6 +85,21 @@ export async function authenticate(
   return withSession(route, attempt, services);
 }
 
+/**
+ * The session of a request, whatever workspace its user is in.
+ * @throws UNAUTHORIZED, RATE_LIMITED, UNAVAILABLE
+ */
+export async function authenticateUser(
+  request: CookieRequest & Pick<CredentialedRequest, 'authorization'>,
+  services: Services,
+): Promise<Session> {
+  const credential = readCredential(request.authorization);
+  if (credential?.scheme === 'bearer')
+    return verifySession(credential.token, request.client(), services, request);
+  if (credential || request.sessionId === '') throw new ApiError('UNAUTHORIZED');
+  return sessionOfCookie(request, services);
+}
+
 /** Counts a failed attempt. @throws UNAUTHORIZED, or RATE_LIMITED after too many from this client. */
 async function unauthorized(client: string, { rateLimits }: Services): Promise<never> {
   await rateLimits.countFailure(client);

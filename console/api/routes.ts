@@ -43,6 +43,7 @@ import type { lineRequestRoutes } from '#api/routes/lines/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines/lines.ts';
 import type { listRoutes } from '#api/routes/contacts/lists.ts';
 import type { messageRoutes } from '#api/routes/messages/messages.ts';
+import type { operationsRoutes } from '#api/routes/server/operations.ts';
 import type { optOutHistoryRoutes } from '#api/routes/contacts/opt-out-history.ts';
 import type { optOutSuspicionRoutes } from '#api/routes/contacts/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/contacts/opt-outs.ts';
@@ -115,6 +116,7 @@ type Declared = (
   | typeof lineRoutes
   | typeof listRoutes
   | typeof messageRoutes
+  | typeof operationsRoutes
   | typeof optOutHistoryRoutes
   | typeof optOutSuspicionRoutes
   | typeof optOutRoutes
@@ -138,7 +140,8 @@ type Declared = (
   | typeof workspaceRoutes
 )[number];
 
-type TenantRoute = Exclude<Declared, { caller: 'anyone' }>;
+/** Without those that anybody may call. */
+type CalledRoute = Extract<Declared, { responses: unknown }>;
 
 type Input<S> = [S] extends [z.ZodType] ? z.input<S> : undefined;
 type Field<R, K extends string> = R extends { [N in K]?: infer S } ? Input<Exclude<S, undefined>> : undefined;
@@ -155,7 +158,7 @@ type Output<S> = S extends z.ZodType ? z.output<S> : never;
 
 /** All endpoints by method and path: `GET /api/messages/{id}`. */
 type Routes = {
-  [R in TenantRoute as `${R['method']} ${R['path']}`]: {
+  [R in CalledRoute as `${R['method']} ${R['path']}`]: {
     request: Part<'params', Field<R, 'params'>> &
       Part<'query', Field<R, 'query'>> &
       Part<'body', Field<R, 'body'>>;

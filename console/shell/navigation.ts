@@ -13,6 +13,7 @@ import {
   ShieldCheck,
   Users,
   Webhook,
+  Wrench,
 } from 'lucide-react';
 import type { MessageDescriptor } from '@lingui/core';
 import type { LucideIcon } from 'lucide-react';
@@ -26,6 +27,8 @@ interface NavigationEntry {
   key: string;
   /** Shown only to users of an agency. */
   forAgency?: true;
+  /** Shown only to users who operate the installation. */
+  forOperators?: true;
 }
 
 /** The sidebar, in groups. The command palette and the keyboard shortcuts follow it. */
@@ -43,7 +46,10 @@ export const NAVIGATION: readonly (readonly NavigationEntry[])[] = [
     { to: '/compliance', title: msg`Compliance`, icon: ShieldCheck, key: 'o' },
     { to: '/settings', title: msg`Settings`, icon: Settings, key: 's' },
   ],
-  [{ to: '/agency', title: msg`Agency`, icon: Building2, key: 'y', forAgency: true }],
+  [
+    { to: '/agency', title: msg`Agency`, icon: Building2, key: 'y', forAgency: true },
+    { to: '/operations', title: msg`Operations`, icon: Wrench, key: 'x', forOperators: true },
+  ],
 ];
 
 export interface NavigationItem extends Omit<NavigationEntry, 'title'> {
@@ -52,11 +58,14 @@ export interface NavigationItem extends Omit<NavigationEntry, 'title'> {
 
 /** The items for the caller. */
 export function useNavigation(): readonly (readonly NavigationItem[])[] {
-  const { agency } = useIdentity();
+  const { agency, operations } = useIdentity();
   const { t } = useLingui();
   return NAVIGATION.map((group) =>
     group
-      .filter(({ forAgency }) => agency !== null || !forAgency)
+      .filter(
+        ({ forAgency, forOperators }) =>
+          (agency !== null || !forAgency) && (operations !== null || !forOperators),
+      )
       .map((item) => ({ ...item, title: t(item.title) })),
   ).filter((group) => group.length > 0);
 }

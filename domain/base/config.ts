@@ -37,8 +37,8 @@ const configOf = (env: Variables) => ({
   /** The users who may decode payloads, by the `sub` of their session; null: nobody. */
   codec: {
     operators: env.TEMPORAL_CODEC_OPERATORS,
-    uiOrigin: env.TEMPORAL_UI_ORIGIN === null ? null : new URL(env.TEMPORAL_UI_ORIGIN).origin,
   },
+  temporalUi: temporalUiOf(env),
   worker: { names: env.WORKER_QUEUES, slots: env.WORKER_SLOTS },
   host: env.HOST ?? (env.NODE_ENV === 'production' ? '0.0.0.0' : '127.0.0.1'),
   port: env.PORT,
@@ -195,7 +195,7 @@ export function readOperatorsConfig(environment: EnvironmentVariables) {
   return {
     database: databaseUrls(env),
     temporal: { ...temporalServer(env), publicUrl: publicUrlOf(env) },
-    temporalUi: env.TEMPORAL_UI_ORIGIN === null ? null : new URL(env.TEMPORAL_UI_ORIGIN).origin,
+    temporalUi: temporalUiOf(env),
     publicUrl: publicUrlOf(env),
     newBillingMode: newBillingMode(env),
     /** Whether people sign in at an identity provider. */
@@ -234,6 +234,10 @@ function validated<Output>(
 }
 
 type Given = Partial<Record<keyof typeof Environment.shape, string>>;
+
+/** The origin of the Temporal UI; null: unknown. */
+const temporalUiOf = ({ TEMPORAL_UI_ORIGIN: url }: { TEMPORAL_UI_ORIGIN: string | null }): string | null =>
+  url === null ? null : new URL(url).origin;
 
 /** Variables that are required if another is set. */
 const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [

@@ -181,7 +181,7 @@ const TEMPORAL_SERVER = {
 const OPERATORS = {
   OPERATORS: forApi(
     optional(List),
-    'comma-separated ids (`sub`) of users who operate the installation: `/api/operations/…` is theirs',
+    'comma-separated ids (`sub`) of users who operate the installation: `/api/operations/…` and the page Operations of the console are theirs',
     '`TEMPORAL_CODEC_OPERATORS`',
   ),
 };
@@ -193,7 +193,7 @@ const TEMPORAL_CODEC = {
   ),
   TEMPORAL_UI_ORIGIN: forApi(
     optional(HttpUrl),
-    'the origin of the Temporal UI: it may call `/codec`, and `npm run ops -- timeline` links to it',
+    'the origin of the Temporal UI: it may call `/codec`, and `npm run ops -- timeline` and the console of users in `OPERATORS` link to it',
   ),
 };
 

@@ -422,6 +422,7 @@ export const RESPONSES: {
     caller: { type: 'user', id: 'user_6a0000000000000000000002', name: 'Ruth Ames', role: 'org:admin' },
     agency: null,
     workspaces: [],
+    operations: null,
   },
   'GET /api/workspace/limits': { success: true, limits: [] },
   'GET /api/workspace/setup': { success: true, setup: { steps: [], complete: true, dismissed: false } },

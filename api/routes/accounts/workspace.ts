@@ -19,6 +19,7 @@ import { isId, WorkspaceId } from '#domain/base/ids.ts';
 import { ReputationPolicy } from '#domain/lines/reputation.ts';
 import { Mode, modeOf } from '#domain/test-mode/test-mode.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
+import { operationsFor } from '#api/auth/operators.ts';
 import { SESSION_HEADER } from '#api/auth/user-sessions.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
@@ -92,9 +93,18 @@ export const workspaceRoutes = [
         workspaces: z
           .array(z.object({ _id: WorkspaceId, name: z.string() }))
           .meta({ description: 'The workspaces that a console session can open with `X-Workspace-Id`.' }),
+        operations: z
+          .object({
+            workflowsUrl: z.string().nullable().meta({
+              description:
+                'What precedes the id of a workflow in the address of its page in the Temporal UI; null without `TEMPORAL_UI_ORIGIN`.',
+            }),
+          })
+          .nullable()
+          .meta({ description: 'For users who operate the installation (`OPERATORS`); null for others.' }),
       }),
     },
-    async handler({ caller, pools, header }) {
+    async handler({ caller, pools, header, config }) {
       const { id, country, billingMode, subscriptionStatus, suspended, liveWorkspaceId } = caller.workspace;
       const { userId, via, role } = caller;
       const sessionId = header(SESSION_HEADER);
@@ -133,6 +143,7 @@ export const workspaceRoutes = [
           caller: { type, id: callerId, name, role },
           agency,
           workspaces: workspaces.map((place) => ({ _id: place.id, name: place.name })),
+          operations: operationsFor(caller, config),
         },
       };
     },

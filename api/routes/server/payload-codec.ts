@@ -3,9 +3,8 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { mapInTurns } from '#domain/base/turns.ts';
 import { PayloadCodecError } from '#providers/payload-codec.ts';
-import { verifySession } from '#api/auth/authenticate.ts';
+import { requireOperator } from '#api/auth/operators.ts';
 import { readBody } from '#api/http/body.ts';
-import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { parseInTurns } from '#api/http/parse.ts';
 import { publicRoute } from '#api/http/route.ts';
@@ -79,11 +78,11 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
 });
 
 function allowOrigin(context: Context, { config }: Services): void {
-  const { operators, uiOrigin } = config.codec;
-  if (operators === null) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
+  const { codec, temporalUi } = config;
+  if (codec.operators === null) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
   context.vary('Origin');
-  if (uiOrigin !== null && context.get('origin') === uiOrigin)
-    context.set('Access-Control-Allow-Origin', uiOrigin);
+  if (temporalUi !== null && context.get('origin') === temporalUi)
+    context.set('Access-Control-Allow-Origin', temporalUi);
 }
 
 /** @throws UNAUTHORIZED, OPERATOR_REQUIRED, NOT_FOUND, RATE_LIMITED */
@@ -92,10 +91,7 @@ async function operator(
   services: Services,
 ): Promise<{ codec: PayloadCodec; userId: string }> {
   const { config, payloadCodec } = services;
-  const [, token] = /^bearer +(\S+)$/i.exec(context.get('authorization').trim()) ?? [];
-  if (token === undefined) throw new ApiError('UNAUTHORIZED');
-  const { userId } = await verifySession(token, clientAddress(context), services);
-  if (config.codec.operators?.includes(userId) !== true) throw new ApiError('OPERATOR_REQUIRED');
+  const userId = await requireOperator(context, services, config.codec.operators);
   if (!payloadCodec) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
   return { codec: payloadCodec, userId };
 }

@@ -64,7 +64,7 @@ export const systemRoutes = [
                 if (!(await hasMigration(systemDb(pools), await newest)))
                   throw new Error('the schema lacks a migration');
               },
-              temporal: () => checkTemporal(temporal),
+              temporal: () => checkTemporal(temporal.connection),
               keys: () => checkKeys(systemDb(pools), { secrets, signer }),
             },
             logger,

@@ -6,6 +6,7 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Section } from '#console/components/page.tsx';
 import { ShareBar } from '#console/components/share-bar.tsx';
 import { Skeleton } from '#console/components/states.tsx';
+import { WorkflowLink } from '#console/components/workflow-link.tsx';
 import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
 
@@ -41,6 +42,7 @@ export function Overview({
       <Section title={t`Settings`}>
         <Settings campaign={campaign} />
       </Section>
+      {campaign.status !== 'draft' && <WorkflowLink id={`campaign:${campaign._id}`} />}
     </div>
   );
 }

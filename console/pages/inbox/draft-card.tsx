@@ -8,6 +8,7 @@ import { useWrite } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { WorkflowLink } from '#console/components/workflow-link.tsx';
 import { percentOf, wordsOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
 import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
@@ -204,6 +205,7 @@ export function DraftCard({
             <Button small kind="ghost" onClick={() => act('mark_sent')}>
               <Trans>Answered elsewhere</Trans>
             </Button>
+            <WorkflowLink id={`ai-draft:${draft.replyId}`} />
           </>
         )}
       </div>

@@ -13,6 +13,7 @@ import { Meter } from '#console/components/meter.tsx';
 import { PowerButton } from '#console/components/power-button.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { WorkflowLink } from '#console/components/workflow-link.tsx';
 import { addressName, fullTimeOf, numberOf, relativeTimeOf } from '#console/lib/format.ts';
 import { type Line, lineName, lineState } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
@@ -63,6 +64,9 @@ export function Overview({ line }: { line: Line }) {
         <SkeletonRows rows={4} />
       )}
       <Health line={line} />
+      <WorkflowLink
+        id={`${line.provisioningStatus === 'active' ? 'line-pacer' : 'line-request'}:${line._id}`}
+      />
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { Drawer } from '#console/components/dialog.tsx';
 import { Section } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { WorkflowLink } from '#console/components/workflow-link.tsx';
 import { addressName, fullTimeOf, relativeTimeOf, wordsOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
@@ -106,6 +107,7 @@ function Details({
       </Section>
       <Section title={t`Timeline`}>
         <Events events={timeline.events} />
+        {message.fromLineId !== null && <WorkflowLink id={`line-pacer:${message.fromLineId}`} />}
       </Section>
       <Section title={t`Details`}>
         <MessageFacts message={message} line={line} />

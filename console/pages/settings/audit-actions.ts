@@ -64,6 +64,8 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'request.refused': msg`Was refused a request`,
   'session.ended': msg`Signed out, or ended a session`,
   'session.started': msg({ message: 'Signed in', context: 'action' }),
+  'set_aside.dropped': msg`Gave up failing work`,
+  'set_aside.retried': msg`Had failing work tried again`,
   'snippet.created': msg`Created a snippet`,
   'snippet.deleted': msg`Deleted a snippet`,
   'snippet.updated': msg`Changed a snippet`,
@@ -106,6 +108,7 @@ const TARGETS: Record<Entry['target']['type'], MessageDescriptor> = {
   session: msg`Session`,
   snippet: msg`Snippet`,
   webhook: msg`Webhook`,
+  workflow: msg`Workflow`,
   workspace: msg`Workspace`,
 };
 

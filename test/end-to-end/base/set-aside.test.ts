@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApi } from '#api/server.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { withSystem } from '#db/connection/transactions.ts';
-import { newId } from '#domain/base/ids.ts';
+import { newId, newUserId } from '#domain/base/ids.ts';
 import { createLogger } from '#providers/log.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -93,7 +93,7 @@ test('an operator has it tried again or drops it', async () => {
   const draft = failingDraft();
   for (let n = 0; n < 25; n += 1) await draft.attempt();
   const found = await listed(draft.workflowId);
-  await run('set-aside', 'drop', found?.id ?? '');
+  await run('set-aside', 'drop', found?.id ?? '', '--by', 'Ada');
   expect(await listed(draft.workflowId)).toBeUndefined();
   draft.recover();
   expect(await draft.attempt()).toBe('done');
@@ -109,26 +109,70 @@ test('what has succeeded is not counted any more', async () => {
   expect(await listed(draft.workflowId)).toBeUndefined();
 });
 
-test('the page of what is set aside is for the operators of the installation', async () => {
+test('what is set aside is listed, tried again and dropped by the operators of the installation alone', async () => {
+  // Operators may be in no workspace.
+  const operatorId = newUserId();
   const draft = failingDraft();
   for (let n = 0; n < 25; n += 1) await draft.attempt();
   const operator = await startApi({
     ...app.config,
     port: 0,
     metricsPort: null,
-    operators: [workspace.ownerId],
+    operators: [operatorId],
   });
   afterAll(() => operator.stop());
-  const session = await signIn(app, {
+  const session = await signIn(app, { userId: operatorId });
+  const admin = await signIn(app, {
     userId: workspace.ownerId,
     organizationId: workspace.id,
     role: 'org:admin',
   });
-  const page = await apiClient(operator.url, session)('GET', '/api/operations/set-aside');
-  expect(page.status).toBe(200);
-  expect(page.body.items).toContainEqual(expect.objectContaining({ workflowId: draft.workflowId }));
-  expect((await apiClient(app.url, session)('GET', '/api/operations/set-aside')).body.code).toBe(
-    'OPERATOR_REQUIRED',
+  const asOperator = apiClient(operator.url, session);
+  const item = async () =>
+    (await asOperator('GET', '/api/operations/set-aside')).body.items.find(
+      ({ workflowId }: { workflowId: string }) => workflowId === draft.workflowId,
+    );
+  const path = `/api/operations/set-aside/${(await item()).id}`;
+  for (const [call, code] of [
+    [apiClient(app.url, session), 'OPERATOR_REQUIRED'],
+    [apiClient(operator.url, admin), 'OPERATOR_REQUIRED'],
+    [apiClient(operator.url, workspace.key), 'UNAUTHORIZED'],
+    [apiClient(operator.url, ''), 'UNAUTHORIZED'],
+  ] as const) {
+    const answers = [
+      await call('GET', '/api/operations/set-aside'),
+      await call('POST', `${path}/retry`),
+      await call('POST', `${path}/drop`),
+    ];
+    expect(answers.map(({ body }) => body.code)).toEqual([code, code, code]);
+  }
+  expect((await asOperator('POST', '/api/operations/set-aside/none/drop')).status).toBe(404);
+
+  expect(await asOperator('POST', `${path}/retry`)).toMatchObject({
+    status: 200,
+    body: { workflowId: draft.workflowId },
+  });
+  expect(await item()).toBeUndefined();
+  // It was started anew.
+  expect((await app.temporal.workflow.getHandle(draft.workflowId).describe()).status.name).toBe('RUNNING');
+  expect((await asOperator('POST', `${path}/retry`)).status).toBe(404);
+
+  for (let n = 0; n < 25; n += 1) await draft.attempt();
+  const again = `/api/operations/set-aside/${(await item()).id}`;
+  expect((await asOperator('POST', `${again}/drop`)).status).toBe(200);
+  expect(await item()).toBeUndefined();
+  expect((await app.temporal.workflow.getHandle(draft.workflowId).describe()).status.name).toBe('TERMINATED');
+
+  const decided = await apiClient(app.url, admin)(
+    'GET',
+    `/api/audit-log?targetType=workflow&targetId=${draft.workflowId}`,
   );
-  expect((await apiClient(operator.url, workspace.key)('GET', '/api/operations/set-aside')).status).toBe(401);
+  expect(decided.body.entries).toMatchObject(
+    ['set_aside.dropped', 'set_aside.retried'].map((action) => ({
+      action,
+      actor: { type: 'operator', id: operatorId },
+      channel: 'session',
+      changes: { activity: 'draftReply' },
+    })),
+  );
 });

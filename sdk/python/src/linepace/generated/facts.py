@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "52cac832223d6f0d901ec525db8c7284199ff0a8655c5037e7cfb2362c0ee1d4"
+DIGEST = "684e2c3f4e1d6a2ed0036449a6552a44925081d5e270cb11d494c314e3976159"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
