@@ -31,6 +31,9 @@ const STATE_TIMEOUT_MS = 5000;
 /** A poll lasts at most a minute, but Temporal lists a poller for five. */
 const POLLED_WITHIN_MS = 75_000;
 
+/** Every look at a message that waits asks. */
+const UNSERVED_FOR_MS = 3000;
+
 /** The values of Temporal's API. */
 const TASK_QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
 
@@ -51,6 +54,23 @@ export function createTaskQueues(connection: Client['connection'], namespace: st
     };
   }
 
+  const unserved = new Map<string, { queue: Promise<string | null>; until: number }>();
+
+  async function findUnserved(carrier: string): Promise<string | null> {
+    const required = [
+      [MAIN_QUEUE, 'workflow'],
+      [carrierQueue(carrier), 'activity'],
+    ] as const;
+    try {
+      const polled = await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
+        Promise.all(required.map(async ([name, type]) => (await stateOf(name, type)).pollers > 0)),
+      );
+      return required.find((_, index) => !polled[index])?.[0] ?? null;
+    } catch {
+      return null;
+    }
+  }
+
   return {
     stateOf: (name, type) =>
       connection.withDeadline(Date.now() + STATE_TIMEOUT_MS, () => stateOf(name, type)),
@@ -59,19 +79,12 @@ export function createTaskQueues(connection: Client['connection'], namespace: st
         .withDeadline(Date.now() + TIMEOUT_MS, () => stateOf(name, 'activity'))
         .then(({ pollers }) => pollers > 0)
         .catch(() => false),
-    async unservedFor(carrier) {
-      const required = [
-        [MAIN_QUEUE, 'workflow'],
-        [carrierQueue(carrier), 'activity'],
-      ] as const;
-      try {
-        const polled = await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
-          Promise.all(required.map(async ([name, type]) => (await stateOf(name, type)).pollers > 0)),
-        );
-        return required.find((_, index) => !polled[index])?.[0] ?? null;
-      } catch {
-        return null;
-      }
+    unservedFor(carrier) {
+      const known = unserved.get(carrier);
+      if (known && performance.now() < known.until) return known.queue;
+      const queue = findUnserved(carrier);
+      unserved.set(carrier, { queue, until: performance.now() + UNSERVED_FOR_MS });
+      return queue;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { WAIT_REASONS } from '#domain/sending/waiting.ts';
+import { WAIT_REASONS } from '#domain/sending/wait-reasons.ts';
 import { SIGNALS } from '#workflows/protocol/signals.ts';
 import * as updates from '#workflows/protocol/updates.ts';
 import { WORKFLOWS } from '#workflows/protocol/workflow-ids.ts';
@@ -16,7 +16,7 @@ test.each([
   ['signal', Object.keys(SIGNALS)],
   ['update', Object.values(updates).map(({ name }) => name)],
   ['command', Object.keys(COMMANDS)],
-  ['wait reason', WAIT_REASONS],
+  ['wait reason', Object.keys(WAIT_REASONS)],
 ])('docs/operators.md names every %s', (_, names) => {
   expect(names.length).toBeGreaterThan(5);
   expect(missing(names)).toEqual([]);

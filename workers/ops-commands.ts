@@ -8,6 +8,7 @@ import { findLine } from '#db/queries/lines/lines.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { findWorkspaceOf } from '#db/queries/accounts/find-workspace.ts';
 import { recordRun } from '#db/queries/sending/recorded-runs.ts';
+import { noteUnserved } from '#db/queries/messages/shown-messages.ts';
 import { findTimeline } from '#db/queries/messages/timeline.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
@@ -18,6 +19,7 @@ import { historyOf, judge, JUDGED_DAYS } from '#domain/lines/reputation.ts';
 import { hashSecretToken, newSecretToken } from '#domain/base/secret-token.ts';
 import { replaySignals } from '#domain/lines/signal-replay.ts';
 import { presentTimeline } from '#domain/messages/timeline.ts';
+import { waitingFor } from '#domain/sending/waiting.ts';
 import { FIND_BY_CONTENT } from '#providers/carriers/registry.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
@@ -286,14 +288,16 @@ async function lineOfMessage(session: Session, messageId: string): Promise<strin
 async function timeline(session: Session, messageId: string): Promise<unknown> {
   const workspaceId = await ownerOf(session, 'message', messageId);
   const { pools, client, namespace } = session;
-  const found = await withTenant(pools, workspaceId, (db) => findTimeline(db, messageId, new Date()));
-  if (!found) throw new Refused('NOT_FOUND', `There is no message ${messageId}`);
-  const { record, facts, neededCarrier } = found;
+  const now = new Date();
+  const told = await withTenant(pools, workspaceId, (db) => findTimeline(db, messageId, now));
+  if (!told) throw new Refused('NOT_FOUND', `There is no message ${messageId}`);
   const queues = createTaskQueues(client.connection, namespace);
-  const unserved = neededCarrier === null ? null : await queues.unservedFor(neededCarrier);
-  const told = presentTimeline(messageId, record, { ...facts, unserved });
-  const lineId = facts.line?.id;
-  return { ...told, ...(lineId !== undefined && { pacer: workflowLink(session, linePacerId(lineId)) }) };
+  const [found = told.found] = await noteUnserved([told.found], queues, now);
+  const { lineId } = found.row;
+  return {
+    ...presentTimeline(messageId, told.record, found.facts && waitingFor(found.facts, told.said, now)),
+    ...(lineId !== null && { pacer: workflowLink(session, linePacerId(lineId)) }),
+  };
 }
 
 /** A workflow, and its page in the Temporal UI if its origin is known. */

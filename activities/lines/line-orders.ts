@@ -20,7 +20,7 @@ import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { findHome } from './line-home.ts';
 import { record, refusal, requireStorable } from '../base/order.ts';
-import { whyHeld } from '#db/commands/sending/send-plan.ts';
+import { whyNotNow } from '#db/commands/sending/send-plan.ts';
 
 type OfLine<O extends Order> = O & { workspaceId: string; lineId: string };
 
@@ -71,8 +71,8 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
         if (!isWaiting(message)) throw refusal('INVALID_STATE', `The message is ${verdict.status}`);
         if (!(await makeDue(db, messageId, now)))
           throw refusal('INVALID_STATE', 'The message waits for its campaign, or for the step before it');
-        const held = await whyHeld(db, line, messageId, now);
-        if (held) throw refusal('INVALID_STATE', held);
+        const wait = await whyNotNow(db, line, messageId, now);
+        if (wait) throw refusal('INVALID_STATE', wait);
         await setSendNow(db, line.id, [...line.sendNow, messageId]);
         // Its time is overwritten, so the timeline knows it from here.
         const changes = { plannedFor: message.scheduledAt.toISOString() };

@@ -4,7 +4,9 @@ import { earliest } from '../base/earliest.ts';
 import { Id } from '../base/ids.ts';
 import type { LineStop } from '../lines/line-stop.ts';
 import { MessageStatus, shownStatus, type StoredStatus } from './message-status.ts';
-import { momentText, type MoveReason, type WaitFacts, waitingFor, WaitingFor } from '../sending/waiting.ts';
+import { momentText } from '../sending/moment-text.ts';
+import { pastOf } from '../sending/wait-reasons.ts';
+import { WaitingFor } from '../sending/waiting.ts';
 
 export const TimelineEvent = z
   .object({
@@ -148,10 +150,14 @@ interface RecordedDelivery {
 }
 
 /** Builds the timeline of the API. */
-export const presentTimeline = (messageId: string, record: MessageRecord, facts: WaitFacts): Timeline => ({
+export const presentTimeline = (
+  messageId: string,
+  record: MessageRecord,
+  waitingFor: WaitingFor | null,
+): Timeline => ({
   messageId,
   status: shownStatus(record.message.status),
-  waitingFor: waitingFor(facts),
+  waitingFor,
   events: timelineEvents(record),
 });
 
@@ -208,19 +214,6 @@ function beginning({ message, moves, orders, attempts, timezone }: MessageRecord
   return [accepted, { at, type: 'scheduled', text, data: { scheduledDate: planned.toISOString() } }];
 }
 
-const RULES: Record<MoveReason, string> = {
-  line_resting: 'the reputation of the line is critical, so it opens no new conversations',
-  carrier_pause: 'the carrier takes no messages',
-  carrier_retry: 'the carrier did not take it',
-  contact_gap: 'the contact had just been sent another message',
-  credentials_refused: 'the carrier refused the credentials of the line',
-  daily_new_cap: 'the line had reached its limit of new contacts of the day',
-  daily_total_cap: 'the line had reached its limit of messages of the day',
-  hourly_new_cap: 'the line had reached its limit of new contacts of the hour',
-  recipient_quiet_hours: 'it was too early or too late where the recipient is',
-  send_window: 'it was outside of its send window',
-};
-
 /** Why a message left its line. */
 const LEFT: Record<LineStop | 'line_stopped' | 'line_left' | 'by_operator', string> = {
   by_operator: 'an operator moved it',
@@ -243,24 +236,13 @@ function moved({ timezone }: MessageRecord, move: Move): Happened {
       data: { reason, fromLineId, toLineId, ...(rule && { rule }) },
     };
   }
-  const why = (RULES as Record<string, string>)[reason] ?? reason;
   return {
     at,
     type: 'moved',
-    text: `Moved to ${momentText(movedTo, at, timezone)}: ${why}.`,
+    text: `Moved to ${momentText(movedTo, at, timezone)}: ${pastOf(reason)}.`,
     data: { reason, from: movedFrom.toISOString(), to: movedTo.toISOString() },
   };
 }
-
-const HOLDS: Record<string, string> = {
-  carrier_pause: 'the carrier took no messages',
-  line_down: 'the line was down',
-  line_inactive: 'the line was switched off',
-  line_not_connected: 'the line was not connected to a carrier',
-  line_paused: 'the line was paused',
-  workspace_suspended: 'the workspace was suspended',
-  subscription_past_due: 'the subscription was past due or canceled',
-};
 
 /** A message that is claimed at the moment at which a hold begins or ends has not waited for it. */
 const SHORTEST_HOLD_MS = 1000;
@@ -297,7 +279,7 @@ function heldWhileDue(record: MessageRecord): Happened[] {
     return {
       at,
       type: 'held' as const,
-      text: `Held${lasted}: ${HOLDS[reason] ?? reason}${byText(by, note)}${said}.`,
+      text: `Held${lasted}: ${pastOf(reason)}${byText(by, note)}${said}.`,
       data: { reason, from: beganAt.toISOString(), until: endedAt?.toISOString() ?? null, by, note, error },
     };
   });

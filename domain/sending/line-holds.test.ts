@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from './line-limits.ts';
-import { holdsOf, type PacedLine, planQueue } from './pacing.ts';
+import type { PacedLine } from './holds.ts';
+import { holdsOf, planQueue } from './pacing.ts';
 
 const NOW = new Date('2026-06-10T14:20:00Z');
 const inMinutes = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);

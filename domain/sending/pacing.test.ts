@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { dailyNewCap, DEFAULT_LIMITS, hourlyNewCap, lineGapMs } from './line-limits.ts';
-import {
-  chooseSends,
-  type Lane,
-  type LineHistory,
-  type PacedLine,
-  planQueue,
-  type QueuedMessage,
-  shownWait,
-  usedUpAt,
-} from './pacing.ts';
+import { type LineHistory, type PacedLine, usedUpAt } from './holds.ts';
+import { chooseSends, type Lane, planQueue, type QueuedMessage } from './pacing.ts';
+import { whyItWaits } from './why-it-waits.ts';
 
 const at = (text: string): Date => new Date(text);
 const NOW = at('2026-06-10T14:20:00Z'); // Wednesday, 10:20 in New York
@@ -29,6 +22,14 @@ const LINE: PacedLine = {
 const EAGER: PacedLine = { ...LINE, minGapSeconds: 0 };
 const FRESH: LineHistory = { sentToday: 0, newToday: 0, newThisHour: 0, lastSentAt: null };
 const ago = (seconds: number): Date => new Date(NOW.getTime() - seconds * 1000);
+
+/** What callers see of a waiting message. */
+function shownWait(line: PacedLine, { lastSentAt }: LineHistory, given: QueuedMessage, now: Date) {
+  const wait = whyItWaits({ ...line, lastSentAt }, given, now);
+  if (!wait) throw new Error('it does not wait');
+  const { reason, scheduledAt, moved } = wait;
+  return { scheduledAt, holdReason: reason === 'scheduled' ? null : reason, moved };
+}
 
 let arrivals = 0;
 function message(id: string, fields: Partial<QueuedMessage> = {}): QueuedMessage {
@@ -102,7 +103,7 @@ describe('the order of sends', () => {
     const due = at('2026-06-10T14:20:01Z');
     const { send, next, shown } = plan(EAGER, FRESH, [message('a', { scheduledAt: due })]);
     expect([send, next]).toEqual([[], { at: due, reason: 'scheduled' }]);
-    expect(shown).toEqual([{ scheduledAt: due, holdReason: undefined, moved: null }]);
+    expect(shown).toEqual([{ scheduledAt: due, holdReason: null, moved: null }]);
   });
 
   it('sets no time for the next round without messages', () => {
@@ -337,8 +338,8 @@ describe('a message scheduled for later', () => {
       holdReason: 'recipient_quiet_hours',
       moved: null,
     });
-    expect(shown(evening, { isAnswer: true })).toMatchObject({ scheduledAt: evening, holdReason: undefined });
-    expect(shown(OPENING)).toMatchObject({ scheduledAt: OPENING, holdReason: undefined });
+    expect(shown(evening, { isAnswer: true })).toMatchObject({ scheduledAt: evening, holdReason: null });
+    expect(shown(OPENING)).toMatchObject({ scheduledAt: OPENING, holdReason: null });
   });
 
   it('waits for its line first, if that sends nothing until somebody changes it', () => {
@@ -351,7 +352,7 @@ describe('a message scheduled for later', () => {
   it('waits for its send window if that is closed at its time', () => {
     const window = { timezone: 'America/New_York', start: '10:00', end: '12:00' };
     const { scheduledAt, holdReason } = shown(OPENING, { window });
-    expect([scheduledAt, holdReason]).toEqual([at('2026-06-11T14:00:00Z'), undefined]);
+    expect([scheduledAt, holdReason]).toEqual([at('2026-06-11T14:00:00Z'), null]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { HOLD_REASONS } from './pacing.ts';
-import { type WaitFacts, waitingFor, type WaitingLine, type WaitReason } from './waiting.ts';
+import type { WaitReason } from './wait-reasons.ts';
+import { type SaidOfWait, waitingFor, type WaitingFor } from './waiting.ts';
+import type { WaitingLine, WaitingMessage } from './why-it-waits.ts';
 
 // A Thursday, 15:20 in Berlin.
 const now = new Date('2026-03-05T14:20:00Z');
@@ -20,80 +21,72 @@ const line: WaitingLine = {
   contactGapSeconds: 60,
   warmupStartedAt: null,
   usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: null },
-  provisioning: 'active',
-  connected: true,
-  switchedOn: true,
-  circuit: { state: 'closed' },
-  heldUntil: null,
-  healthReason: null,
   lastSentAt: null,
 };
 
-type Given = Partial<Omit<WaitFacts, 'message' | 'line'>> & {
-  message?: Partial<WaitFacts['message']>;
+interface Given {
+  /** null: no line can send it. */
   line?: Partial<WaitingLine> | null;
-};
+  message?: Partial<WaitingMessage>;
+  said?: Partial<SaidOfWait>;
+}
 
-const facts = ({ message, line: given, ...rest }: Given): WaitFacts => ({
-  now,
-  timezone: 'Europe/Berlin',
-  pastDue: false,
-  optedOut: false,
-  campaign: null,
-  openAttempt: null,
-  lastFailure: null,
-  ahead: 0,
-  unserved: null,
-  ...rest,
-  message: { status: 'pending', holdReason: null, scheduledAt: now, fallbackAt: null, ...message },
-  line: given === null ? null : { ...line, ...given },
-});
+function waits({ line: given, message, said }: Given): WaitingFor | null {
+  const facts = { scheduledAt: now, isNew: true, isAnswer: false, ...message };
+  const of = { timezone: 'Europe/Berlin', previousStep: null, lastFailure: null, ahead: 0, ...said };
+  return waitingFor({ line: given === null ? { id: null } : { ...line, ...given }, message: facts }, of, now);
+}
 
 const movedTo = (holdReason: WaitReason, scheduledAt: Date): Given => ({
   message: { status: 'scheduled', holdReason, scheduledAt },
 });
+/** A cap that was used up, or a rest that ends, at a time. */
+const usedUp = (cap: keyof WaitingLine['usedUp'], end: Date): Given => ({
+  line: { usedUp: { ...line.usedUp, [cap]: end } },
+});
 const pause = { circuit: { state: 'open', until: seconds(30), trials: 0 } } as const;
+const FLORIDA = { kind: 'message', campaignId: null, zones: ['America/New_York'], region: 'US-FL' } as const;
 
 /** For each reason: the facts that lead to it, until when it holds, and its text. */
 const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: string]> = {
   scheduled: [{}, null, 'The message is next in turn on its line.'],
   workspace_suspended: [
-    { suspended: true, pastDue: true },
+    { line: { suspended: true, pastDue: true } },
     null,
     'The operator of this installation has suspended the workspace, so nothing is sent. The message keeps its place and is sent once the workspace is resumed.',
   ],
   subscription_past_due: [
-    { pastDue: true },
+    { line: { pastDue: true } },
     null,
     "The workspace's subscription is past due or canceled, so nothing is sent. The message keeps its place and is sent once there is a paid subscription.",
   ],
   recipient_opted_out: [
-    { optedOut: true },
+    { message: { optedOut: true } },
     null,
     'The contact has opted out of messages. This message is not sent; it ends as failed when its turn comes.',
   ],
   campaign_paused: [
-    { campaign: 'paused' },
+    { message: { campaign: 'paused' } },
     null,
     'The campaign is paused. The message keeps its place and is sent once the campaign is resumed.',
   ],
   campaign_inactive: [
-    { campaign: 'draft' },
+    { message: { campaign: 'draft' } },
     null,
     'The campaign is not active (draft), so the message is not sent.',
   ],
   personalization: [
-    { campaign: 'active', message: { holdReason: 'personalization' } },
+    { message: { campaign: 'active', unqueued: true, holdReason: 'personalization' } },
     null,
     'The text of the message is still being written for this contact.',
   ],
   opt_out_suspected: [
-    { campaign: 'active', message: { holdReason: 'opt_out_suspected' } },
+    { message: { campaign: 'active', unqueued: true, holdReason: 'opt_out_suspected' } },
     null,
     'The contact seems to have asked to be left alone. The message waits until somebody confirms or dismisses that.',
   ],
   previous_step: [
-    movedTo('previous_step', later('2026-03-08T08:00:00Z')),
+    { message: { unqueued: true, holdReason: 'previous_step', scheduledAt: later('2026-03-08T08:00:00Z') } },
     null,
     'The message is a later step of its campaign. It is scheduled once the step before it has been sent.',
   ],
@@ -113,7 +106,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     'The line could not be set up. The message is sent once the line is requested again and is active.',
   ],
   line_not_connected: [
-    { line: { connected: false } },
+    { line: { unconnected: true } },
     null,
     'The line is not connected to a carrier yet. The message is sent once it is connected.',
   ],
@@ -128,7 +121,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     'The line is paused. The message keeps its place and is sent once the line is resumed.',
   ],
   line_inactive: [
-    { line: { switchedOn: false } },
+    { line: { active: false } },
     null,
     'The line is switched off. The message keeps its place and is sent once the line is switched on.',
   ],
@@ -138,42 +131,42 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     'The line is down: it failed three checks in a row. The message keeps its place and is sent once the line recovers.',
   ],
   line_resting: [
-    movedTo('line_resting', later('2026-03-09T00:00:00Z')),
+    { line: { restsUntil: later('2026-03-09T00:00:00Z') } },
     later('2026-03-09T00:00:00Z'),
     'The reputation of the line is critical, so it opens no new conversations. This message is sent on 9 March from 01:00 Europe/Berlin at the earliest, or once the line has recovered before.',
   ],
   line_changing: [
-    { line: { heldUntil: seconds(5) } },
+    { line: { changingUntil: seconds(5) } },
     seconds(5),
     'The line is being moved or connected to another carrier. The message will be sent shortly.',
   ],
   worker_unavailable: [
-    { unserved: 'carrier-twilio' },
+    { line: { unserved: 'carrier-twilio' } },
     null,
     'No worker serves the task queue carrier-twilio, so nothing is sent. The message is sent once a worker for it runs.',
   ],
   carrier_pause: [
-    { line: pause, lastFailure: 'connect ECONNREFUSED' },
+    { line: { ...pause, lastFailure: 'connect ECONNREFUSED' } },
     seconds(30),
     'The carrier takes no messages at the moment (“connect ECONNREFUSED”). The next one is tried in 30 seconds.',
   ],
   credentials_refused: [
-    { line: pause, lastFailure: 'credentials refused: 20003: Authenticate' },
+    { line: { ...pause, lastFailure: 'credentials refused: 20003: Authenticate' } },
     seconds(30),
     'The carrier refuses the credentials of the line (“20003: Authenticate”). Connect the line to its carrier again; until then it is tried again in 30 seconds.',
   ],
   carrier_retry: [
-    { ...movedTo('carrier_retry', seconds(10)), lastFailure: 'the carrier answered 503' },
+    { ...movedTo('carrier_retry', seconds(10)), said: { lastFailure: 'the carrier answered 503' } },
     seconds(10),
     'The carrier did not take the message (“the carrier answered 503”). It is tried again in 10 seconds.',
   ],
   carrier_answer: [
-    { message: { status: 'sending' }, openAttempt: { answerBy: seconds(20) } },
+    { message: { status: 'sending', answerBy: seconds(20) } },
     seconds(20),
     'The message was handed to the carrier, whose answer has not come yet.',
   ],
   carrier_outcome: [
-    { message: { status: 'sending' }, openAttempt: { answerBy: seconds(-20) } },
+    { message: { status: 'sending', answerBy: seconds(-20) } },
     null,
     'The carrier did not answer in time. It is asked whether it took the message, which is not sent a second time.',
   ],
@@ -209,28 +202,29 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
   ],
   recipient_quiet_hours: [
     {
-      message: {
-        status: 'scheduled',
-        holdReason: 'recipient_quiet_hours',
-        scheduledAt: later('2026-03-06T13:00:00Z'),
-        quiet: { zones: ['America/New_York'], start: '08:00', end: '21:00', law: 'US-FL' },
+      line: {
+        quiet: {
+          workspace: { enabled: true, start: '08:00', end: '21:00', law: 'us', appliesTo: ['message'] },
+          campaigns: new Map(),
+        },
       },
+      message: { recipient: FLORIDA, scheduledAt: later('2026-03-06T04:00:00Z') },
     },
     later('2026-03-06T13:00:00Z'),
     'It is too early or too late where the recipient is: messages are sent between 08:00 and 21:00 America/New_York and by the law of Florida. It is sent tomorrow from 08:00 America/New_York.',
   ],
   hourly_new_cap: [
-    movedTo('hourly_new_cap', later('2026-03-05T15:00:00Z')),
+    usedUp('hourlyNew', later('2026-03-05T15:00:00Z')),
     later('2026-03-05T15:00:00Z'),
     'The line has reached its limit of 5 new contacts this hour; this message is sent today from 16:00 Europe/Berlin.',
   ],
   daily_new_cap: [
-    movedTo('daily_new_cap', later('2026-03-06T08:00:00Z')),
+    usedUp('dailyNew', later('2026-03-05T23:00:00Z')),
     later('2026-03-06T08:00:00Z'),
     'The line has reached its limit of 50 new contacts today; this message is sent tomorrow from 09:00 Europe/Berlin.',
   ],
   daily_total_cap: [
-    movedTo('daily_total_cap', later('2026-03-09T08:00:00Z')),
+    usedUp('dailyTotal', later('2026-03-08T23:00:00Z')),
     later('2026-03-09T08:00:00Z'),
     'The line has reached its limit of 150 messages today; this message is sent on 9 March from 09:00 Europe/Berlin.',
   ],
@@ -240,32 +234,26 @@ describe('what a message waits for', () => {
   it.each(Object.entries(REASONS))(
     'is reported as %s, with its end and a text',
     (reason, [given, until, text]) => {
-      const waiting = waitingFor(facts(given));
+      const waiting = waits(given);
       const at = until instanceof Date ? until.toISOString() : until && expect.any(String);
       expect(waiting).toEqual({ reason, until: at, text });
     },
   );
 
-  it('covers every hold reason of the pacing rules', () => {
-    const { idle: _, next_in_turn: __, ...reasons } = HOLD_REASONS;
-    expect(Object.keys(reasons).filter((reason) => !(reason in REASONS))).toEqual([]);
-  });
-
   it('includes the cap of the warm-up', () => {
-    const given = movedTo('daily_new_cap', later('2026-03-06T08:00:00Z'));
+    const { line } = usedUp('dailyNew', later('2026-03-05T23:00:00Z'));
     const warmupStartedAt = later('2026-03-04T08:00:00Z');
-    expect(waitingFor(facts({ ...given, line: { warmupStartedAt } }))?.text).toContain('of 22 new contacts');
+    expect(waits({ line: { ...line, warmupStartedAt } })?.text).toContain('of 22 new contacts');
   });
 
   it('includes the messages ahead of it, or its scheduled time', () => {
-    expect(waitingFor(facts({ ahead: 1 }))?.text).toBe(
+    expect(waits({ said: { ahead: 1 } })?.text).toBe(
       'The message waits for its turn: one other message of the line is sent before it.',
     );
-    expect(waitingFor(facts({ ahead: 12 }))?.text).toBe(
+    expect(waits({ said: { ahead: 12 } })?.text).toBe(
       'The message waits for its turn: 12 other messages of the line are sent before it.',
     );
-    const scheduled = (at: string) =>
-      waitingFor(facts({ message: { status: 'scheduled', scheduledAt: later(at) } }));
+    const scheduled = (at: string) => waits({ message: { status: 'scheduled', scheduledAt: later(at) } });
     expect(scheduled('2026-03-05T17:05:00Z')).toMatchObject({
       reason: 'scheduled',
       until: '2026-03-05T17:05:00.000Z',
@@ -276,18 +264,36 @@ describe('what a message waits for', () => {
   });
 
   it('is the reason that holds longest if there are several', () => {
-    const tomorrow = movedTo('daily_new_cap', later('2026-03-06T08:00:00Z'));
-    const reason = (given: Given) => waitingFor(facts(given))?.reason;
-    expect(reason({ ...tomorrow, line: { down: true } })).toBe('daily_new_cap');
-    expect(reason({ ...tomorrow, line: { switchedOn: false } })).toBe('line_inactive');
-    expect(reason({ ...tomorrow, campaign: 'paused' })).toBe('campaign_paused');
-    expect(reason({ ...tomorrow, campaign: 'paused', pastDue: true })).toBe('subscription_past_due');
-    // A rule that moved the message no longer counts once that time has come.
-    expect(reason(movedTo('daily_new_cap', seconds(-1)))).toBe('scheduled');
+    const { line: capped } = usedUp('dailyNew', later('2026-03-05T23:00:00Z'));
+    const reason = (given: Given) => waits(given)?.reason;
+    expect(reason({ line: { ...capped, circuit: { state: 'trial', trials: 0 } } })).toBe('daily_new_cap');
+    expect(reason({ line: { ...capped, unserved: 'carrier-twilio' } })).toBe('daily_new_cap');
+    expect(reason({ line: { ...capped, down: true } })).toBe('line_down');
+    expect(reason({ line: { ...capped, down: true, active: false } })).toBe('line_inactive');
+    expect(reason({ line: { ...capped, active: false }, message: { campaign: 'paused' } })).toBe(
+      'campaign_paused',
+    );
+    expect(reason({ line: { pastDue: true }, message: { campaign: 'paused' } })).toBe(
+      'subscription_past_due',
+    );
+    const retry = movedTo('carrier_retry', later('2026-03-06T08:00:00Z'));
+    expect(reason({ ...retry, line: { down: true } })).toBe('carrier_retry');
+    expect(reason({ ...retry, line: { active: false } })).toBe('line_inactive');
+    // What moved the message no longer counts once that time has come.
+    expect(reason(movedTo('carrier_retry', seconds(-1)))).toBe('scheduled');
+  });
+
+  it('is the carrier that takes nothing, also for a message that was handed to it', () => {
+    const failing = { circuit: { state: 'closed', failing: true } } as const;
+    expect(waits({ line: failing, message: { status: 'sending', answerBy: seconds(20) } })).toMatchObject({
+      reason: 'carrier_pause',
+      until: seconds(20).toISOString(),
+      text: 'The carrier takes no messages at the moment. It is asked whether it took this one, which is not sent a second time.',
+    });
   });
 
   it('is nothing once the message was sent, failed or canceled', () => {
     for (const status of ['sent', 'delivered', 'fallback', 'failed', 'canceled'] as const)
-      expect(waitingFor(facts({ message: { status }, pastDue: true }))).toBeNull();
+      expect(waits({ line: { pastDue: true }, message: { status } })).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { lineHistory } from '#db/queries/sending/attempts.ts';
 import { findLine, pacedLine } from '#db/queries/lines/lines.ts';
 import { findMessages } from '#db/queries/messages/messages.ts';
 import { countQueued, firstOfLanes } from '#db/queries/sending/queue.ts';
-import { showWaits } from '#db/queries/messages/shown-messages.ts';
+import { findWaits, showWait } from '#db/queries/messages/shown-messages.ts';
 import { findTimeline } from '#db/queries/messages/timeline.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -40,16 +40,16 @@ export const linePaceRoutes = [
 
 /** The message that is sent first, according to the current caps and windows. */
 async function nextMessage(db: TenantDb, lineId: string, now: Date): Promise<LinePace['next']> {
-  const heads = await showWaits(db, await findMessages(db, await firstOfLanes(db, lineId)), now);
+  const heads = await findWaits(db, await findMessages(db, await firstOfLanes(db, lineId)), now);
   const [first] = heads
-    .map(({ row }) => row)
+    .map((head) => showWait(head, now).row)
     .toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime());
-  const found = first && (await findTimeline(db, first.id, now));
-  if (!found) return null;
+  const told = first && (await findTimeline(db, first.id, now));
+  if (!told) return null;
   return {
     messageId: first.id,
     recipient: first.address,
     scheduledDate: first.scheduledAt.toISOString(),
-    waitingFor: waitingFor({ ...found.facts, unserved: null }),
+    waitingFor: told.found.facts && waitingFor(told.found.facts, told.said, now),
   };
 }

@@ -5,7 +5,13 @@ import { contactRelation } from '#db/queries/messages/contact-relation.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages/messages.ts';
-import { listShownMessages, showMessage } from '#db/queries/messages/shown-messages.ts';
+import {
+  findWaits,
+  listShownMessages,
+  noteUnserved,
+  presentFound,
+  showMessage,
+} from '#db/queries/messages/shown-messages.ts';
 import { recipientOf } from '#db/queries/messages/message-recipient.ts';
 import { sendWindow } from '#db/queries/messages/message-window.ts';
 import { findTimeline } from '#db/queries/messages/timeline.ts';
@@ -20,6 +26,7 @@ import { MessageStatus } from '#domain/messages/message-status.ts';
 import { Message, MessageInput } from '#domain/messages/message.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { presentTimeline, Timeline } from '#domain/messages/timeline.ts';
+import { waitingFor } from '#domain/sending/waiting.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
@@ -85,9 +92,14 @@ export const messageRoutes = [
     responses: {
       200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),
     },
-    async handler({ db, query: { limit, cursor, ...filter }, now }) {
-      const page = await listShownMessages(db, filter, { limit, cursor }, now);
-      return { status: 200, body: { success: true, ...page } };
+    transaction: false,
+    async handler({ caller, query: { limit, cursor, ...filter }, now, pools, taskQueues }) {
+      const page = await withTenant(pools, caller.workspace.id, (db) =>
+        listShownMessages(db, filter, { limit, cursor }, now),
+      );
+      const messages = await noteUnserved(page.messages, taskQueues, now);
+      const body = { messages: messages.map((one) => presentFound(one, now)), nextCursor: page.nextCursor };
+      return { status: 200, body: { success: true, ...body } };
     },
   }),
 
@@ -100,10 +112,15 @@ export const messageRoutes = [
     params: MessageParams,
     responses: { 200: Message },
     errors: ['NOT_FOUND'],
-    async handler({ db, params, now }) {
-      const row = await findMessage(db, params.id);
-      if (!row) throw messageNotFound();
-      return { status: 200, body: await showMessage(db, row, now) };
+    transaction: false,
+    async handler({ caller, params, now, pools, taskQueues }) {
+      const found = await withTenant(pools, caller.workspace.id, async (db) => {
+        const row = await findMessage(db, params.id);
+        return row ? findWaits(db, [row], now) : [];
+      });
+      const [message] = await noteUnserved(found, taskQueues, now);
+      if (!message) throw messageNotFound();
+      return { status: 200, body: presentFound(message, now) };
     },
   }),
 
@@ -120,11 +137,11 @@ export const messageRoutes = [
     responses: { 200: Timeline },
     errors: ['NOT_FOUND'],
     async handler({ caller, params, now, pools, taskQueues }) {
-      const found = await withTenant(pools, caller.workspace.id, (db) => findTimeline(db, params.id, now));
-      if (!found) throw messageNotFound();
-      const { record, facts, neededCarrier } = found;
-      const unserved = neededCarrier === null ? null : await taskQueues.unservedFor(neededCarrier);
-      return { status: 200, body: presentTimeline(params.id, record, { ...facts, unserved }) };
+      const told = await withTenant(pools, caller.workspace.id, (db) => findTimeline(db, params.id, now));
+      if (!told) throw messageNotFound();
+      const [found] = await noteUnserved([told.found], taskQueues, now);
+      const waits = found?.facts ? waitingFor(found.facts, told.said, now) : null;
+      return { status: 200, body: presentTimeline(params.id, told.record, waits) };
     },
   }),
 

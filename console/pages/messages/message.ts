@@ -2,7 +2,7 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { wordsOf } from '#console/lib/format.ts';
-import type { WaitReason } from '#domain/sending/waiting.ts';
+import type { WaitReason } from '#domain/sending/wait-reasons.ts';
 
 export type Message = ResponseOf<'GET /api/messages'>['messages'][number];
 

@@ -5,7 +5,7 @@ import type { LineRow } from '#db/queries/lines/lines.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { REFUSALS_TO_OPEN } from '#domain/sending/circuit.ts';
-import type { PacedLine } from '#domain/sending/pacing.ts';
+import type { PacedLine } from '#domain/sending/holds.ts';
 import { notifyLineDown } from './line-emails.ts';
 import { emitLineDown, emitLineUp } from './line-events.ts';
 

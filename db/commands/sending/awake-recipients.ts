@@ -2,7 +2,7 @@ import { recipientOf } from '#db/queries/messages/message-recipient.ts';
 import { sendWindow } from '#db/queries/messages/message-window.ts';
 import { findMessages } from '#db/queries/messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { type PacedLine, quietUntil } from '#domain/sending/pacing.ts';
+import { type PacedLine, quietUntil } from '#domain/sending/holds.ts';
 
 /**
  * Returns the messages to send as SMS now whose recipients have no quiet hours. The others are in no lane that could hold them.

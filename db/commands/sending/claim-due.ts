@@ -14,17 +14,16 @@ import {
 } from '#db/queries/sending/queue.ts';
 import { advanceMessage } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import type { PacedLine } from '#domain/sending/holds.ts';
 import {
-  canSend,
   type Choice,
   chooseSends,
-  HOLD_REASONS,
-  type HoldReason,
+  lookText,
   type NextLook,
-  type PacedLine,
   planQueue,
   type QueuedMessage,
 } from '#domain/sending/pacing.ts';
+import { whyLineWaits } from '#domain/sending/why-it-waits.ts';
 import type { LineState } from './line-state.ts';
 import { type Claim, claimMessages } from './send-claim.ts';
 
@@ -47,7 +46,7 @@ export interface Claimed {
   /** More is due when the line may send again. */
   leavesMore: boolean;
   /** Why nothing is sent until `nextAt`; null: something is, or may be. */
-  waitsFor: HoldReason | null;
+  waitsFor: NextLook['reason'] | null;
 }
 
 const nothingClaimed = { claims: [], leavesMore: false, isLong: false, waitsFor: null };
@@ -66,7 +65,7 @@ export async function claimDue(
   options: ClaimOptions,
 ): Promise<Claimed> {
   const { row, line, history } = state;
-  let wanted = canSend(line, now) ? row.sendNow : [];
+  let wanted = whyLineWaits(line, now) === null ? row.sendNow : [];
   for (let reads = 0; reads < MAX_READS; reads += 1) {
     const { open, next } = planQueue(line, history, await queueLanes(db, line.id, now), now);
     const urgent = await urgentMessages(db, line.id, wanted, now);
@@ -168,7 +167,7 @@ async function keepWanted(
 }
 
 /** Without the full stop, for use within a sentence. */
-export const operatorsReason = (reason: HoldReason): string => HOLD_REASONS[reason].replace(/\.$/, '');
+export const operatorsReason = (reason: NextLook['reason']): string => lookText(reason).replace(/\.$/, '');
 
 /** Nothing is sent to the contact any more. */
 const isUnwelcome = ({ optedOut, suppressed }: QueuedMessage): boolean =>

@@ -3,7 +3,7 @@ import type { LineRow } from '#db/queries/lines/lines.ts';
 import { loadPacedLine, setUsedUp } from '#db/queries/sending/paced-lines.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { dayBounds, hourBounds } from '#domain/base/calendar.ts';
-import { type LineHistory, type PacedLine, type UsedUp, usedUpAt } from '#domain/sending/pacing.ts';
+import { type LineHistory, type PacedLine, type UsedUp, usedUpAt } from '#domain/sending/holds.ts';
 
 /** A line as the pacing rules see it. */
 export interface LineState {

@@ -21,13 +21,8 @@ import { isLinked } from '#domain/lines/first-touch.ts';
 import { SILENT_FROM } from '#domain/lines/line-signals.ts';
 import { isWritten } from '#domain/messages/message-draft.ts';
 import { newId } from '#domain/base/ids.ts';
-import {
-  delayedBy,
-  endOfGap,
-  type LineHistory,
-  type PacedLine,
-  type QueuedMessage,
-} from '#domain/sending/pacing.ts';
+import { delayedBy, endOfGap, type LineHistory, type PacedLine } from '#domain/sending/holds.ts';
+import type { QueuedMessage } from '#domain/sending/pacing.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 
 /** A message that may be sent now, with its recorded attempt. */

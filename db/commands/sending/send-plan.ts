@@ -5,30 +5,29 @@ import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
 import type { MailSeal } from '#db/commands/events/mails.ts';
 import { recordHold } from '#db/queries/sending/line-holds.ts';
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
+import { findMessages } from '#db/queries/messages/messages.ts';
 import {
   postponeFallbacks,
   postponeForced,
   urgentMessages,
   workOutsideQueue,
 } from '#db/queries/sending/queue.ts';
+import { findWaits } from '#db/queries/messages/shown-messages.ts';
 import { NEVER } from '#db/connection/timestamp.ts';
 import type { MessageHold } from '#db/wakes/transaction-wakes.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { LONGEST_PAUSE_MS } from '#domain/sending/circuit.ts';
 import { earliest } from '#domain/base/earliest.ts';
+import { endOfGap, type PacedLine, usedUpAt } from '#domain/sending/holds.ts';
+import { afterSends, holdsOf, type LineHolds } from '#domain/sending/pacing.ts';
+import { briefOf, type LineReason } from '#domain/sending/wait-reasons.ts';
 import {
-  afterSends,
-  endOfGap,
-  HOLD_REASONS,
-  type HoldReason,
-  holdsOf,
-  type LineHolds,
-  type PacedLine,
+  failureOf,
+  isFailing,
   reasonToRecord,
-  shownWait,
-  usedUpAt,
+  whyItWaits,
   workspaceStop,
-} from '#domain/sending/pacing.ts';
+} from '#domain/sending/why-it-waits.ts';
 import { VOICE_NOTES_AHEAD_MS } from '#domain/messages/voice-note.ts';
 import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
 import { awakeAmong } from './awake-recipients.ts';
@@ -57,7 +56,7 @@ export interface SendPlan extends Look {
   /** The line is paused. */
   isPaused: boolean;
   /** Why the line cannot send at all, unless it is paused; null: it can. */
-  blockedBy: HoldReason | null;
+  blockedBy: LineReason | null;
   /** Nothing may be sent before the line's reputation has recovered. */
   isResting: boolean;
   /** The current carrier of the line. */
@@ -107,7 +106,7 @@ export async function planSends(
 
   const nothing = nothingPlanned(state);
   if (row.heldUntil !== null && row.heldUntil > now)
-    return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
+    return { ...nothing, nextAt: row.heldUntil, reason: operatorsReason('line_changing') };
   const holds = holdsOf(line, history, now);
   const hold = failsOver ? undefined : messageHold(holds);
   const stop = workspaceStop(line);
@@ -197,10 +196,10 @@ function blockOf(
   { all }: LineHolds,
   claimed: Claimed,
   now: Date,
-): HoldReason | null {
+): LineReason | null {
   if (all?.at === null) return all.reason;
   const isUnanswered = firstAnswerBy !== null && firstAnswerBy <= now && claimed.claims.length === 0;
-  return isUnanswered || triesCarrier(line, claimed, now) ? 'carrier_pause' : null;
+  return isUnanswered || triesCarrier(line, claimed, now) ? failureOf(line) : null;
 }
 
 /**
@@ -208,15 +207,11 @@ function blockOf(
  * the pause, or for its own retry. Later messages do not count: nobody looks when the pause ends.
  */
 const triesCarrier = (line: PacedLine, { waitsFor, nextAt }: Claimed, now: Date): boolean =>
-  waitsFor === 'carrier_pause' ||
+  waitsFor === failureOf(line) ||
   (waitsFor === 'scheduled' &&
     isFailing(line) &&
     nextAt !== null &&
     nextAt.getTime() - now.getTime() <= LONGEST_PAUSE_MS);
-
-/** Whether the last call for the line failed. */
-const isFailing = ({ circuit }: PacedLine): boolean =>
-  circuit !== undefined && (circuit.state !== 'closed' || circuit.failing === true);
 
 /** A hold on messages that join the queue. */
 const messageHold = ({ all, newContacts }: LineHolds): MessageHold => ({
@@ -224,13 +219,13 @@ const messageHold = ({ all, newContacts }: LineHolds): MessageHold => ({
   newContacts: newContacts?.at ?? undefined,
 });
 
-const CAPS: readonly (HoldReason | null)[] = [
+const CAPS: readonly Claimed['waitsFor'][] = [
   'daily_total_cap',
   'daily_new_cap',
   'hourly_new_cap',
   'line_resting',
 ];
-const isCap = (reason: HoldReason | null): boolean => CAPS.includes(reason);
+const isCap = (reason: Claimed['waitsFor']): boolean => CAPS.includes(reason);
 
 /**
  * When to look while a cap holds messages until `nextAt`: at the end of its hour or day, for those that join the queue until
@@ -243,22 +238,22 @@ const endOf = (hold: MessageHold | undefined, nextAt: Date): Date | null =>
  * Why a due message could not be sent now even if it skipped the queue and all gaps. Requires the line's lock.
  * @returns a text for the operator; null if it could be sent.
  */
-export async function whyHeld(
+export async function whyNotNow(
   db: TenantDb,
   row: LineRow,
   messageId: string,
   now: Date,
 ): Promise<string | null> {
   const { line } = await lineState(db, row, now);
-  const [message] = await urgentMessages(db, line.id, [messageId], now);
-  if (message?.optedOut) return 'The contact has opted out.';
-  if (message?.suppressed) return 'The agency has suppressed the address.';
-  if (!message) {
-    // A message that is sent as SMS immediately is not in the line's queue.
-    const stop = workspaceStop(line);
-    if (stop) return HOLD_REASONS[stop];
-    return line.paused ? HOLD_REASONS.line_paused : null;
-  }
-  const { holdReason } = shownWait(line, { lastSentAt: null }, message, now);
-  return holdReason ? HOLD_REASONS[holdReason] : null;
+  const [queued] = await urgentMessages(db, line.id, [messageId], now);
+  if (queued?.suppressed) return 'The agency has suppressed the address.';
+  const [found] = await findWaits(db, await findMessages(db, [messageId]), now);
+  if (!found?.facts) return null;
+  const { isNew, isAnswer } = queued ?? found.facts.message;
+  const wait = whyItWaits(
+    { ...line, lastSentAt: null, changingUntil: null },
+    { ...found.facts.message, isNew, isAnswer },
+    now,
+  );
+  return wait === null || wait.reason === 'scheduled' ? null : briefOf(wait.reason);
 }

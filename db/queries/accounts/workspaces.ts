@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { SUSPENDED } from '#domain/billing/entitlement.ts';
-import { workspaceStop } from '#domain/sending/pacing.ts';
+import { workspaceStop } from '#domain/sending/why-it-waits.ts';
 import {
   CampaignQuietHours,
   NO_QUIET_HOURS,

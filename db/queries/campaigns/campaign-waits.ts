@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { LeadWait } from '#domain/campaigns/campaign-waits.ts';
 import { earliest } from '#domain/base/earliest.ts';
-import { shownWait } from '#domain/sending/pacing.ts';
+import { whyItWaits } from '#domain/sending/why-it-waits.ts';
 import { type CampaignRow, campaignWindow } from './campaigns.ts';
-import { findPacedLines, type LinePace } from '../sending/paced-lines.ts';
-import { workspaceTimezone } from '../accounts/workspaces.ts';
+import { findPacedLines } from '../sending/paced-lines.ts';
+import { workspacePace } from '../accounts/workspaces.ts';
 
 const GroupRow = z.object({
   lineId: z.string().nullable(),
@@ -16,7 +16,6 @@ const GroupRow = z.object({
   firstAt: z.date(),
   leads: z.int(),
 });
-type GroupRow = z.infer<typeof GroupRow>;
 
 /** A message that is due waits for nothing else. */
 const IN_TURN = new Set(['scheduled', 'line_gap']);
@@ -39,12 +38,24 @@ export async function campaignWaits(
       and (not held or hold_reason = 'personalization')
     group by line_id, hold_reason, is_new, is_due`);
   const lineIds = new Set(groups.flatMap(({ lineId }) => lineId ?? []));
-  const lines = await findPacedLines(db, [...lineIds], now);
-  const window = campaignWindow(campaign, await workspaceTimezone(db));
+  const workspace = await workspacePace(db);
+  const lines = await findPacedLines(db, [...lineIds], now, workspace);
+  const window = campaignWindow(campaign, workspace.timezone);
   const waits = new Map<string, { leads: number; lines: Set<string> }>();
   let isSending = groups.length === 0;
   for (const group of groups) {
-    const reason = campaign.status === 'active' ? reasonOf(group, lines, window, now) : 'campaign_paused';
+    const { holdReason, isNew, firstAt } = group;
+    const message = {
+      holdReason,
+      isNew,
+      scheduledAt: firstAt,
+      isAnswer: false,
+      unqueued: holdReason === 'personalization',
+      campaign: campaign.status,
+      ...(window && { window }),
+    };
+    const line = lines.get(group.lineId ?? '') ?? { ...workspace, id: null };
+    const reason = whyItWaits(line, message, now)?.reason ?? 'scheduled';
     const wait = waits.get(reason) ?? { leads: 0, lines: new Set() };
     waits.set(reason, wait);
     wait.leads += group.leads;
@@ -59,18 +70,4 @@ export async function campaignWaits(
     null,
   );
   return { waits: shown, isSending, nextDueAt };
-}
-
-function reasonOf(
-  { lineId, holdReason, isNew, isDue, firstAt }: GroupRow,
-  lines: ReadonlyMap<string, LinePace>,
-  window: ReturnType<typeof campaignWindow>,
-  now: Date,
-): string {
-  if (holdReason === 'personalization') return holdReason;
-  const pace = lines.get(lineId ?? '');
-  if (!pace) return 'no_line';
-  if (!isDue) return holdReason ?? 'scheduled';
-  const message = { scheduledAt: firstAt, isNew, isAnswer: false, ...(window && { window }) };
-  return shownWait(pace.line, pace, message, now).holdReason ?? 'scheduled';
 }

@@ -36,7 +36,7 @@ export async function forecastLines(
     if (!pace) continue;
     const history = await lineHistory(db, lineId, since);
     lines.push({
-      line: pace.line,
+      line: pace,
       changes: changes.get(lineId) ?? [],
       weight,
       history,

@@ -15,7 +15,7 @@ import {
   RequestSource,
 } from '#domain/lines/line.ts';
 import { LineStop } from '#domain/lines/line-stop.ts';
-import type { PacedLine } from '#domain/sending/pacing.ts';
+import type { PacedLine } from '#domain/sending/holds.ts';
 import {
   effectsOf,
   type ReputationEffects,
@@ -120,8 +120,11 @@ export function pacedLine(
     gapFactor: effects.gapFactor,
     id: line.id,
     channel: line.channel,
-    active: isUsable(line),
+    active: line.isActive,
+    provisioning: line.provisioningStatus,
     down: line.healthStatus === 'down',
+    healthReason: line.healthReason,
+    changingUntil: line.heldUntil,
     unconnected: line.carrier === NO_CARRIER,
     paused: line.pausedAt !== null,
     timezone,

@@ -1,61 +1,59 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CampaignStatus } from '#domain/campaigns/campaign.ts';
+import type { Moved } from '#domain/sending/holds.ts';
 import type { Message } from '#domain/messages/message.ts';
-import {
-  type PacedLine,
-  quietUntil,
-  type ShownWait,
-  shownWait,
-  workspaceStop,
-} from '#domain/sending/pacing.ts';
-import { awaitsOpening } from '#domain/sending/send-window.ts';
+import { shownStatus } from '#domain/messages/message-status.ts';
+import type { WaitFacts } from '#domain/sending/waiting.ts';
+import { type NoLine, whyItWaits } from '#domain/sending/why-it-waits.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { answersDue } from '../sending/attempts.ts';
 import { recipientOf } from './message-recipient.ts';
 import { sendWindow } from './message-window.ts';
 import { listMessages, type MessageFilter, type MessageRow, presentMessage } from './messages.ts';
+import { optedOutAmong } from '../contacts/opt-outs.ts';
 import { findPacedLines, type LinePace } from '../sending/paced-lines.ts';
-import { findWorkspaceStop } from '../accounts/workspaces.ts';
+import { workspacePace } from '../accounts/workspaces.ts';
 
 /** For a filter on a derived status: messages read at once, and at most for one page. */
 const CHUNK = 500;
 const MAX_READ = 5000;
 
+/** A message with the facts that determine why it waits; null: it does not wait. */
+export interface FoundMessage {
+  row: MessageRow;
+  facts: (WaitFacts & { line: LinePace | NoLine }) | null;
+}
+
 /** Messages as the API shows them: a waiting message with its earliest send time and its hold reason. */
 export async function showMessages(db: TenantDb, rows: readonly MessageRow[], now: Date): Promise<Message[]> {
-  return (await showWaits(db, rows, now)).map(({ row }) => presentMessage(row));
+  return (await findWaits(db, rows, now)).map((found) => presentFound(found, now));
 }
 
 /** Like `showMessages`, for one message. */
 export async function showMessage(db: TenantDb, row: MessageRow, now: Date): Promise<Message> {
-  const [shown] = await showWaits(db, [row], now);
-  return presentMessage(shown?.row ?? row);
+  const [shown] = await showMessages(db, [row], now);
+  return shown ?? presentMessage(row);
 }
 
-/** Like `showMessages`, with what delays each message. */
-export async function showWaits(
-  db: TenantDb,
-  rows: readonly MessageRow[],
-  now: Date,
-): Promise<{ row: MessageRow; moved: ShownWait['moved'] }[]> {
-  const waiting = rows.filter(isUnsent);
-  const lineIds = new Set(waiting.flatMap((row) => (isQueued(row) ? (row.lineId ?? []) : [])));
-  for (const { status, lineId } of rows) if (status === 'sending' && lineId !== null) lineIds.add(lineId);
-  const lines = await findPacedLines(db, [...lineIds], now);
-  const stopped = await stoppedCampaigns(db, waiting);
-  const isUnpaced = (row: MessageRow): boolean => !isQueued(row) || row.lineId === null;
-  const stop = waiting.some(isUnpaced) ? await findWorkspaceStop(db) : null;
-  return rows.map((row) => {
-    if (row.status === 'sending') return { row: withAnswer(row, lines), moved: null };
-    if (!isUnsent(row)) return { row, moved: null };
-    if (stop && isUnpaced(row)) return { row: { ...row, holdReason: stop }, moved: null };
-    const campaign = stopped.get(row.campaignId ?? '');
-    if (campaign) return { row: withCampaign(row, campaign, lines), moved: null };
-    if (!isQueued(row)) return { row, moved: null };
-    if (row.lineId === null) return { row: { ...row, holdReason: 'no_line' }, moved: null };
-    const pace = lines.get(row.lineId);
-    return pace ? withWait(row, pace, now) : { row, moved: null };
-  });
+/** A message as the API shows it. */
+export const presentFound = (found: FoundMessage, now: Date): Message =>
+  presentMessage(showWait(found, now).row);
+
+/** A message with what callers see of its wait, and the rule that delays it. */
+export function showWait({ row, facts }: FoundMessage, now: Date): { row: MessageRow; moved: Moved | null } {
+  const wait = facts && whyItWaits(facts.line, facts.message, now);
+  if (!wait) return { row, moved: null };
+  const { reason, scheduledAt, moved } = wait;
+  const isMoved = moved !== null || scheduledAt > row.scheduledAt;
+  const shown = {
+    ...row,
+    scheduledAt,
+    status: isMoved ? ('scheduled' as const) : row.status,
+    // Waiting for its time or its turn, nothing holds it.
+    holdReason: reason === 'scheduled' ? null : reason,
+  };
+  return { row: shown, moved };
 }
 
 /**
@@ -67,18 +65,20 @@ export async function listShownMessages(
   filter: MessageFilter,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
   now: Date,
-): Promise<{ messages: Message[]; nextCursor: string | null }> {
+): Promise<{ messages: FoundMessage[]; nextCursor: string | null }> {
   const isStored = filter.status !== 'pending' && filter.status !== 'scheduled';
   const size = isStored ? limit + 1 : Math.min(CHUNK, 2 * (limit + 1));
-  const found: Message[] = [];
+  const found: FoundMessage[] = [];
   let after = cursor;
   for (let read = 0; read < MAX_READ; read += size) {
     const rows = await listMessages(db, filter, { limit: size, cursor: after });
-    const shown = await showMessages(db, rows, now);
-    found.push(...shown.filter(({ status }) => filter.status === undefined || status === filter.status));
+    const shown = await findWaits(db, rows, now);
+    const isListed = (one: FoundMessage): boolean =>
+      filter.status === undefined || shownStatus(showWait(one, now).row.status) === filter.status;
+    found.push(...shown.filter(isListed));
     if (found.length > limit) {
       const messages = found.slice(0, limit);
-      return { messages, nextCursor: messages.at(-1)?._id ?? null };
+      return { messages, nextCursor: messages.at(-1)?.row.id ?? null };
     }
     if (rows.length < size) return { messages: found, nextCursor: null };
     after = rows.at(-1)?.id;
@@ -86,70 +86,78 @@ export async function listShownMessages(
   return { messages: found, nextCursor: after ?? null };
 }
 
-const isUnsent = ({ status }: MessageRow): boolean => status === 'pending' || status === 'scheduled';
+const isWaiting = ({ status, fallbackSms }: MessageRow): boolean =>
+  status === 'pending' || status === 'scheduled' || status === 'sending' || fallbackSms === 'due';
 
-const isQueued = (row: MessageRow): boolean => isUnsent(row) && !row.held;
-
-/** A message that was handed to a carrier which answers nothing any more. */
-function withAnswer(row: MessageRow, lines: ReadonlyMap<string, LinePace>): MessageRow {
-  const circuit = lines.get(row.lineId ?? '')?.line.circuit;
-  const isFailing = circuit !== undefined && (circuit.state !== 'closed' || circuit.failing === true);
-  return isFailing ? { ...row, holdReason: 'carrier_pause' } : row;
-}
-
-/** The reasons are those of `waitingFor`, in the same order. */
-function withCampaign(
-  row: MessageRow,
-  status: CampaignStatus,
-  lines: ReadonlyMap<string, LinePace>,
-): MessageRow {
-  const stop = workspaceStop(lines.get(row.lineId ?? '')?.line ?? {});
-  if (stop) return { ...row, holdReason: stop };
-  if (status === 'paused') return { ...row, holdReason: 'campaign_paused' };
-  return row.held ? row : { ...row, holdReason: 'campaign_inactive' };
-}
-
-function withWait(row: MessageRow, { line, lastSentAt }: LinePace, now: Date) {
-  if (row.forceFallback) return { row: withForcedWait(row, line, now), moved: null };
-  const wait = shownWait(
-    line,
-    { lastSentAt },
-    {
+/** Loads the facts that determine why messages wait. */
+export async function findWaits(
+  db: TenantDb,
+  rows: readonly MessageRow[],
+  now: Date,
+): Promise<FoundMessage[]> {
+  const waiting = rows.filter(isWaiting);
+  if (waiting.length === 0) return rows.map((row) => ({ row, facts: null }));
+  const workspace = await workspacePace(db);
+  const lineIds = new Set(waiting.flatMap(({ lineId }) => lineId ?? []));
+  const lines = await findPacedLines(db, [...lineIds], now, workspace);
+  const stopped = await stoppedCampaigns(db, waiting);
+  const unsent = waiting.filter(({ status }) => status === 'pending' || status === 'scheduled');
+  const optedOut = await optedOutAmong(db, [...new Set(unsent.map(({ address }) => address))]);
+  const sending = waiting.filter(({ status }) => status === 'sending');
+  const answers = await answersDue(
+    db,
+    sending.map(({ id }) => id),
+  );
+  const { suspended, pastDue } = workspace;
+  return rows.map((row) => {
+    if (!isWaiting(row)) return { row, facts: null };
+    const { id, campaignId, fallbackSms, answersUntil } = row;
+    const message = {
+      status: row.status,
+      holdReason: row.holdReason,
+      unqueued: row.held,
+      smsOnly: row.forceFallback,
       scheduledAt: row.scheduledAt,
       isNew: row.isNew,
-      isAnswer: row.answersUntil !== null && row.answersUntil > now,
+      isAnswer: answersUntil !== null && answersUntil > now,
       recipient: recipientOf(row),
       ...sendWindow(row),
-    },
-    now,
+      optedOut: optedOut.has(row.address),
+      campaign: campaignId === null ? null : (stopped.get(campaignId) ?? 'active'),
+      fallbackAt: fallbackSms === 'due' ? row.fallbackAt : null,
+      answerBy: answers.get(id) ?? null,
+    };
+    return { row, facts: { line: lines.get(row.lineId ?? '') ?? { id: null, suspended, pastDue }, message } };
+  });
+}
+
+/**
+ * Adds which messages only wait for a worker, because none serves the task queue of their carrier. Asks Temporal, so outside of
+ * transactions.
+ */
+export async function noteUnserved(
+  found: readonly FoundMessage[],
+  { unservedFor }: { unservedFor: (carrier: string) => Promise<string | null> },
+  now: Date,
+): Promise<FoundMessage[]> {
+  const needed = found.map(({ facts }) => (facts ? neededCarrier(facts, now) : null));
+  const carriers = [...new Set(needed)].filter((carrier) => carrier !== null);
+  const queues = await Promise.all(carriers.map(unservedFor));
+  const unserved = new Map<string | null, string | null>(
+    carriers.map((carrier, index) => [carrier, queues[index] ?? null]),
   );
-  const shown = {
-    ...row,
-    status: wait.moved ? ('scheduled' as const) : row.status,
-    scheduledAt: wait.scheduledAt,
-  };
-  const holdReason = wait.holdReason === undefined ? holdOfLater(shown, now) : wait.holdReason;
-  return { row: { ...shown, holdReason }, moved: wait.moved };
+  return found.map(({ row, facts }, index) => {
+    const queue = unserved.get(needed[index] ?? null) ?? null;
+    if (queue === null || !facts || facts.line.id === null) return { row, facts };
+    return { row, facts: { ...facts, line: { ...facts.line, unserved: queue } } };
+  });
 }
 
-/** Why a message would not be sent before its scheduled time either; null: it is only scheduled. */
-function holdOfLater(row: MessageRow, now: Date): string | null {
-  const { window } = sendWindow(row);
-  const awaitsWindow = window && awaitsOpening(window, row.scheduledAt, now);
-  return row.holdReason ?? (awaitsWindow ? 'send_window' : null);
-}
-
-/** A forced SMS is not paced, but waits for the subscription, a paused line, its window and quiet hours. */
-function withForcedWait(row: MessageRow, line: PacedLine, now: Date): MessageRow {
-  const isDue = row.scheduledAt <= now;
-  const stop = workspaceStop(line);
-  if (isDue && stop) return { ...row, holdReason: stop };
-  if (isDue && line.paused) return { ...row, holdReason: 'line_paused' };
-  const isAnswer = row.answersUntil !== null && row.answersUntil > now;
-  const message = { isAnswer, recipient: recipientOf(row), ...sendWindow(row) };
-  const until = quietUntil(line, message, isDue ? now : row.scheduledAt);
-  if (until) return { ...row, status: 'scheduled', scheduledAt: until, holdReason: 'recipient_quiet_hours' };
-  return isDue ? row : { ...row, holdReason: holdOfLater(row, now) };
+/** The carrier whose worker must send the message now; null: it waits for something else. */
+function neededCarrier({ line, message }: NonNullable<FoundMessage['facts']>, now: Date): string | null {
+  if (line.id === null) return null;
+  const wait = whyItWaits({ ...line, unserved: line.carrier }, message, now);
+  return wait?.reason === 'worker_unavailable' ? line.carrier : null;
 }
 
 const StoppedCampaignRow = z.object({ id: z.string(), status: CampaignStatus });

@@ -2,23 +2,14 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { dayBounds, hourBounds } from '#domain/base/calendar.ts';
-import { CampaignStatus } from '#domain/campaigns/campaign.ts';
-import { circuitAt } from '#domain/sending/circuit.ts';
-import { NO_CARRIER } from '#domain/lines/line.ts';
-import { wakingHours } from '#domain/sending/quiet-hours.ts';
 import { dueTime, type MessageRecord } from '#domain/messages/timeline.ts';
-import type { WaitFacts, WaitingLine } from '#domain/sending/waiting.ts';
-import { AttemptOutcome, AttemptRow, callHistories, lastFailure, lineHistory } from '../sending/attempts.ts';
+import type { SaidOfWait } from '#domain/sending/waiting.ts';
+import { AttemptOutcome, AttemptRow, lastFailure } from '../sending/attempts.ts';
 import { holdsBetween } from '../sending/line-holds.ts';
-import { findLine, pacedLine } from '../lines/lines.ts';
 import { findMessage, type MessageRow } from './messages.ts';
-import { sendWindow } from './message-window.ts';
-import { isOptedOut } from '../contacts/opt-outs.ts';
-import { showWaits } from './shown-messages.ts';
 import { campaignAllowsSending } from '../sending/queue.ts';
-import { recipientOf } from './message-recipient.ts';
-import { workspacePace } from '../accounts/workspaces.ts';
+import { findWaits, type FoundMessage, showWait } from './shown-messages.ts';
+import { workspaceTimezone } from '../accounts/workspaces.ts';
 
 const Move = z.object({
   at: z.date(),
@@ -60,20 +51,17 @@ const Delivery = z.object({
 /** The data of a message's timeline. */
 export interface StoredTimeline {
   record: MessageRecord;
-  facts: Omit<WaitFacts, 'unserved'>;
-  /** The carrier that must send it now; null: the message is not due or has no carrier. */
-  neededCarrier: string | null;
+  found: FoundMessage;
+  said: SaidOfWait;
 }
 
 /** Loads everything recorded about a message, and what it waits for. @returns null if there is no such message. */
 export async function findTimeline(db: TenantDb, id: string, now: Date): Promise<StoredTimeline | null> {
   const stored = await findMessage(db, id);
   if (!stored) return null;
-  const [shown] = await showWaits(db, [stored], now);
-  const { row, moved } = shown ?? { row: stored, moved: null };
-  const workspace = await workspacePace(db);
-  const { timezone, pastDue, suspended, quiet: policy } = workspace;
-  const quiet = wakingHours(policy, recipientOf(row), timezone);
+  const [found = { row: stored, facts: null }] = await findWaits(db, [stored], now);
+  const { row, moved } = showWait(found, now);
+  const timezone = await workspaceTimezone(db);
   const attempts = await db.any(sql.type(Attempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
   const moves = await db.any(sql.type(Move)`
@@ -88,15 +76,14 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   };
   const events = await eventsOf(db, row, attempts);
   const deliveries = await deliveriesOf(db, events);
-  const line = row.lineId === null ? null : await findLine(db, row.lineId);
   // The clocks of processes differ from the database's by some milliseconds.
   const orders = await db.any(sql.type(Ordered)`
     select at, action, actor_name "by", reason, (changes ->> 'plannedFor')::timestamptz planned_for from audit_log
     where workspace_id = ${db.workspaceId} and id >= first_id(${sql.timestamp(stored.createdAt)} - interval '1 minute')
       and action in ('message.sent_now', 'message.skipped') and target_id = ${id} order by id`);
   const { from, until } = dueTime({ message: row, moves, orders, attempts });
-  const holds = line === null ? [] : await holdsBetween(db, line.id, { from, until: until ?? now });
-  const open = attempts.findLast(({ outcome }) => outcome === null);
+  const { lineId } = row;
+  const holds = lineId === null ? [] : await holdsBetween(db, lineId, { from, until: until ?? now });
   return {
     record: {
       timezone,
@@ -108,35 +95,17 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       events,
       deliveries,
     },
-    facts: {
-      now,
+    found,
+    said: {
       timezone,
-      message: {
-        status: row.status,
-        holdReason: row.holdReason,
-        scheduledAt: row.scheduledAt,
-        ...sendWindow(row),
-        ...(quiet && { quiet }),
-        fallbackAt: row.fallbackSms === 'due' ? row.fallbackAt : null,
-      },
-      pastDue,
-      suspended,
-      optedOut: await isOptedOut(db, row.address),
-      campaign: row.campaignId === null ? null : await campaignStatus(db, row.campaignId),
       previousStep: await previousStep(db, row),
-      line: line && (await waitingLine(db, pacedLine(line, workspace, now), line, now)),
-      openAttempt: open ?? null,
       lastFailure:
         attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ??
-        (row.lineId && (await lastFailure(db, row.lineId))),
+        (lineId && (await lastFailure(db, lineId))),
       ahead: await countAhead(db, stored),
     },
-    neededCarrier: isDue(row, now) && line && line.carrier !== NO_CARRIER ? line.carrier : null,
   };
 }
-
-const isDue = ({ status, scheduledAt }: MessageRow, now: Date): boolean =>
-  status === 'pending' || (status === 'scheduled' && scheduledAt <= now);
 
 /** How far the time in an event's id may be from the time of the change in its message. */
 const AROUND = { before: '5 seconds', after: '15 seconds' };
@@ -177,40 +146,6 @@ async function deliveriesOf(
     order by finished_at, d.id`);
 }
 
-async function waitingLine(
-  db: TenantDb,
-  paced: ReturnType<typeof pacedLine>,
-  {
-    id,
-    carrier,
-    provisioningStatus,
-    isActive,
-    heldUntil,
-    healthReason,
-  }: NonNullable<Awaited<ReturnType<typeof findLine>>>,
-  now: Date,
-): Promise<WaitingLine> {
-  const since = { day: dayBounds(paced.timezone, now).start, hour: hourBounds(paced.timezone, now).start };
-  const { lastSentAt } = await lineHistory(db, id, since);
-  const calls = (await callHistories(db, [id], { since: new Date(now.getTime() - DAY_MS), now })).get(id);
-  return {
-    ...paced,
-    provisioning: provisioningStatus,
-    connected: carrier !== NO_CARRIER,
-    switchedOn: isActive,
-    circuit: calls ? circuitAt(calls, now) : { state: 'closed' },
-    heldUntil,
-    healthReason,
-    lastSentAt,
-  };
-}
-
-const StatusRow = z.object({ status: CampaignStatus });
-
-const campaignStatus = (db: TenantDb, id: string): Promise<CampaignStatus | null> =>
-  db.maybeOneFirst(sql.type(StatusRow)`
-    select status from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
-
 /** The first unsent step before a later one of the same lead; null: it waits for none. */
 async function previousStep(
   db: TenantDb,
@@ -223,9 +158,6 @@ async function previousStep(
       and step_index < ${stepIndex} and status in ('pending', 'scheduled', 'sending')
     order by step_index limit 1`);
 }
-
-/** Older failures say nothing about the carrier's current state. */
-const DAY_MS = 24 * 3_600_000;
 
 /** A larger number would tell the reader nothing more. */
 const MAX_AHEAD = 1000;

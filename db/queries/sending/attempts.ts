@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Channel } from '#domain/base/channel.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { firstId } from '#domain/base/ids.ts';
-import type { LineHistory } from '#domain/sending/pacing.ts';
+import type { LineHistory } from '#domain/sending/holds.ts';
 import { type CallHistory, callHistoryOf, REFUSALS_TO_OPEN } from '#domain/sending/circuit.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -162,6 +162,22 @@ export async function openAttempts(db: TenantDb, lineId: string): Promise<Attemp
     select * from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId} and outcome is null
     order by started_at`);
   return [...rows];
+}
+
+const AnswerRow = z.object({ messageId: z.string(), answerBy: z.date() });
+
+/** By when carriers answer the attempts of messages that have no outcome yet, by message. */
+export async function answersDue(
+  db: TenantDb,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, Date>> {
+  if (messageIds.length === 0) return new Map();
+  const rows = await db.any(sql.type(AnswerRow)`
+    select message_id, max(answer_by) answer_by from attempts
+    where workspace_id = ${db.workspaceId} and message_id = any(${sql.array([...messageIds], 'text')})
+      and outcome is null
+    group by message_id`);
+  return new Map(rows.map(({ messageId, answerBy }) => [messageId, answerBy]));
 }
 
 const OpenRow = z.object({ isOpen: z.boolean() });

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import type { HoldReason } from '#domain/sending/pacing.ts';
+import type { LineReason } from '#domain/sending/wait-reasons.ts';
 import type { RecordedHold } from '#domain/messages/timeline.ts';
 import type { LineRow } from '../lines/lines.ts';
 
@@ -14,7 +14,7 @@ import type { LineRow } from '../lines/lines.ts';
 export async function recordHold(
   db: TenantDb,
   line: Pick<LineRow, 'id' | 'recordedHold' | 'healthReason'>,
-  reason: HoldReason | null,
+  reason: LineReason | null,
   now: Date,
   order: { by: string | null; reason: string | null } | null = null,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function endHold(
   db: TenantDb,
   lineId: string,
   now: Date,
-  next: HoldReason | null = null,
+  next: LineReason | null = null,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
     with ended as (

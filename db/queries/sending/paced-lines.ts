@@ -1,20 +1,20 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { circuitAt } from '#domain/sending/circuit.ts';
-import type { PacedLine, UsedUp } from '#domain/sending/pacing.ts';
+import type { PacedLine, UsedUp } from '#domain/sending/holds.ts';
+import { isFailing, type WaitingLine } from '#domain/sending/why-it-waits.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { callHistories, lastCallAt } from './attempts.ts';
+import { callHistories, lastCallAt, lastFailure } from './attempts.ts';
 import { LineRow, pacedLine } from '../lines/lines.ts';
-import { workspacePace } from '../accounts/workspaces.ts';
+import { type WorkspacePace, workspacePace } from '../accounts/workspaces.ts';
 
 /** Older calls say nothing about the carrier's current state. */
 const CALLS_COUNT_MS = 24 * 3_600_000;
 
-/** A line as the pacing rules see it, and when it sent last. */
-export interface LinePace {
-  line: PacedLine;
-  lastSentAt: Date | null;
+/** A line as its messages wait for it, with its carrier. */
+export interface LinePace extends WaitingLine {
+  carrier: string;
 }
 
 const SendingRow = LineRow.extend({ lastSentAt: z.date().nullable() });
@@ -24,17 +24,18 @@ export async function findPacedLines(
   db: TenantDb,
   lineIds: readonly string[],
   now: Date,
+  workspace?: WorkspacePace,
 ): Promise<Map<string, LinePace>> {
   if (lineIds.length === 0) return new Map();
   const rows = await db.any(sql.type(SendingRow)`
     select l.*, ${lastCallAt(db.workspaceId, sql.fragment`l.id`)} last_sent_at
     from lines l where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...lineIds], 'text')})`);
-  const paced = await paceLines(db, rows, now);
+  const paced = await paceLines(db, rows, now, workspace);
   return new Map(
-    rows.map(({ lastSentAt }, index) => {
-      const line = paced[index] as PacedLine;
-      return [line.id, { line, lastSentAt }];
-    }),
+    rows.map(({ id, lastSentAt, carrier }, index) => [
+      id,
+      { ...(paced[index] as PacedLine), lastSentAt, carrier },
+    ]),
   );
 }
 
@@ -44,24 +45,32 @@ export async function loadPacedLine(db: TenantDb, row: LineRow, now: Date): Prom
   return line as PacedLine;
 }
 
-async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Promise<PacedLine[]> {
-  const workspace = await workspacePace(db);
+async function paceLines(
+  db: TenantDb,
+  rows: readonly LineRow[],
+  now: Date,
+  given?: WorkspacePace,
+): Promise<PacedLine[]> {
+  const workspace = given ?? (await workspacePace(db));
   const { pastDue, suspended, quiet } = workspace;
   const calls = await callHistories(
     db,
     rows.map(({ id }) => id),
     { since: new Date(now.getTime() - CALLS_COUNT_MS), now },
   );
-  return rows.map((row) => {
+  const lines: PacedLine[] = [];
+  for (const row of rows) {
     const history = calls.get(row.id);
-    return {
+    const line = {
       ...pacedLine(row, workspace, now),
       pastDue,
       suspended,
       quiet,
       ...(history && { circuit: circuitAt(history, now) }),
     };
-  });
+    lines.push(isFailing(line) ? { ...line, lastFailure: await lastFailure(db, row.id) } : line);
+  }
+  return lines;
 }
 
 /** Stores which caps are used up. Requires `lockLine`. */

@@ -1,5 +1,5 @@
 import { dayBounds, daysBetween, hourBounds, localDate } from '#domain/base/calendar.ts';
-import type { HoldReason } from '#domain/sending/pacing.ts';
+import type { LineReason } from '#domain/sending/wait-reasons.ts';
 import { Cohorts } from './cohorts.ts';
 import { enterLeads } from './enter-leads.ts';
 import { LineRun, type Stream } from './line-run.ts';
@@ -17,7 +17,7 @@ export interface ForecastResult {
   completesAt: Date | null;
   firstStepDoneAt: Date | null;
   byDay: ForecastDay[];
-  limitedBy: { reason: HoldReason; share: number }[];
+  limitedBy: { reason: LineReason; share: number }[];
 }
 
 /** The forecast does not look further ahead. */
@@ -33,7 +33,7 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
   const { now, timezone } = plan;
   const horizon = now.getTime() + MAX_DAYS * DAY_MS;
   const days = new Map<number, ForecastDay>();
-  const limits = new Map<HoldReason, number>();
+  const limits = new Map<LineReason, number>();
   let today: ForecastDay = { date: '', messages: 0, newConversations: 0 };
   for (const times of timesOf(plan)) {
     times.opening(now.getTime());
@@ -100,7 +100,7 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
 const timesOf = ({ places, lines }: ForecastPlan): Set<SendTimes> =>
   new Set([...places, ...lines.flatMap(({ waiting }) => waiting)].map(({ times }) => times));
 
-function sharesOf(limits: ReadonlyMap<HoldReason, number>): ForecastResult['limitedBy'] {
+function sharesOf(limits: ReadonlyMap<LineReason, number>): ForecastResult['limitedBy'] {
   const total = [...limits.values()].reduce((sum, days) => sum + days, 0);
   return [...limits]
     .map(([reason, days]) => ({ reason, share: Math.round((days / total) * 100) / 100 }))

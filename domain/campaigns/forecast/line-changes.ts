@@ -1,6 +1,6 @@
 import type { Channel } from '#domain/base/channel.ts';
 import { type DaySignals, startOfDayAfter } from '#domain/lines/line-signals.ts';
-import type { PacedLine } from '#domain/sending/pacing.ts';
+import type { PacedLine } from '#domain/sending/holds.ts';
 import {
   effectsOf,
   judge,

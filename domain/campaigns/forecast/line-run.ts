@@ -1,6 +1,8 @@
 import type { Bounds } from '#domain/base/calendar.ts';
 import { dailyNewCap, hourlyNewCap } from '#domain/sending/line-limits.ts';
-import { type HoldReason, type LineHistory, type PacedLine, stopOf } from '#domain/sending/pacing.ts';
+import type { LineHistory, PacedLine } from '#domain/sending/holds.ts';
+import type { LineReason } from '#domain/sending/wait-reasons.ts';
+import { stopOf } from '#domain/sending/why-it-waits.ts';
 import type { Cohort, Cohorts } from './cohorts.ts';
 import type { LineChange } from './line-changes.ts';
 import type { SendTimes } from './send-times.ts';
@@ -21,7 +23,7 @@ export interface Stream {
 interface Look {
   /** When the stream can be sent next; `at` the time of the look: now. */
   at: number;
-  reason: HoldReason;
+  reason: LineReason;
   cohort?: Cohort;
 }
 
@@ -41,12 +43,12 @@ function isBefore({ stream, cohort: a }: Turn, { stream: other, cohort: b }: Tur
 }
 
 interface Hold {
-  reason: HoldReason;
+  reason: LineReason;
   before: number;
   until: number;
 }
 
-type OnDays = (reason: HoldReason, days: number) => void;
+type OnDays = (reason: LineReason, days: number) => void;
 
 const NEVER = Infinity;
 const DAY_MS = 86_400_000;
@@ -74,12 +76,12 @@ export class LineRun {
   /** The ends of the hours and days in which caps were used up; 0: none. See `UsedUp`. */
   private readonly usedUp = { dailyTotal: 0, dailyNew: 0, hourlyNew: 0 };
   /** How long counted messages waited for each reason today, in milliseconds. */
-  private waits = new Map<HoldReason, number>();
+  private waits = new Map<LineReason, number>();
   /** What the line waited for last. */
-  private lastReason: HoldReason = 'scheduled';
+  private lastReason: LineReason = 'scheduled';
   private readonly onDay: OnDays;
   /** Why it sends nothing until somebody changes that; null: it sends. */
-  private readonly stop: HoldReason | null;
+  private readonly stop: LineReason | null;
 
   /** @param options.onDay called with the days on which something counted was left, and what limited the line on them. */
   constructor(
@@ -212,7 +214,7 @@ export class LineRun {
   /** The holds that are not over; compare `holdsOn` of domain/sending/pacing.ts. */
   private holdsOn(times: SendTimes, isNew: boolean, now: number): Hold[] {
     const holds: Hold[] = [];
-    const add = (reason: HoldReason, before: number, until: number): void => {
+    const add = (reason: LineReason, before: number, until: number): void => {
       if (until > now) holds.push({ reason, before, until });
     };
     const { dailyTotal, dailyNew, hourlyNew } = this.usedUp;
@@ -257,12 +259,12 @@ export class LineRun {
     return this.streams.some(({ isCounted, cohorts }) => isCounted && cohorts.total > 0);
   }
 
-  private waited(reason: HoldReason, time: number): void {
+  private waited(reason: LineReason, time: number): void {
     if (Number.isFinite(time)) this.waits.set(reason, (this.waits.get(reason) ?? 0) + time);
   }
 
   /** A daily cap that was used up, otherwise what the line waited for the longest. */
-  private limitOfDay(): HoldReason {
+  private limitOfDay(): LineReason {
     const end = this.day?.end.getTime();
     if (this.usedUp.dailyTotal === end) return 'daily_total_cap';
     if (this.usedUp.dailyNew === end) return 'daily_new_cap';

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '#domain/sending/line-limits.ts';
-import { stopOf } from '#domain/sending/pacing.ts';
+import { stopOf } from '#domain/sending/why-it-waits.ts';
 import { runInTurns } from '#domain/base/turns.ts';
 import { daysUntil, type ForecastResult, runForecast } from './forecast.ts';
 import type { ForecastLine, ForecastPlan } from './plan.ts';

@@ -1,5 +1,5 @@
 import type { Channel } from '#domain/base/channel.ts';
-import type { LineHistory, PacedLine } from '#domain/sending/pacing.ts';
+import type { LineHistory, PacedLine } from '#domain/sending/holds.ts';
 import type { LineChange } from './line-changes.ts';
 import type { SendTimes } from './send-times.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '#domain/sending/line-limits.ts';
 import { type DaySignals, NO_SIGNALS, signalDay } from '#domain/lines/line-signals.ts';
-import type { PacedLine } from '#domain/sending/pacing.ts';
+import type { PacedLine } from '#domain/sending/holds.ts';
 import { firstSendTime, NO_QUIET_HOURS } from '#domain/sending/quiet-hours.ts';
 import { effectsOf, judge, restsUntil } from '#domain/lines/reputation.ts';
 import { type ForecastResult, runForecast } from './forecast.ts';

@@ -1,4 +1,5 @@
-import { type HoldReason, morningAfter } from '#domain/sending/pacing.ts';
+import { morningAfter } from '#domain/sending/holds.ts';
+import type { LineReason } from '#domain/sending/wait-reasons.ts';
 import { firstSendTime, type SendTimes as Rules } from '#domain/sending/quiet-hours.ts';
 
 const DAY_MS = 86_400_000;
@@ -12,7 +13,7 @@ export interface SendTimes {
   /** `at` if they may be sent then, otherwise the next time. */
   opening: (at: number) => number;
   /** Why they may not be sent at a time before its opening. */
-  closedBy: (at: number) => HoldReason;
+  closedBy: (at: number) => LineReason;
   /** When an open time ends, to the minute; `limit` if it lasts until then, an hour at most. */
   closing: (at: number, limit: number) => number;
   /** When messages held by a daily cap are sent, after the midnight that ended that day. */
@@ -46,7 +47,7 @@ export function sendTimes(rules: Rules, timezone: string): SendTimes {
   }
 
   /** As in the pacer: the reason is quiet hours if the window is open. */
-  function closedBy(at: number): HoldReason {
+  function closedBy(at: number): LineReason {
     const isOutside = firstSendTime({ window }, new Date(at))?.getTime() !== at;
     return isOutside ? 'send_window' : 'recipient_quiet_hours';
   }

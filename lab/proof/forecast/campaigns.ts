@@ -4,7 +4,7 @@ import { type ForecastResult, runForecast } from '../../../domain/campaigns/fore
 import { leadPlacesOf } from '../../../domain/campaigns/forecast/lead-places.ts';
 import { sendTimes } from '../../../domain/campaigns/forecast/send-times.ts';
 import { DEFAULT_LIMITS } from '../../../domain/sending/line-limits.ts';
-import type { PacedLine } from '../../../domain/sending/pacing.ts';
+import type { PacedLine } from '../../../domain/sending/holds.ts';
 import { turnsOf } from '../../../domain/lines/pool-choice.ts';
 import { firstSendTime, NO_QUIET_HOURS, type QuietPolicy } from '../../../domain/sending/quiet-hours.ts';
 import { type SendWindow } from '../../../domain/sending/send-window.ts';

@@ -1,4 +1,4 @@
-import type { PacedLine } from '../../../domain/sending/pacing.ts';
+import type { PacedLine } from '../../../domain/sending/holds.ts';
 import type { SendWindow } from '../../../domain/sending/send-window.ts';
 import type { Job, Sent } from './line-driver.ts';
 

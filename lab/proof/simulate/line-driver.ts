@@ -1,19 +1,16 @@
 import { dayBounds, hourBounds } from '../../../domain/base/calendar.ts';
 import { lineGapMs } from '../../../domain/sending/line-limits.ts';
+import { type LineHistory, type PacedLine, usedUpAt } from '../../../domain/sending/holds.ts';
 import {
   chooseSends,
   type Lane,
-  type LineHistory,
   type NextLook,
   type OpenLane,
-  type PacedLine,
   planQueue,
   type QueuedMessage,
-  type ShownWait,
-  shownWait,
-  usedUpAt,
 } from '../../../domain/sending/pacing.ts';
 import type { Recipient } from '../../../domain/sending/quiet-hours.ts';
+import { type Wait, type WaitingLine, whyItWaits } from '../../../domain/sending/why-it-waits.ts';
 import type { SendWindow } from '../../../domain/sending/send-window.ts';
 
 /** A message for a line. */
@@ -32,6 +29,12 @@ export interface Sent {
   job: Job;
   at: Date;
   isNew: boolean;
+}
+
+function waitAt(line: WaitingLine, message: QueuedMessage, at: Date): Wait {
+  const wait = whyItWaits(line, message, at);
+  if (!wait) throw new Error(`${message.id} does not wait`);
+  return wait;
 }
 
 /** The state that the lines of a workspace share. */
@@ -62,7 +65,7 @@ export interface Round {
   /** When the line plans again; null if it has sent something and plans after its gap. */
   next: NextLook | null;
   /** The waiting messages, each with what callers see at a time from `now` on if nothing is sent until then. */
-  waiting: () => { message: QueuedMessage; shownAt: (at: Date) => ShownWait }[];
+  waiting: () => { message: QueuedMessage; shownAt: (at: Date) => Wait }[];
 }
 
 interface Waiting {
@@ -171,7 +174,7 @@ export class LineDriver {
       waiting: () =>
         this.waiting.map(({ message }) => ({
           message: { ...message },
-          shownAt: (at) => shownWait(line, history, message, at),
+          shownAt: (at) => waitAt({ ...line, lastSentAt: history.lastSentAt }, message, at),
         })),
     });
   }

@@ -1,5 +1,5 @@
 import { findViolations, type Violation, wallClock } from './check-log.ts';
-import type { PacedLine } from '../../../domain/sending/pacing.ts';
+import type { PacedLine } from '../../../domain/sending/holds.ts';
 import { type Job, LineDriver, Workspace } from './line-driver.ts';
 import { LongWorkspace } from './long-workload.ts';
 import { PLANTS, type Plant } from './plants.ts';

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { HOLD_REASONS, type HoldReason } from '../../../domain/sending/pacing.ts';
+import { lookText, type NextLook } from '../../../domain/sending/pacing.ts';
 import { capacityUse, lineHours, type Use } from './capacity.ts';
 import { findViolations, type Violation } from './check-log.ts';
 import { LineDriver, Workspace } from './line-driver.ts';
@@ -18,7 +18,7 @@ const PICTURE = new URL('../../../docs/pacing-simulation.svg', import.meta.url);
 const started = performance.now();
 const until = new Date(BEGIN.getTime() + DAYS * 86_400_000);
 const works = makeWorkload(LINES, BEGIN, DAYS, SEED);
-const waits = new Map<HoldReason, number>();
+const waits = new Map<NextLook['reason'], number>();
 const workspaces = ZONES.map(() => new Workspace());
 const drivers = works.map(
   ({ line, jobs, outages, workspace }) =>
@@ -71,7 +71,7 @@ console.log(
 console.log(`messages      ${jobs} queued, ${log.length} sent, ${jobs - log.length} still in their place`);
 console.log(`rounds        ${rounds}`);
 for (const [reason, count] of [...waits].toSorted((a, b) => b[1] - a[1])) {
-  console.log(`waits         ${String(count).padStart(9)}  ${reason}: ${HOLD_REASONS[reason]}`);
+  console.log(`waits         ${String(count).padStart(9)}  ${reason}: ${lookText(reason)}`);
 }
 console.log(`violations    ${violations.length}`);
 for (const { rule, lineId, at } of violations.slice(0, 10))

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { NextLook, PacedLine } from '../../../domain/sending/pacing.ts';
+import type { PacedLine } from '../../../domain/sending/holds.ts';
+import type { NextLook } from '../../../domain/sending/pacing.ts';
 import { firstSendTime, wakingHours } from '../../../domain/sending/quiet-hours.ts';
 import { findViolations } from './check-log.ts';
 import { type DriverOptions, type Job, LineDriver, type Round, Workspace } from './line-driver.ts';
@@ -246,9 +247,9 @@ function expectPromisesKept({ now, sent, waiting }: Round, shown: Map<string, Sh
   }
   for (const { message, shownAt } of waiting()) {
     const { id, isNew, isAnswer } = message;
-    const { scheduledAt: at, holdReason } = shownAt(now);
+    const { scheduledAt: at, reason } = shownAt(now);
     // Messages due on a line that is down keep their place.
-    if (holdReason === 'line_down') continue;
+    if (reason === 'line_down') continue;
     const before = shown.get(id);
     if (before?.isNew === isNew && before.isAnswer === isAnswer && before.at > now)
       must(at >= before.at, message, now);
@@ -270,7 +271,7 @@ function expectOvertakenAreHeld({ now, sent, waiting }: Round): void {
 /** If nothing was sent, each message shows a reason and a time, and the line plans again by that time. */
 function expectNextPlanInTime({ now, waiting }: Round, next: NextLook): void {
   for (const { message, shownAt } of waiting()) {
-    const { holdReason, scheduledAt } = shownAt(now);
+    const { reason, scheduledAt } = shownAt(now);
     if (message.scheduledAt > now) {
       // If the line plans after the message is due, a rule holds the message at that time.
       if (!next.at || next.reason === 'line_gap' || next.at <= message.scheduledAt) continue;
@@ -278,9 +279,9 @@ function expectNextPlanInTime({ now, waiting }: Round, next: NextLook): void {
       must(then.moved !== null && then.scheduledAt >= next.at, message, now);
       continue;
     }
-    must(holdReason !== null, message, now);
-    if (next.reason === 'line_down') must(holdReason === 'line_down', message, now);
-    else if (next.reason === 'line_gap') must(scheduledAt > now || holdReason === 'line_gap', message, now);
+    must(reason !== 'scheduled', message, now);
+    if (next.reason === 'line_down') must(reason === 'line_down', message, now);
+    else if (next.reason === 'line_gap') must(scheduledAt > now || reason === 'line_gap', message, now);
     else must(next.at !== null && scheduledAt >= next.at && scheduledAt > now, message, now);
   }
 }

@@ -1,4 +1,4 @@
-import type { PacedLine } from '../../../domain/sending/pacing.ts';
+import type { PacedLine } from '../../../domain/sending/holds.ts';
 import type { LineHour } from './capacity.ts';
 
 export interface LineMonth {

@@ -1,5 +1,5 @@
 import type { SendWindow } from '../../../domain/sending/send-window.ts';
-import type { PacedLine } from '../../../domain/sending/pacing.ts';
+import type { PacedLine } from '../../../domain/sending/holds.ts';
 import type { Violation } from './check-log.ts';
 import type { Job } from './line-driver.ts';
 

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '../../../domain/sending/line-limits.ts';
-import type { PacedLine } from '../../../domain/sending/pacing.ts';
+import type { PacedLine } from '../../../domain/sending/holds.ts';
 import type { SendWindow } from '../../../domain/sending/send-window.ts';
 import type { Job, Outage } from './line-driver.ts';
 

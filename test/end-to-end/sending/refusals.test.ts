@@ -4,6 +4,7 @@ import { planSends } from '#db/commands/sending/send-plan.ts';
 import { settleAccepted } from '#db/commands/sending/accepted-sends.ts';
 import { settlePrimary } from '#db/commands/sending/outcomes.ts';
 import { happenedIn } from '#db/connection/message-traces.ts';
+import { listShownMessages, presentFound } from '#db/queries/messages/shown-messages.ts';
 import type { AttemptRow } from '#db/queries/sending/attempts.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -67,8 +68,13 @@ async function startLine(minGapSeconds: number) {
         time = Math.max(time + 1, plan.nextAt.getTime());
       }
     },
-    messages: async (): Promise<{ status: string; holdReason: string | null }[]> =>
-      (await api('GET', `/api/messages?lineId=${lineId}&limit=100`)).body.messages,
+    // The API would say that no worker serves the carrier.
+    messages: () =>
+      withTenant(app.pools, workspace.id, async (db) => {
+        const now = new Date();
+        const { messages } = await listShownMessages(db, { lineId }, { limit: 100 }, now);
+        return messages.map((found) => presentFound(found, now));
+      }),
     line: async () =>
       (await api('GET', '/api/lines/by-user')).body.lines.find(({ _id }: { _id: string }) => _id === lineId),
   };
