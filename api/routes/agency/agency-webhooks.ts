@@ -6,6 +6,7 @@ import {
   inWorkspace,
   listClients,
 } from '#db/queries/accounts/agency.ts';
+import { agencyKeyExpiry } from '#db/queries/accounts/api-keys.ts';
 import { requireRoomForWebhooks } from '#db/queries/accounts/limits.ts';
 import { deleteWebhook, listWebhooksOf, presentWebhook } from '#db/queries/events/webhooks.ts';
 import { Id, WorkspaceId } from '#domain/base/ids.ts';
@@ -65,7 +66,8 @@ export const agencyWebhookRoutes = [
     path: '/api/agency/webhooks',
     tag: 'Agency',
     summary: 'Register a webhook for one client, or for all',
-    description: 'Each webhook has its own signing secret, which is returned only here.',
+    description:
+      'Each webhook has its own signing secret, which is returned only here. Those that an expiring key makes end with the key, unless an admin of the client activates them.',
     idempotent: true,
     body: AgencyWebhookInput,
     responses: {
@@ -93,7 +95,9 @@ export const agencyWebhookRoutes = [
       refuseReadOnly(clients);
       const ids = clients.map(({ id }) => id);
       await requireRoomForWebhooks(db, ids);
-      const webhooks = await registerWebhooks(db, ids, input, { secrets });
+      const { via, agency, actor } = caller;
+      const endsAt = via === 'key' ? await agencyKeyExpiry(db, agency.id, actor.id) : null;
+      const webhooks = await registerWebhooks(db, ids, input, { secrets }, { endsAt });
       return { status: 201, body: { success: true, webhooks } };
     },
   }),

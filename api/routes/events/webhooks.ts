@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { oldestPending } from '#db/queries/events/webhook-deliveries.ts';
 import {
@@ -33,6 +34,21 @@ const seenBy = ({ key, role, isOfAgency }: WorkspaceCaller): 'url' | 'host' => {
 
 /** Whether a webhook must not outlive the credential. */
 const isLimited = ({ key }: WorkspaceCaller): boolean => key !== null && !isUnlimited(key);
+
+/**
+ * A limited key that redirects a webhook of others, or learns its secret, reaches further than its own end.
+ * @throws INSUFFICIENT_SCOPE
+ */
+async function refuseWebhookOfOthers(db: TenantDb, caller: WorkspaceCaller, id: string): Promise<void> {
+  if (!isLimited(caller)) return;
+  const webhook = await findWebhook(db, id);
+  if (!webhook || webhook.madeByKeyId === caller.actor.id) return;
+  throw new ApiError(
+    'INSUFFICIENT_SCOPE',
+    'A key that ends or is limited changes the URL and the secret of its own webhooks only',
+    { required: 'manage' },
+  );
+}
 
 export const webhookRoutes = [
   workspaceRoute({
@@ -80,8 +96,8 @@ export const webhookRoutes = [
       changes: ['name', 'events'],
     },
     async handler({ db, caller, body, secrets }) {
-      const keyId = isLimited(caller) ? caller.actor.id : null;
-      const [webhook] = await registerWebhooks(db, [db.workspaceId], body, { secrets }, keyId);
+      const end = { madeByKeyId: isLimited(caller) ? caller.actor.id : null };
+      const [webhook] = await registerWebhooks(db, [db.workspaceId], body, { secrets }, end);
       if (!webhook) throw new Error('the inserted webhook was not returned');
       return { status: 201, body: { success: true, webhook, secret: webhook.secret } };
     },
@@ -121,17 +137,7 @@ export const webhookRoutes = [
     },
     audit: { action: 'webhook.updated', target: 'webhook', changes: ['name', 'events', 'isActive'] },
     async handler({ db, caller, params, body, now }) {
-      if (body.url !== undefined && isLimited(caller)) {
-        const former = await findWebhook(db, params.id);
-        if (former && former.madeByKeyId !== caller.actor.id)
-          throw new ApiError(
-            'INSUFFICIENT_SCOPE',
-            'A key that ends or is limited changes the URL of its own webhooks only',
-            {
-              required: 'manage',
-            },
-          );
-      }
+      if (body.url !== undefined) await refuseWebhookOfOthers(db, caller, params.id);
       const row = await updateWebhook(db, params.id, body, !isLimited(caller));
       if (!row) throw webhookNotFound();
       if (body.isActive && (await oldestPending(db)))
@@ -175,9 +181,10 @@ export const webhookRoutes = [
         previousSecretExpiresAt: z.iso.datetime().nullable(),
       }),
     },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'INSUFFICIENT_SCOPE'],
     audit: { action: 'webhook.secret_rotated', target: 'webhook' },
-    async handler({ db, params, secrets }) {
+    async handler({ db, caller, params, secrets }) {
+      await refuseWebhookOfOthers(db, caller, params.id);
       const secret = newWebhookSecret();
       const row = await rotateSecret(
         db,

@@ -27,10 +27,10 @@ export const WebhookRow = z.object({
 export type WebhookRow = z.infer<typeof WebhookRow>;
 
 /** A webhook that a limited key made ends with the key, because it hands over what the key could read. */
-export const KEY_LIVES = sql.fragment`(h.made_by_key_id is null or exists (
+export const KEY_LIVES = sql.fragment`((h.ends_at is null or h.ends_at > now()) and (h.made_by_key_id is null or exists (
   select from workspace_keys k
   where k.workspace_id = h.workspace_id and k.id = h.made_by_key_id and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > now())))`;
+    and (k.expires_at is null or k.expires_at > now()))))`;
 
 const COLUMNS = sql.fragment`h.*, ${KEY_LIVES} key_lives`;
 
@@ -59,21 +59,27 @@ export async function findWebhook(db: TenantDb, id: string): Promise<WebhookRow 
     select ${COLUMNS} from webhooks h where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-export interface NewWebhook extends Pick<WebhookRow, 'name' | 'url' | 'events'> {
-  /** Set if the webhook ends with this key. */
-  madeByKeyId: string | null;
+/** The end of a webhook that a limited key makes. */
+export interface WebhookEnd {
+  /** The workspace's key with which it ends. */
+  madeByKeyId?: string | null;
+  /** When the agency's key that makes it expires. */
+  endsAt?: Date | null;
 }
+
+export interface NewWebhook extends Pick<WebhookRow, 'name' | 'url' | 'events'>, WebhookEnd {}
 
 /** Inserts the same webhook for one or more workspaces. @returns them by workspace. */
 export async function insertWebhooks(
   db: TenantDb | SystemDb,
-  { name, url, events, madeByKeyId }: NewWebhook,
+  { name, url, events, madeByKeyId = null, endsAt = null }: NewWebhook,
   webhooks: readonly Pick<WebhookRow, 'workspaceId' | 'id' | 'secretSealed'>[],
 ): Promise<WebhookRow[]> {
   const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
   const inserted = await db.any(sql.type(WebhookRow)`
-    insert into webhooks as h (workspace_id, id, name, url, events, secret_sealed, made_by_key_id)
-    select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed, ${madeByKeyId}
+    insert into webhooks as h (workspace_id, id, name, url, events, secret_sealed, made_by_key_id, ends_at)
+    select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed, ${madeByKeyId},
+      ${endsAt && sql.timestamp(endsAt)}::timestamptz
     from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
     returning ${COLUMNS}`);
   return inserted.toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1));
@@ -94,7 +100,7 @@ export async function updateWebhook(
     update webhooks h set name = coalesce(${name}::text, name), url = coalesce(${url}::text, url),
       events = ${events ? sql.array([...new Set(events)], 'text') : sql.fragment`events`},
       is_active = coalesce(${isActive}::boolean, is_active), updated_at = now()
-      ${isActive && keeps ? sql.fragment`, made_by_key_id = null` : sql.fragment``}
+      ${isActive && keeps ? sql.fragment`, made_by_key_id = null, ends_at = null` : sql.fragment``}
     where workspace_id = ${db.workspaceId} and id = ${id}
     returning ${COLUMNS}`);
 }

@@ -48,7 +48,7 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
         for (const { url } of endpoints) {
           const webhookId = newId();
           const secretSealed = secrets.seal(newWebhookSecret(), secretContext('webhook', id, webhookId));
-          const shared = { name: '', url, events: ['message.sent' as const], madeByKeyId: null };
+          const shared = { name: '', url, events: ['message.sent' as const] };
           await insertWebhooks(db, shared, [{ workspaceId: id, id: webhookId, secretSealed }]);
         }
       });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
+import { connected } from '#db/connection/connected.ts';
 import { newUserId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient, type ApiClient } from '#test/support/client.ts';
@@ -158,6 +159,8 @@ describe('a webhook', () => {
     const url = 'https://elsewhere.example.com/';
     expect(await key.api('PATCH', `/api/webhooks/${ofOwner}`, { url })).toMatchObject({ status: 403 });
     expect(await key.api('PATCH', `/api/webhooks/${lost}`, { url })).toMatchObject({ status: 200 });
+    const rotate = (id: string) => key.api('POST', `/api/webhooks/${id}/rotate-secret`);
+    expect([(await rotate(ofOwner)).status, (await rotate(lost)).status]).toEqual([403, 200]);
     expect((await owner('DELETE', `/api/keys/${key.id}`)).status).toBe(200);
     expect([
       await isActive(owner, lost),
@@ -175,6 +178,35 @@ describe('a webhook', () => {
     expect(await isActive(owner, id)).toBe(true);
     await owner('DELETE', `/api/keys/${rolled.body._id}`);
     expect(await isActive(owner, id)).toBe(false);
+  });
+
+  it('of an expiring key of an agency ends with the key, unless an admin keeps it', async () => {
+    const agency = await createAgency(app);
+    const session = { userId: agency.ownerId, organizationId: null, role: null };
+    const agencyOwner = await sessionClient(app, session);
+    const { body } = await agencyOwner('POST', '/api/agency/keys', { name: 'Import', expiresInDays: 1 });
+    const byKey = apiClient(app.url, body.key);
+    const client = await byKey('POST', '/api/agency/subaccounts', {
+      name: 'Acme',
+      timezone: 'Europe/Berlin',
+    });
+    const workspaceId = client.body.subAccount.idpOrgId;
+    const owner = await sessionClient(app, { ...session, organizationId: workspaceId, role: 'org:admin' });
+    const register = async (api: ApiClient): Promise<string> => {
+      const hook = { name: 'All', url: 'https://hooks.example.com/a', events: ['line.down'] };
+      return (await api('POST', '/api/agency/webhooks', { ...hook, workspaceId })).body.webhooks[0]._id;
+    };
+    const [lost, kept, ofOwner] = [await register(byKey), await register(byKey), await register(agencyOwner)];
+    expect(await owner('PATCH', `/api/webhooks/${kept}`, { isActive: true })).toMatchObject({ status: 200 });
+    const active = async () => Promise.all([lost, kept, ofOwner].map((id) => isActive(owner, id)));
+    expect(await active()).toEqual([true, true, true]);
+    const ended = await connected(app.ownerUrl, (database) =>
+      database.query(`set app.migrating = 'on';
+        with ending as (select id, ends_at from webhooks where workspace_id = '${workspaceId}' and ends_at is not null)
+        update webhooks h set ends_at = now() from ending e where h.id = e.id returning h.id, e.ends_at`),
+    );
+    expect([ended].flat().at(-1)?.rows).toEqual([{ id: lost, ends_at: new Date(body.expiresAt) }]);
+    expect(await active()).toEqual([false, true, true]);
   });
 
   it('of a key without limits stays', async () => {

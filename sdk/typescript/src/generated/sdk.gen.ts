@@ -4453,7 +4453,7 @@ export class Agency extends HeyApiClient {
     /**
      * Register a webhook for one client, or for all
      *
-     * Each webhook has its own signing secret, which is returned only here. Recorded in the audit log as `webhook.created`.
+     * Each webhook has its own signing secret, which is returned only here. Those that an expiring key makes end with the key, unless an admin of the client activates them. Recorded in the audit log as `webhook.created`.
      */
     public createWebhook<ThrowOnError extends boolean = true>(parameters: {
         url: string;

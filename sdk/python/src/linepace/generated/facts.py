@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "684e2c3f4e1d6a2ed0036449a6552a44925081d5e270cb11d494c314e3976159"
+DIGEST = "872134be3a1b67e1ce2c92ecbcc588d9ab372d556aa1ed72594b40d67b99edd8"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

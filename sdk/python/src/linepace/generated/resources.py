@@ -2437,7 +2437,7 @@ class Agency:
     def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
         """Register a webhook for one client, or for all.
 
-        Each webhook has its own signing secret, which is returned only here. Recorded in the audit log as `webhook.created`."""
+        Each webhook has its own signing secret, which is returned only here. Those that an expiring key makes end with the key, unless an admin of the client activates them. Recorded in the audit log as `webhook.created`."""
         return self._transport.call("POST", "/api/agency/webhooks", body=body)
 
     def delete_webhook(self, id: str) -> models.DeleteAgencyWebhookResponse:
@@ -2556,7 +2556,7 @@ class AsyncAgency:
     async def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
         """Register a webhook for one client, or for all.
 
-        Each webhook has its own signing secret, which is returned only here. Recorded in the audit log as `webhook.created`."""
+        Each webhook has its own signing secret, which is returned only here. Those that an expiring key makes end with the key, unless an admin of the client activates them. Recorded in the audit log as `webhook.created`."""
         return await self._transport.call("POST", "/api/agency/webhooks", body=body)
 
     async def delete_webhook(self, id: str) -> models.DeleteAgencyWebhookResponse:
