@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Routing, WorkerDeployment } from '#providers/worker-deployment.ts';
+import { Refused } from './ops-command.ts';
 
 /** Whether Temporal sends tasks to the build of this process. */
 export interface BuildRouting {
@@ -49,9 +50,11 @@ export function watchBuildRouting(
       // Of several processes, one begins; the others are refused.
       releaseNew(build)
         .then((released) => logger.info({ build, released }, 'released the build of this worker'))
-        .catch((error: unknown) =>
-          logger.error({ error, build }, 'the build of this worker was not released'),
-        );
+        .catch((error: unknown) => {
+          // Until the server knows all task queues of a new build, it refuses to send tasks there.
+          isReleasing = error instanceof Refused && error.code !== 'NOT_FOUND';
+          logger.error({ error, build }, 'the build of this worker was not released');
+        });
     }
     const now = isServedBy(routing, build);
     if (now !== served) report(now, routing);

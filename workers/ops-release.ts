@@ -1,5 +1,6 @@
+import { RELEASE_WATCH_SECONDS } from '#domain/base/config.ts';
 import { isFailedPrecondition, isNotFound } from '#providers/grpc-status.ts';
-import { RAMP_PERCENT, releaseBuild, unknownBuild, WAIT_SECONDS } from './release-build.ts';
+import { RAMP_PERCENT, releaseBuild, unknownBuild } from './release-build.ts';
 import { type Command, type Options, Refused, WrongUsage } from './ops-command.ts';
 
 /**
@@ -9,11 +10,11 @@ import { type Command, type Options, Refused, WrongUsage } from './ops-command.t
 export const release: Command = {
   argument: 'BUILD',
   options: '[--ramp PERCENT] [--wait SECONDS] [--no-replay]',
-  summary: `workers of a build take over: ${RAMP_PERCENT} % of the workflows, after ${WAIT_SECONDS} s all; open workflows are replayed before with the code of this installation, and the former build takes over again if workflow tasks fail within ${WAIT_SECONDS} s`,
+  summary: `workers of a build take over: ${RAMP_PERCENT} % of the workflows, after ${RELEASE_WATCH_SECONDS} s all; open workflows are replayed before with the code of this installation, and the former build takes over again if workflow tasks fail within ${RELEASE_WATCH_SECONDS} s`,
   timeoutMs: null,
   async run(session, build, options) {
     const percent = numberOf(options, 'ramp', RAMP_PERCENT, 99);
-    const seconds = numberOf(options, 'wait', WAIT_SECONDS, 86_400);
+    const seconds = numberOf(options, 'wait', RELEASE_WATCH_SECONDS, 86_400);
     const replays = options['no-replay'] !== true;
     return refusingAsTemporal(build, () => releaseBuild(session, build, { percent, seconds, replays }));
   },

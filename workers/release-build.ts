@@ -27,8 +27,6 @@ export interface ReleaseSteps {
 }
 
 export const RAMP_PERCENT = 5;
-export const WAIT_SECONDS = 60;
-const STEPS: ReleaseSteps = { percent: RAMP_PERCENT, seconds: WAIT_SECONDS, replays: true };
 
 /**
  * Makes a build current, first for a share of the workflows. If workflow tasks begin to fail, the former build is current again.
@@ -37,7 +35,7 @@ const STEPS: ReleaseSteps = { percent: RAMP_PERCENT, seconds: WAIT_SECONDS, repl
 export async function releaseBuild(
   session: ReleaseSession,
   build: string,
-  { percent, seconds, replays } = STEPS,
+  { percent, seconds, replays }: ReleaseSteps,
 ) {
   const { client, namespace, pools } = session;
   const deployment = createWorkerDeployment(client.connection, namespace);

@@ -32,7 +32,7 @@ import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
 import { keepPolledRun, processName } from './polled-run.ts';
 import { type ServedQueue, servedQueues } from './queues.ts';
-import { releaseBuild } from './release-build.ts';
+import { RAMP_PERCENT, releaseBuild } from './release-build.ts';
 import { openResources, type Resources } from './resources.ts';
 import { startAllIfNew, sweepAfterStart, upsertSchedules } from './schedules.ts';
 import { setsAside } from './set-aside.ts';
@@ -78,7 +78,7 @@ export async function startWorker(
   const logger = createLogger('worker', config.logLevel);
   const { dependencies, metrics, parts, ffmpeg, close } = await openResources(config, logger);
   const { pools, carriers, temporal } = dependencies;
-  const { namespace, buildId } = config.temporal;
+  const { namespace, buildId, codecKeys, autoRelease } = config.temporal;
   observeTaskQueues(
     createTaskQueues(temporal.connection, namespace),
     [...Object.values(QUEUES), ...carriers.names.map(carrierQueue)],
@@ -107,7 +107,7 @@ export async function startWorker(
   const shared = {
     connection: connection.native,
     namespace,
-    dataConverter: dataConverter(config.temporal.codecKeys),
+    dataConverter: dataConverter(codecKeys),
     activities: createActivities({ ...dependencies, gapWaits, roundClaims, polling }),
     shutdownGraceTime: GRACE,
   } as const;
@@ -131,7 +131,7 @@ export async function startWorker(
           maxConcurrentActivityTaskPolls: pollers,
           interceptors: { activity: [activitySpans, fairShare(share), failures, apart, workspaceTime] },
           ...(runsWorkflows && {
-            workflowBundle: bundle ?? (await bundleWorkflows(config.temporal.codecKeys)),
+            workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
             maxCachedWorkflows: config.temporal.maxCachedWorkflows,
           }),
         }),
@@ -162,10 +162,13 @@ export async function startWorker(
     createWorkerDeployment(temporal.connection, namespace),
     buildId,
     logger,
-    config.temporal.autoRelease
-      ? (build) =>
-          releaseBuild({ client: temporal, namespace, pools, codecKeys: config.temporal.codecKeys }, build)
-      : null,
+    autoRelease &&
+      ((build) =>
+        releaseBuild({ client: temporal, namespace, pools, codecKeys }, build, {
+          percent: RAMP_PERCENT,
+          seconds: autoRelease.watchSeconds,
+          replays: true,
+        })),
     metrics.onBuildServed,
   );
   const { host, metricsPort } = config;

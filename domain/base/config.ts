@@ -17,6 +17,9 @@ type BillingVariables = Pick<Variables, 'NODE_ENV' | 'STRIPE_SECRET_KEY'>;
 type NewBillingMode = Exclude<BillingMode, 'invoice'>;
 type TemporalVariables = z.output<typeof TemporalEnvironment>;
 
+/** How long a released build is watched with a share of the workflows, and then with all. */
+export const RELEASE_WATCH_SECONDS = 60;
+
 const configOf = (env: Variables) => ({
   production: env.NODE_ENV === 'production',
   database: {
@@ -30,7 +33,8 @@ const configOf = (env: Variables) => ({
     publicUrl: publicUrlOf(env),
     maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     buildId: env.WORKER_BUILD_ID,
-    autoRelease: env.WORKER_AUTO_RELEASE,
+    /** A worker of a new build releases it, and watches it as long; null: somebody does. */
+    autoRelease: env.WORKER_AUTO_RELEASE ? { watchSeconds: RELEASE_WATCH_SECONDS } : null,
   },
   /** The users who operate the installation, by the `sub` of their session; null: nobody. */
   operators: env.OPERATORS ?? env.TEMPORAL_CODEC_OPERATORS,

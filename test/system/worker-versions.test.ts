@@ -36,9 +36,10 @@ interface Build extends ReturnType<typeof statusAt> {
 async function startBuild(
   buildId: string | null,
   bundle: WorkflowBundleOption = { codePath: inject('workflowBundle') },
+  autoRelease: { watchSeconds: number } | null = null,
 ): Promise<Build> {
   const metricsPort = await freePort();
-  const config = { ...app.config, metricsPort, temporal: { ...app.config.temporal, buildId } };
+  const config = { ...app.config, metricsPort, temporal: { ...app.config.temporal, buildId, autoRelease } };
   const worker = await startWorker(config, bundle);
   const build = { ...statusAt(metricsPort), stop: () => worker.stop() };
   workers.push(build);
@@ -222,6 +223,80 @@ test('a release goes back by itself when workflow tasks begin to fail', async ()
   expect(await refused).toMatchObject({ details: [{ workflowId: linePacerId(workspace.lineId) }] });
   expect((await deployment.routing())?.current).toBe('one');
   await eventually(async () => (await sentTo(app, to)).length === 1);
+}, 240_000);
+
+test('a new build that releases itself gets all tasks, or none if workflow tasks begin to fail', async () => {
+  await startBuild('one');
+  await send();
+  const bundle = { codePath: inject('workflowBundle') };
+  const second = await startBuild('two', bundle, { watchSeconds: 1 });
+  await eventually(async () => (await second.isCurrent()) === '1');
+  await eventually(async () => {
+    await send();
+    return (await buildsOfPacer()).at(-1) === 'two';
+  });
+
+  await startBuild('three', await incompatibleBundle(), { watchSeconds: 120 });
+  const deployment = createWorkerDeployment(app.temporal.connection, app.config.temporal.namespace);
+  const routing = async () => (await deployment.routing())?.ramping?.build;
+  await eventually(async () => (await routing()) === 'three');
+  // A share of 5 % need not include the pacer, so somebody makes it all.
+  await deployment.setRamping('three', 100, { identity: 'test', basedOn: null });
+  const to = await post();
+  await eventually(async () => (await routing()) === undefined);
+  expect((await deployment.routing())?.current).toBe('two');
+  await eventually(async () => (await sentTo(app, to)).length === 1);
+}, 240_000);
+
+test('an operator starts workflows anew that cannot go on, or those of a query', async () => {
+  const good = await startBuild(null);
+  await send();
+  const before = await pacerRun();
+  const bundle = await incompatibleBundle();
+  // A round that the worker leaves behind is not overdue.
+  await eventually(async () => {
+    const { raw } = await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe();
+    return !raw.pendingWorkflowTask && !raw.pendingActivities?.length;
+  });
+  await stopBuild(good);
+  await startBuild(null, bundle);
+  const to = await post();
+  const restart = async (...options: string[]) => {
+    const { status, stdout, stderr } = await ops(
+      ['restart', '--by', 'Ada', '--reason', 'it cannot replay', ...options],
+      environment(app.config),
+    );
+    expect([status, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout) as object;
+  };
+  const dryRun = await eventually(async () => {
+    const found = (await restart()) as { toBeRestarted: number };
+    return found.toBeRestarted > 0 && found;
+  });
+  expect(dryRun).toMatchObject({
+    dryRun: true,
+    toBeRestarted: 1,
+    workflows: [{ workflowId: linePacerId(workspace.lineId) }],
+  });
+  expect(await pacerRun()).toBe(before);
+  expect(await restart('--yes')).toEqual({ restarted: 1 });
+  await eventually(async () => (await sentTo(app, to)).length === 1);
+  const former = app.temporal.workflow.getHandle(linePacerId(workspace.lineId), before);
+  expect((await former.describe()).status.name).toBe('TERMINATED');
+  const { events } = await former.fetchHistory();
+  expect(events?.at(-1)?.workflowExecutionTerminatedEventAttributes?.reason).toBe(
+    'started anew by Ada (it cannot replay)',
+  );
+  expect(await restart()).toMatchObject({ toBeRestarted: 0 });
+
+  const healthy = await pacerRun();
+  const query = `WorkflowId = '${linePacerId(workspace.lineId)}'`;
+  await eventually(async () => {
+    const { restarted } = (await restart('--query', query, '--yes')) as { restarted: number };
+    return restarted === 1;
+  });
+  expect(await pacerRun()).not.toBe(healthy);
+  await send();
 }, 240_000);
 
 test('the sweep starts a workflow anew that cannot go on', async () => {
