@@ -13,6 +13,8 @@ export type Behaviour =
   | 'reply_with_files'
   | 'respond_late'
   | 'read'
+  | 'fail_late'
+  | 'quote'
   | 'deliver';
 
 const BY_LAST_DIGITS: Record<string, Behaviour> = {
@@ -26,6 +28,8 @@ const BY_LAST_DIGITS: Record<string, Behaviour> = {
   '0008': 'reply_with_files',
   '0009': 'respond_late',
   '0010': 'read',
+  '0011': 'fail_late',
+  '0012': 'quote',
 };
 
 const BY_LOCAL_PART: Record<string, Behaviour> = {

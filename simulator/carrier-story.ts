@@ -40,6 +40,12 @@ export function afterSent(sent: Sent): Step[] {
       }));
     case 'read':
       return then((at) => ({ kind: 'read', eventId: `${id}-read`, carrierMessageId: id, at }));
+    case 'fail_late':
+      return failedLate(id);
+    case 'quote': {
+      const quote = then((at) => replyTo(sent, `Liked “${rewritten(sent.text)}”`, at));
+      return [...quote, ...quote.toReversed()];
+    }
     case 'reply_with_files':
       return [
         ...then((at) => ({ ...replyTo(sent, 'Here are the photos', at), attachments: [sampleMedia(1)] })),
@@ -54,6 +60,37 @@ export function afterSent(sent: Sent): Step[] {
       return [delivered];
   }
 }
+
+/** It failed, at first for no reason, and each report comes twice; a delivery that comes last is of a part only. */
+function failedLate(id: string): Step[] {
+  const receipt = (name: string, status: 'failed' | 'delivered', reason?: string): Step => ({
+    afterMs: REPLY_MS,
+    event: (at) => ({
+      kind: 'receipt',
+      eventId: `${id}-${name}`,
+      carrierMessageId: id,
+      status,
+      ...(reason !== undefined && { reason }),
+      at,
+    }),
+  });
+  const [first, second] = [
+    receipt('failed', 'failed'),
+    receipt('explained', 'failed', 'The number is not in service'),
+  ];
+  return [first, first, second, first, second, receipt('delivered', 'delivered')];
+}
+
+/** A text as phones and carriers write it back: other quotation marks and dashes, decomposed, without line ends and outer spaces. */
+const rewritten = (text: string): string =>
+  text
+    .trim()
+    .replaceAll(/[“”„]/g, '"')
+    .replaceAll(/[‘’]/g, "'")
+    .replaceAll(/[–—]/g, '-')
+    .replaceAll('…', '...')
+    .replaceAll(/\s+/g, ' ')
+    .normalize('NFD');
 
 /** What is reported about a message with a fault; null: what is reported about any. */
 export function misreported(sent: Sent, fault: Fault | null): Step[] | null {

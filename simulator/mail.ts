@@ -24,7 +24,16 @@ export interface SimulatedMail extends SimulatorPart {
 
 const MAX_MAIL_BYTES = 40 * 1024 * 1024;
 
-/** A mail server that accepts everything. `GET /simulated/mail` lists the emails. */
+/** Local parts of recipients, also with a tag, whose emails meet what mail servers do late. */
+const GREYLISTED = /^greylisted(?:\+[^@]*)?@/;
+const REFUSED_LATE = /^refused-late(?:\+[^@]*)?@/;
+const refusal = (responseCode: number, text: string): Error =>
+  Object.assign(new Error(text), { responseCode });
+
+/**
+ * A mail server that accepts everything, except for what is refused after it was received, or at first. `GET /simulated/mail` lists the
+ * emails.
+ */
 export async function simulateMail(simulator: SimulatorContext, port: number): Promise<SimulatedMail> {
   const journal = simulator.openJournal<ReceivedMail>('mail');
   const all: ReceivedMail[] = [];
@@ -39,6 +48,7 @@ export async function simulateMail(simulator: SimulatorContext, port: number): P
     }
   }
   journal.takePast().forEach(keep);
+  const seen = new Set<string>();
 
   const server = new SMTPServer({
     authOptional: true,
@@ -47,8 +57,19 @@ export async function simulateMail(simulator: SimulatorContext, port: number): P
     size: MAX_MAIL_BYTES,
     // Does not wait for idle connections of clients.
     closeTimeout: 500,
+    onRcptTo({ address }, _session, callback) {
+      const to = normalizeRecipient(address);
+      const isDelayed = GREYLISTED.test(to) && !seen.has(to);
+      seen.add(to);
+      callback(isDelayed ? refusal(451, '4.7.1 Greylisted, try again') : null);
+    },
     onData(stream, session, callback) {
       const to = session.envelope.rcptTo.map(({ address }) => normalizeRecipient(address));
+      if (to.some((one) => REFUSED_LATE.test(one))) {
+        stream.once('end', () => callback(refusal(550, '5.7.1 The content was refused')));
+        stream.resume();
+        return;
+      }
       receive(buffer(stream), to).then(
         (mail) => {
           journal.append(mail);

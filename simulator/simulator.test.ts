@@ -136,6 +136,8 @@ describe('the recipient', () => {
     ['+14155550006', ['receipt', 'reaction'], { reaction: 'love', removed: false }],
     ['+14155550007', ['receipt', 'reply'], { text: 'STOP' }],
     ['+14155550010', ['receipt', 'read'], {}],
+    ['+14155550011', Array.from({ length: 6 }, () => 'receipt'), { status: 'delivered' }],
+    ['+14155550012', ['receipt', 'reply', 'reply', 'receipt'], { status: 'delivered' }],
     ['+14155550100', ['receipt'], { status: 'delivered' }],
   ])('%s causes the events %j', async (to, kinds, last) => {
     const id = await accepted(to);

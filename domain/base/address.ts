@@ -5,6 +5,8 @@ import { normalize } from './text.ts';
 /** Before the `@`: words of the characters that need no quotes (RFC 5322, section 3.2.3), or that are not ASCII (RFC 6531). */
 const WORD = String.raw`[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~-]+`;
 const LOCAL = new RegExp(`^${WORD}(?:\\.${WORD})*$`, 'u');
+/** What other characters need (RFC 5321, section 4.1.2): `"ada lovelace"`. Angle brackets and line breaks would end the address. */
+const QUOTED = /^"((?:[^"\\<>\p{Cc}]|\\[!-;=?-~ ])+)"$/u;
 const MAX_LOCAL_BYTES = 64;
 /** As long as a domain and such a local part. */
 const MAX_ADDRESS = 320;
@@ -18,10 +20,20 @@ export function normalizeEmail(text: string): string | null {
   if (written.length > MAX_ADDRESS) return null;
   const address = normalize(written, 'NFC', MAX_ADDRESS);
   const at = address.lastIndexOf('@');
-  const local = address.slice(0, at);
+  const local = unquoted(address.slice(0, at));
   const domain = asciiDomain(address.slice(at + 1));
-  const isLocal = at > 0 && LOCAL.test(local) && new TextEncoder().encode(local).length <= MAX_LOCAL_BYTES;
+  const isLocal =
+    at > 0 &&
+    (LOCAL.test(local) || QUOTED.test(local)) &&
+    new TextEncoder().encode(local).length <= MAX_LOCAL_BYTES;
   return isLocal && DOMAIN.test(domain) ? `${local}@${domain}` : null;
+}
+
+/** Without quotes, if it needs none. */
+function unquoted(local: string): string {
+  const content = QUOTED.exec(local)?.[1]?.replaceAll(/\\(.)/gu, '$1');
+  if (content === undefined) return local;
+  return LOCAL.test(content) ? content : `"${content.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
 const INTERNATIONAL = /^(?=.*\P{ASCII})[-.\da-z\P{ASCII}]+$/u;

@@ -142,7 +142,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
         'ich (?:sehe|lese|antworte|melde|werde)(?: mir)? .*(?:angekommen|ankomme|am ziel|später|sobald).*|ich erhalte keine (?:mitteilungen|benachrichtigungen).*|wenn es dringend ist.*|antworte mit dringend.*',
       subject:
         'automatische (?:e-?mail-)?antwort|autom\\. antwort|automatische abwesenheit|abwesenheits(?:notiz|meldung|nachricht|agent|assistent|benachrichtigung)',
-      away: '(?:ich bin )?(?:derzeit |aktuell )?nicht im (?:büro|haus)|abwesend|abwesenheit|außer haus|(?:ich bin )?(?:derzeit |aktuell )?im urlaub',
+      away: '(?:ich bin )?(?:derzeit |aktuell |bis [^:]{1,20} |vom [^:]{1,30} )?nicht im (?:büro|haus)|abwesend|abwesenheit|außer haus|(?:ich bin )?(?:derzeit |aktuell )?im urlaub',
       label:
         '(?:(?:dies|das) ist eine automatische|automatische (?:antwort|nachricht)|abwesenheitsnotiz|autoantwort)',
     },
@@ -187,8 +187,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: 'je (?:conduis|suis au volant|suis en train de conduire)(?: actuellement| en ce moment)?',
       later:
         'je (?:verrai|lirai|consulterai|répondrai à) (?:votre|ton|vos) messages?.*|je vous répondrai .*|je ne reçois pas (?:les|de) notifications.*|(?:si c est|en cas d) urgen.*',
-      subject: 'réponse automatique|(?:message|notification|réponse) d.absence',
-      away: 'absente? du bureau|absence du bureau|absence|en congés?|en vacances',
+      subject: 'réponse automatique|rép(?:onse)?\\.? auto|(?:message|notification|réponse) d.absence',
+      away: 'absente?(?:\\(e\\))? du bureau|absence du bureau|absence|en congés?|en vacances',
       label:
         '(?:(?:ceci|c’est|c.est) (?:est )?un(?:e réponse| message) automatique|réponse automatique|message automatique|absence du bureau)',
     },
@@ -233,7 +233,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       later:
         '(?:veré|leeré|responderé|te responderé|le responderé|contestaré).*|no (?:estoy recibiendo|recibo) notificaciones.*|si es urgente.*',
       subject: '(?:respuesta|mensaje) autom[áa]tic[ao]',
-      away: 'fuera de (?:la )?oficina|ausente de la oficina|ausente|ausencia|de vacaciones',
+      away: 'fuera de (?:la )?oficina|ausente de la oficina|ausente|ausencia(?: de la oficina)?|de vacaciones',
       label:
         '(?:(?:este es un|esta es una) (?:mensaje|respuesta) automátic[ao]|respuesta automática|mensaje automático|fuera de (?:la )?oficina)',
     },

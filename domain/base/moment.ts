@@ -2,12 +2,20 @@ import { z } from 'zod';
 import { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, toDate } from './calendar.ts';
 
-/** The form of RFC 3339 of what other programs write: `+0000`, and `t` and `z` in lower case. */
+/**
+ * The form of RFC 3339 of what other programs write: `2026-12-24 10:00:00+00` of databases, `+0000`, `t` and `z` in lower case, a comma
+ * before the fraction, spaces around it.
+ */
 const canonical = (text: string): string =>
   text
-    .replace(/^(\d{4}-\d{2}-\d{2})t/, '$1T')
-    .replace(/z$/, 'Z')
-    .replace(/(T.*[+-]\d{2})(\d{2})$/, '$1:$2');
+    .trim()
+    .replace(/^(\d{4}-\d{2}-\d{2})(?:t| (?=\d))/, '$1T')
+    .replace(/^(\S{19}),(\d)/, '$1.$2')
+    .replace(/(T\d{2}:\S+) ?(?:z|utc)$/i, '$1Z')
+    .replace(
+      /(T\d{2}:\S*?) ?([+\u2212-])(\d{2}):?(\d{2})?$/u,
+      (_, time, sign, hours, minutes = '00') => `${time}${sign === '+' ? '+' : '-'}${hours}:${minutes}`,
+    );
 
 /** ISO 8601: an instant. */
 export const Instant = z

@@ -55,8 +55,10 @@ function formerForm(number: string): string | null {
  * numbers so. National numbers that begin with the same digits are rare, and people write them with the prefix 0.
  */
 function withoutPlus(text: string, { countryCallingCode }: PhoneNumber): PhoneNumber | null {
-  if (!text.trim().startsWith(countryCallingCode)) return null;
-  const international = parsePhoneNumberFromString(`+${text.trim()}`);
+  // Exports write `="4915112345678"`, so that spreadsheets take it for a text.
+  const digits = text.replace(/^[^\p{Nd}+]+/u, '');
+  if (!digits.startsWith(countryCallingCode)) return null;
+  const international = parsePhoneNumberFromString(`+${digits}`);
   return international?.isValid() ? international : null;
 }
 

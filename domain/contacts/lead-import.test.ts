@@ -120,8 +120,27 @@ describe('readRow', () => {
       '#NV',
       '#REF!',
       'unbekannt',
+      '(none)',
+      'N / A',
+      'no',
+      's/n',
+      'TBA',
     ])
       expect(readRowUnder(['email', 'phone'], ['a@x.co', nothing])).toMatchObject({ phones: [] });
+  });
+
+  it('reads addresses without a separator, and texts that exports protect from spreadsheets', () => {
+    expect(
+      readRowUnder(
+        ['="email"', 'phone', 'firstName'],
+        ['a@x.co or b@x.co c@x.co', '+14155550100/+14155550101', '="Ada "'],
+      ),
+    ).toMatchObject({
+      firstName: 'Ada',
+      emails: ['a@x.co', 'b@x.co', 'c@x.co'],
+      phones: ['+14155550100', '+14155550101'],
+    });
+    expect(readRowUnder(['phone'], ['="4915112345678"'])).toMatchObject({ phones: ['4915112345678'] });
   });
 
   it('writes one-line fields in one line', () => {

@@ -108,6 +108,9 @@ export function splitName(text: string): { firstName: string; lastName: string }
   return { firstName: given, lastName: rest.join(' ') };
 }
 
+/** How exports keep spreadsheets from taking digits for a number: `="4915112345678"`. */
+const TEXT_FORMULA = /^="([^"]*)"$/;
+
 /** Parses one row. */
 export function readRow(
   row: readonly string[],
@@ -118,13 +121,14 @@ export function readRow(
   const input: Record<string, string> = {};
   const addresses: Record<'email' | 'phone', string[]> = { email: [], phone: [] };
   const customFields: Record<string, string> = {};
-  for (const [index, value] of row.entries()) {
+  for (const [index, cell] of row.entries()) {
+    const value = cell.replace(TEXT_FORMULA, '$1');
     if (value === '') continue;
     const field = fields[index];
     const customField = customFieldName(columns[index] ?? '');
     if (field === 'email' || field === 'phone') addresses[field].push(...addressesIn(value));
     else if (field === 'fullName') Object.assign(input, splitName(oneLine(value)));
-    else if (field) input[field] = field === 'notes' ? printable(value) : oneLine(value);
+    else if (field) input[field] = field === 'notes' ? printable(value) : oneLine(value).trim();
     else if (customField === '__proto__') return { reason: '__proto__: is not a valid field name' };
     else if (customField) customFields[oneLine(customField)] = printable(value);
   }

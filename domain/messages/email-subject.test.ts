@@ -14,6 +14,10 @@ test.each([
   ['R: Our offer'],
   ['Odp: Our offer'],
   ['回复：Our offer'],
+  ['[EXTERNAL] Re: Our offer'],
+  ['Re: [EXT] Our offer'],
+  ['***SPAM*** AW: Our offer'],
+  ['Ответ: Our offer'],
   ['  re:\tOur  offer '],
 ])('%j is answered with one prefix', (subject, base = 'Our offer') => {
   expect(replySubject(subject)).toBe(`Re: ${base}`);
@@ -30,5 +34,7 @@ test.each(['Our offer', 'Regarding our offer', 'Restaurant: table for two', 'Ser
 
 test('compares subjects without prefixes and case', () => {
   expect(isSameSubject('AW: our Offer', 'Our offer')).toBe(true);
+  expect(isSameSubject('WG: [External Email] RE: Our offer', 'Our offer')).toBe(true);
+  expect(isSameSubject('[Extension] Our offer', 'Our offer')).toBe(false);
   expect(isSameSubject('Stop', 'Our offer')).toBe(false);
 });

@@ -3,26 +3,38 @@
  * Scandinavian, Finnish, Portuguese, Spanish, Italian, French, Polish, Turkish, Hungarian, Russian, Greek, Hebrew, Chinese, Japanese.
  */
 const REPLY_PREFIX =
-  /^\s*(?:re|aw|antw(?:ort)?|sv|vs|svar|res|resp|rif|r|réf?|réponse|odp|ynt|yan|vá|vál|atb|отв|ha|απ|σχετ|תגובה|השב|回复|回覆|答复|返信)(?:\s*[[(]\d+[\])]|\s*\^\d+)?\s*[:：]\s*/iu;
+  /^\s*(?:re|aw|antw(?:ort)?|sv|vs|svar|res|resp|rif|r|réf?|rép|réponse|odp|ynt|yan|vá|vál|atb|отв|ответ|bls|ha|απ|αποτ|σχετ|תגובה|השב|رد|回复|回覆|答复|返信)(?:\s*[[(]\d+[\])]|\s*\^\d+)?\s*[:：]\s*/iu;
 
-/** A subject without the prefixes of replies. */
-export function baseSubject(subject: string): string {
+/** What mail programs put before a subject that is forwarded. */
+const FORWARD_PREFIX = /^\s*(?:fwd?|wg|tr|rv|enc|doorst|转发|轉寄|転送)\s*[:：]\s*/iu;
+
+/** What mail servers put before the subject of an email from elsewhere: `[EXTERNAL]`, `***SPAM***`. */
+const SERVER_MARK =
+  /^\s*(?:\[[^[\]]{0,20}\b(?:ext|external|externe?|spam)\b[^[\]]{0,20}\]|\*+ ?spam ?\*+|\{spam\??\})\s*/iu;
+
+function without(prefixes: readonly RegExp[], subject: string): string {
   let base = subject.replaceAll(/\s+/g, ' ').trim();
   for (;;) {
-    const shorter = base.replace(REPLY_PREFIX, '');
+    const shorter = prefixes.reduce((text, prefix) => text.replace(prefix, ''), base);
     if (shorter === base) return base;
     base = shorter;
   }
 }
 
-export const isReplySubject = (subject: string): boolean => REPLY_PREFIX.test(subject);
+/** A subject without the prefixes of replies and the marks of servers. */
+export const baseSubject = (subject: string): string => without([REPLY_PREFIX, SERVER_MARK], subject);
+
+export const isReplySubject = (subject: string): boolean =>
+  REPLY_PREFIX.test(without([SERVER_MARK], subject));
 
 /** The subject of a reply: the prefix once, whatever the language of those before it. */
 export const replySubject = (subject: string): string => `Re: ${baseSubject(subject)}`.trim();
 
-/** Whether both name the same thread. */
-export const isSameSubject = (one: string, other: string): boolean =>
-  baseSubject(one).toLowerCase() === baseSubject(other).toLowerCase();
+/** Whether both name the same thread, forwarded or not. */
+export const isSameSubject = (one: string, other: string): boolean => threadOf(one) === threadOf(other);
+
+const threadOf = (subject: string): string =>
+  without([REPLY_PREFIX, FORWARD_PREFIX, SERVER_MARK], subject).toLowerCase();
 
 /** The recommended maximum line length (RFC 5322, section 2.1.1). */
 const SUBJECT_LENGTH = 78;

@@ -43,6 +43,10 @@ export function unknownFields(text: string, customFields: readonly string[] | nu
   }));
 }
 
+/** Whether a template names custom fields, so that only who knows those of the workspace can judge it. */
+export const readsCustomFields = (text: string): boolean =>
+  text.includes(CUSTOM) && templateNames(text).some(([first]) => first === CUSTOM);
+
 /** For a person. */
 export const unknownFieldText = ({ name, suggestion }: UnknownField): string =>
   `No contact has a field ${name}, so it is always empty.${suggestion === null ? '' : ` Do you mean ${suggestion}?`}`;

@@ -25,11 +25,11 @@ const NAMES: Record<ColumnField, string> = {
   lastName:
     'lastname last surname familyname lname nachname familienname zuname nom nomdefamille apellido apellidos primerapellido sobrenome apelido últimonome cognome achternaam familienaam efternavn efternamn nazwisko',
   fullName:
-    'fullname name contactname displayname vollständigername vorundnachname nomcomplet nometprénom prénometnom nombrecompleto nombreyapellidos nomecompleto nomeecognome volledigenaam naam navn namn imięinazwisko',
+    'fullname name contactname displayname vollständigername vorundnachname ansprechpartner nomcomplet nometprénom prénometnom nombrecompleto nombreyapellidos nomecompleto nomeecognome volledigenaam naam navn namn imięinazwisko',
   email:
-    'email emails emailaddress emailaddresses mail mailaddress emailvalue primaryemail workemail businessemail personalemail homeemail otheremail contactemail emailadresse mailadresse courriel adresseemail adressemail adressecourriel adresseélectronique correo correoelectrónico correoelectronico direccióndecorreo direccióndecorreoelectrónico direccióndeemail correioeletrónico correioeletrônico endereçodeemail endereçodecorreioeletrónico indirizzoemail indirizzomail postaelettronica indirizzodipostaelettronica emailadres mailadres epost epostadress epostadresse mailadresse adresemail',
+    'email emails emailaddress emailaddresses mail mailaddress emailvalue emailwork emailhome emailpersonal emailbusiness primaryemail workemail businessemail personalemail homeemail otheremail contactemail emailadresse mailadresse courriel adresseemail adressemail adressecourriel adresseélectronique correo correoelectrónico correoelectronico direccióndecorreo direccióndecorreoelectrónico direccióndeemail correioeletrónico correioeletrônico endereçodeemail endereçodecorreioeletrónico indirizzoemail indirizzomail postaelettronica indirizzodipostaelettronica emailadres mailadres epost epostadress epostadresse mailadresse adresemail',
   phone:
-    'phone phones phonenumber phonenumbers phonevalue telephone telephonenumber tel mobile mobilephone mobilenumber mobilephonenumber cell cellphone cellnumber cellphonenumber workphone businessphone homephone otherphone primaryphone contactphone contactnumber telefon telefonnummer telefonnr telefongeschäftlich telefonprivat telefonmobil rufnummer handy handynummer handynr mobil mobilnummer mobiltelefon mobilfunk mobilfunknummer téléphone tél téléphonemobile téléphoneportable téléphoneprofessionnel téléphoneprincipal téléphonedomicile numérodetéléphone ndetéléphone numérodemobile numérodeportable portable teléfono teléfonos teléfonomóvil teléfonocelular teléfonotrabajo teléfonoparticular númerodeteléfono nºdeteléfono númerodemóvil móvil celular telefone telefonecelular telefonemóvel telemóvel númerodetelefone númerodecelular númerodetelemóvel telefono telefonocellulare telefonoprincipale numeroditelefono numerodicellulare cellulare telefoon telefoonnummer telefoonmobiel mobiel mobielnummer mobieletelefoon gsm gsmnummer mobilnummer mobiltelefon numertelefonu telefonkomórkowy komórka',
+    'phone phones phonenumber phonenumbers phoneno phonevalue phonemobile phonework phonehome companymainphone mainphone contactno mobileno whatsapp whatsappnumber telephone telephonenumber tel mobile mobilephone mobilenumber mobilephonenumber cell cellphone cellnumber cellphonenumber workphone businessphone homephone otherphone primaryphone contactphone contactnumber telefon telefonnummer telefonnr telefongeschäftlich telefonprivat telefonmobil telefonnummerprivat telefonnummergeschäftlich telefonnummermobil festnetz festnetznummer rufnummer handy handynummer handynr mobil mobilnummer mobiltelefon mobilfunk mobilfunknummer téléphone tél téléphonemobile téléphoneportable téléphoneprofessionnel téléphoneprincipal téléphonedomicile numérodetéléphone ndetéléphone numérodemobile numérodeportable portable teléfono teléfonos teléfonomóvil teléfonocelular teléfonotrabajo teléfonoparticular númerodeteléfono nºdeteléfono númerodemóvil móvil celular telefone telefonecelular telefonemóvel telemóvel númerodetelefone númerodecelular númerodetelemóvel telefono telefonocellulare telefonoprincipale numeroditelefono numerodicellulare cellulare telefoon telefoonnummer telefoonmobiel mobiel mobielnummer mobieletelefoon gsm gsmnummer mobilnummer mobiltelefon numertelefonu telefonkomórkowy komórka',
   companyName:
     'company companyname organization organizationname organisation organisationname accountname businessname associatedcompany employer firma firmenname unternehmen société nomdelasociété entreprise nomdelentreprise empresa nombredelaempresa compañía organización nomedaempresa organização azienda società nomeazienda organizzazione bedrijf bedrijfsnaam organisatie virksomhed firmanavn företag företagsnamn firmanazwa',
   jobTitle:
@@ -86,7 +86,7 @@ export const columnField = (column: string): ColumnField | null =>
 
 /** What people, spreadsheets and exports write into a cell that has no address, in the languages of the column names. */
 const NO_ADDRESS =
-  /^(?:n\.?[/.]?a\.?|none|null|nil|nan|undefined|unknown|not (?:provided|available|applicable|given)|no (?:phone|email|e-mail|number)|tbd|x{2,}|0+|keine?|unbekannt|k\.? ?a\.?|aucune?|inconnue?|ningun[oa]|no tiene|desconocid[oa]|nenhuma?|desconhecid[oa]|nessun[oa]|sconosciut[oa]|geen|onbekend|#[\p{L}/]{2,8}[!?]?|[-–—_.?*/]+)$/iu;
+  /^(?:n\.?[/.]?a\.?|none|null|nil|nan|undefined|unknown|not (?:provided|available|applicable|given)|no (?:phone|email|e-mail|number)|tb[ad]|blank|empty|no|x+|0+|keine?|unbekannt|k\.? ?a\.?|aucune?|inconnue?|ningun[oa]|no tiene|desconocid[oa]|nenhuma?|s\/n|sin (?:tel[eé]fono|correo|email|e-mail|n[uú]mero)|desconhecid[oa]|nessun[oa]|sconosciut[oa]|geen|onbekend|#[\p{L}/]{2,8}[!?]?|[-–—_.?*/]+)$/iu;
 
 /** Characters that nobody sees, which copied cells have. */
 const INVISIBLE = /[\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g;
@@ -102,9 +102,24 @@ const bare = (part: string): string =>
     .replace(/^mailto:/i, '')
     .replace(NAMED_ADDRESS, '$1');
 
-/** The addresses in a cell, which separates several by `;`, `,`, `|`, ` / `, lines or, as Google Contacts, ` ::: `. */
+/** `(none)`, `[n/a]`. */
+const isNone = (text: string): boolean => NO_ADDRESS.test(text.trim().replace(/^[([<](.*)[)\]>]$/, '$1'));
+
+/** Several email addresses without another separator: `ada@example.com or a@example.com`. */
+function withoutSpaces(part: string): string[] {
+  const emails = part.match(/[^\s<>]+@[^\s<>]+/g) ?? [];
+  return emails.length > 1 ? emails : [part];
+}
+
+/**
+ * The addresses in a cell, which separates several by `;`, `,`, `|`, ` / `, lines or, as Google Contacts, ` ::: `; emails also by spaces,
+ * numbers by a `/` before a `+`.
+ */
 export const addressesIn = (cell: string): string[] =>
-  cell
-    .split(/:::|[;,|\n\r\u2028\u2029]|\s\/\s/)
-    .map(bare)
-    .filter((part) => part !== '' && !NO_ADDRESS.test(part));
+  isNone(cell.replaceAll(/\s*\/\s*/g, '/'))
+    ? []
+    : cell
+        .split(/:::|[;,|\n\r\u2028\u2029]|\s\/\s|\/(?=\s*\+)/)
+        .flatMap(withoutSpaces)
+        .map(bare)
+        .filter((part) => part !== '' && !isNone(part));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAutomaticSubject } from './automatic-email.ts';
+import { isAutomaticEmail, isAutomaticSubject } from './automatic-email.ts';
 import { InboundEmail } from './inbound-email.ts';
 import { authenticationOf } from './sender-authentication.ts';
 
@@ -20,6 +20,10 @@ test.each([
   'Out of Office: Our offer',
   'Out of office until 14 December',
   'OUT OF OFFICE AutoReply: Our offer',
+  'Ich bin bis 5.12. nicht im Büro',
+  'Absent(e) du bureau : Our offer',
+  'Rép auto : Our offer',
+  'Ausencia de la oficina: Our offer',
 ])('%j is the subject of an automatic reply', (subject) => {
   expect(isAutomaticSubject(subject)).toBe(true);
 });
@@ -34,6 +38,28 @@ test.each([
   'Re: Our offer',
 ])('%j is the subject of a person', (subject) => {
   expect(isAutomaticSubject(subject)).toBe(false);
+});
+
+test.each<[string, Record<string, string>, string?]>([
+  ['Our offer', { 'X-Vacation': 'yes' }],
+  ['Our offer', { 'X-Auto-Reply-From': 'bea@contact.example' }],
+  ['Our offer', { 'X-POST-MessageClass': '9; Autoresponder' }],
+  ['Our offer', {}, 'MAILER-DAEMON@mx.contact.example'],
+  ['Automatická odpověď: Our offer', { 'X-Auto-Response-Suppress': 'All' }],
+  ['자동 회신: Our offer', { 'X-Auto-Response-Suppress': 'All' }],
+])('an email %j with %j is automatic', (Subject, headers, From = 'ada@contact.example') => {
+  const Headers = Object.entries(headers).map(([Name, Value]) => ({ Name, Value }));
+  expect(isAutomaticEmail(InboundEmail.parse({ MessageID: 'm', From, Subject, Headers }))).toBe(true);
+});
+
+test.each<[string, Record<string, string>]>([
+  ['Automatic gate opener', { 'X-Auto-Response-Suppress': 'All' }],
+  ['Re: Our offer', { 'X-Auto-Response-Suppress': 'All' }],
+  ['Automatická odpověď: Our offer', {}],
+])('an email %j with %j is from a person', (Subject, headers) => {
+  const Headers = Object.entries(headers).map(([Name, Value]) => ({ Name, Value }));
+  const email = InboundEmail.parse({ MessageID: 'm', From: 'ada@contact.example', Subject, Headers });
+  expect(isAutomaticEmail(email)).toBe(false);
 });
 
 const result = (headers: [string, string][], receiver?: string) =>

@@ -30,6 +30,9 @@ test("settings that do not match the carrier's schema are refused before anythin
 test('a secret that is a word, or a part of one, is not told by what is masked', () => {
   const text = 'mail accepts the user and the password; passport';
   expect(withoutSecrets(Settings, { host: 'mail', token: 'pass' }, text)).toBe(text);
+  const refused = '127.0.0.1:2525 answered 5501';
+  for (const token of ['2525', '5501'])
+    expect(withoutSecrets(Settings, { host: 'mail', token }, refused)).toBe(refused);
   expect(withoutSecrets(Settings, { host: 'mail', token: 'pass1' }, 'pass1, pass12')).toBe(`${MASK}, pass12`);
 });
 

@@ -72,8 +72,8 @@ export function withoutSecrets(schema: z.ZodType, settings: unknown, text: strin
     .reduce((shown, secret) => shown.replaceAll(wholeOf(secret), MASK), text);
 }
 
-/** A sentence may contain it for another reason: masked, it would tell the secret. */
-const isWord = (secret: string): boolean => /^\p{L}{1,12}$/u.test(secret);
+/** A sentence, or a port or a code in it, may contain it for another reason: masked, it would tell the secret. */
+const isWord = (secret: string): boolean => /^(?:\p{L}{1,12}|\d{1,6})$/u.test(secret);
 
 /** Not as a part of a longer word. */
 const wholeOf = (secret: string): RegExp =>

@@ -11,7 +11,7 @@ import { complaintReason } from '#domain/lines/complaint.ts';
 import { textProblem, truncate } from '#domain/base/text.ts';
 import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { addressesOf, parseMime } from '../untrusted/mime.ts';
-import { isAutomaticEmail } from './automatic-email.ts';
+import { isAutomaticEmail, LIST_MARKS } from './automatic-email.ts';
 import {
   eventIdOf,
   fingerprintOf,
@@ -161,12 +161,17 @@ const MAX_REFERENCES = 20;
 function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent {
   const replyTo = answeredId(email);
   const [sender] = addressesOf(email.From);
-  const from = email.FromFull?.Email || sender?.address || email.From || NO_SENDER;
-  const fromName = email.FromFull?.Name || email.FromName || sender?.name || '';
+  const named = email.FromFull?.Email || sender?.address || email.From || NO_SENDER;
   // Several people cannot be one contact.
   const answersTo = addressesOf(email.ReplyTo || header(email, 'Reply-To') || '');
-  const only = answersTo.length === 1 ? answersTo[0] : undefined;
-  const authentication = authenticationOf(email, from, authservId);
+  const list = listAddresses(email);
+  const author = list.has(named.toLowerCase()) ? authorOf(email, list) : undefined;
+  const from = author?.address ?? named;
+  const fromName = author ? author.name : email.FromFull?.Name || email.FromName || sender?.name || '';
+  // A list asks for answers to itself, a person does not.
+  const only =
+    answersTo.length === 1 && !list.has(answersTo[0]?.address.toLowerCase() ?? '') ? answersTo[0] : undefined;
+  const authentication = authenticationOf(email, named, authservId);
   const subject = subjectLine(email);
   const whole = truncate(textOf(email), MAX_TEXT);
   const text = truncate(withOptOut(writtenText(email, whole), whole), MAX_TEXT);
@@ -197,6 +202,34 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
     autoReply: isAutomaticEmail(email),
     ...(authentication && { authentication }),
   };
+}
+
+/** The addresses of the mailing lists and groups through which an email came, in lower case. */
+function listAddresses(email: InboundEmail): ReadonlySet<string> {
+  if (!LIST_MARKS.some((name) => header(email, name) !== undefined)) return new Set();
+  const posts = ['List-Post', 'Mailing-List', 'X-BeenThere'].map((name) => header(email, name) ?? '');
+  const named = posts.flatMap((value) => value.match(/[^\s<>:,;"]+@[^\s<>:,;"?]+/g) ?? []);
+  // `<sales.example.com>` is the list `sales@example.com` (RFC 2919).
+  const [, local, domain] = /<([^\s<>.@]+)\.([^\s<>@]+)>/.exec(header(email, 'List-Id') ?? '') ?? [];
+  return new Set(
+    [...named, ...(domain === undefined ? [] : [`${local}@${domain}`])].map((one) => one.toLowerCase()),
+  );
+}
+
+/** Where lists name the author whose address they replace by their own, because its domain forbids them to send for it (DMARC). */
+const AUTHOR_HEADERS = ['X-Original-From', 'X-Original-Sender', 'Reply-To'];
+
+function authorOf(
+  email: InboundEmail,
+  list: ReadonlySet<string>,
+): { address: string; name: string } | undefined {
+  for (const name of AUTHOR_HEADERS) {
+    const value = (name === 'Reply-To' && email.ReplyTo) || (header(email, name) ?? '');
+    const others = addressesOf(value).filter(({ address }) => !list.has(address.toLowerCase()));
+    const [only] = others;
+    if (only && others.length === 1 && normalizeEmail(only.address) !== null) return only;
+  }
+  return undefined;
 }
 
 /** A keyword below the signature is the sender's own. */

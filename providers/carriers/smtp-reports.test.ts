@@ -68,6 +68,8 @@ test.each([
   ['the status of a full mailbox', '5.2.2', ['Diagnostic-Code: smtp; 552 5.0.0 failed'], false],
   ['no code in words about spam', '5.0.0', ['Diagnostic-Code: smtp; 550 rejected as spam'], false],
   ['words without a code', '5.0.0', ['Diagnostic-Code: smtp; 550 No such user here'], true],
+  ['words beside a vague code', '5.1.0', ['Diagnostic-Code: smtp; 550 5.1.0 User unknown'], true],
+  ['no vague code alone', '5.1.0', ['Diagnostic-Code: smtp; 550 5.1.0 Sender rejected'], false],
 ])('a bounce is about a dead address by %s', async (_what, status, diagnosis, isDead) => {
   const [event] = await report('delivery-status', 'message/delivery-status', bounced(status, diagnosis));
   expect(event).toMatchObject({ kind: 'receipt', status: 'failed', carrierMessageId: OURS });

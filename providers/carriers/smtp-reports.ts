@@ -7,12 +7,12 @@ import { SECRET_MESSAGE_ID } from './own-message-id.ts';
 /** An enhanced status code (RFC 3463). */
 const CODE = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g;
 /** A permanent reply (RFC 5321, section 4.2.1), possibly without an enhanced code. */
-const PERMANENT_REPLY = /(?<![\d.])5\d\d[ -](?!\d)/;
+const PERMANENT_REPLY = /(?<![\d.])5\d\d[ :-](?!\d)/;
 /** The mailbox or its domain does not exist (RFC 3463, section 3.2). */
 const DEAD_ADDRESS_CODE = /^5\.1\.(1|2|3|6|10)$/;
 /** What servers say of a mailbox that does not exist, where they give no code. */
 const NO_SUCH_USER =
-  /\b(?:user|recipient|mailbox|address|account|addressee)\b[^.\n]{0,20}\b(?:unknown|not found|does not exist|doesn't exist|invalid)\b|\b(?:unknown|invalid|no such|nonexistent) (?:local )?(?:user|recipient|mailbox|address|account|person)\b|\bno mailbox (?:here )?by that name\b|\bunrouteable address\b/i;
+  /\b(?:user|recipient|mailbox|address|account|addressee)\b[^.\n]{0,20}\b(?:unknown|not found|does not exist|doesn't exist|invalid)\b|\b(?:unknown|invalid|no such|nonexistent) (?:local )?(?:user|recipient|mailbox|address|account|person)\b|\bno mailbox (?:here )?by that name\b|\b(?:user|recipient) (?:doesn.t|does not) have an? [^\n]{1,40}\baccount\b|\bunrouteable address\b/i;
 
 /**
  * Complaints among the types of feedback (RFC 5965, section 7.3). The others concern viruses, the authentication of emails
@@ -82,7 +82,7 @@ function readBounce(email: InboundEmail, report: string | undefined, parts: read
 
 /** How servers without reports say that it failed for good: qmail, and Exim before 4.73. */
 const FAILURE_WORDS =
-  /this is a permanent error|the following address(?:\(es\)|es)? failed|i(?: a|')m afraid i wasn.t able to deliver|couldn.t be delivered|could not be delivered|permanent(?:ly)? fail|delivery (?:has )?failed|undeliverable|returned to sender/i;
+  /this is a permanent error|the following address(?:\(es\)|es)? failed|i(?: a|')m afraid i wasn.t able to deliver|couldn.t be delivered|unable to deliver|could not be delivered|permanent(?:ly)? fail|delivery (?:has )?failed|undeliverable|returned to sender/i;
 const DELAY_WORDS =
   /\bno action is required\b|has not been delivered yet|not yet been delivered|delivery (?:attempts )?will continue|will (?:be retried|keep trying|continue to try)|warning[^\n]{0,40}delayed|still being retried/i;
 
@@ -114,7 +114,7 @@ function bounceInWords(email: InboundEmail, carrierMessageId: string): CarrierEv
   const line = notice
     .split('\n')
     .find((one) => new RegExp(`${PERMANENT_REPLY.source}|${CODE.source}`).test(one));
-  const reason = line?.replace(/^.*?(?=(?<![\d.])5\d\d[ -])/, '').trim();
+  const reason = line?.replace(/^.*?(?=(?<![\d.])5\d\d[ :-])/, '').trim();
   return [bounce(email, carrierMessageId, { code, words, reason: reason || code })];
 }
 
@@ -124,7 +124,8 @@ function bounce(
   found: { code: string | undefined; words: string; reason: string | undefined },
 ): CarrierEvent {
   const { code, words, reason } = found;
-  const isVague = code === undefined || code === '5.0.0';
+  // The last number says what is wrong.
+  const isVague = code === undefined || /^5\.\d+\.0$/.test(code);
   const isDead = isVague ? NO_SUCH_USER.test(words) : DEAD_ADDRESS_CODE.test(code);
   return {
     ...failure(email, carrierMessageId, `bounced: ${reason ?? 'undeliverable'}`),
@@ -188,7 +189,7 @@ const firstOwn = (text: string | undefined): string | undefined => text?.match(S
 /** The id of our email that the report is about, from its returned copy, the headers or the text. */
 function reportedMessageId(email: InboundEmail, parts: readonly Part[]): string | undefined {
   const returned = parts
-    .filter(({ type }) => /^(?:message\/(?:rfc822|global)|text\/rfc822-headers)/.test(type))
+    .filter(({ type }) => /^(?:message\/(?:rfc822|global)|text\/)/.test(type))
     .map((part) => part.text());
   const texts = [...returned, header(email, 'In-Reply-To'), header(email, 'References'), email.TextBody];
   return texts.flatMap((text) => firstOwn(text ?? undefined) ?? [])[0];

@@ -16,8 +16,8 @@ export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<I
   const header = (name: string) => email.headers.find(({ key }) => key === name)?.value;
   return {
     MessageID: /[^<>\s]/.test(email.messageId ?? '') ? (email.messageId ?? digest) : digest,
-    From: email.from?.address ?? '',
-    FromFull: { Email: email.from?.address ?? '', Name: email.from?.name ?? '' },
+    From: quotedAddress(email.from?.address ?? ''),
+    FromFull: { Email: quotedAddress(email.from?.address ?? ''), Name: email.from?.name ?? '' },
     ReplyTo: header('reply-to'),
     Subject: email.subject,
     Date: email.date,
@@ -37,6 +37,20 @@ export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<I
 /** The addresses of a header such as `From`, in order. */
 export const addressesOf = (header: string): { address: string; name: string }[] =>
   addressParser(header.slice(0, MAX_ADDRESS_HEADER), { flatten: true }).map(({ address, name }) => ({
-    address: address ?? '',
+    address: quotedAddress(address ?? ''),
     name,
   }));
+
+const ATOM = String.raw`[^\s"(),:;<>@[\]\\.]+`;
+const DOT_ATOM = new RegExp(String.raw`^${ATOM}(?:\.${ATOM})*$`);
+
+/**
+ * The parser removes the quotes of a local part that needs them, `"ada lovelace"@example.com`, and some servers give addresses out
+ * without them: `ada.@example.com`.
+ */
+function quotedAddress(address: string): string {
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, at);
+  if (at < 1 || DOT_ATOM.test(local) || /^".*"$/s.test(local)) return address;
+  return `"${local.replaceAll(/["\\]/g, String.raw`\$&`)}"${address.slice(at)}`;
+}

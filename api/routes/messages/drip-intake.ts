@@ -3,7 +3,13 @@ import { NodeUnavailable } from '#db/distribution/node-watch.ts';
 import { isPartialFailure, isOverload } from '#db/connection/overload.ts';
 import { type ApiPools, INTAKE_BATCHES } from '#db/connection/pools.ts';
 import { forMany } from '#providers/log-context.ts';
-import { type SystemTransaction, withIntake, withIntakeShare } from '#db/connection/transactions.ts';
+import {
+  type SystemTransaction,
+  withIntake,
+  withIntakeShare,
+  withTenantReads,
+} from '#db/connection/transactions.ts';
+import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import type { LinkReader } from '#domain/messages/attachment.ts';
 import { createBatchSchedule } from '#domain/base/batch-schedule.ts';
 import { takeFairly } from '#domain/base/fair-batch.ts';
@@ -25,6 +31,8 @@ import type { Metrics } from '#api/http/metrics.ts';
 export interface DripIntake {
   /** @throws Refusal or ApiError if the request is invalid; nothing is stored then. */
   accept(request: DripRequest): Promise<DripResult>;
+  /** The names of a workspace's custom fields; null: unknown, because the database is busy. Questions at the same moment share one look-up. */
+  customFields(workspaceId: string): Promise<readonly string[] | null>;
 }
 
 interface PendingRequest extends DripRequest {
@@ -42,8 +50,18 @@ export function createDripIntake(
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
 ): DripIntake {
-  const intakes = new Map<number, DripIntake>();
+  const intakes = new Map<number, Pick<DripIntake, 'accept'>>();
+  const lookUps = new Map<string, Promise<readonly string[] | null>>();
   return {
+    customFields(workspaceId) {
+      const running = lookUps.get(workspaceId);
+      if (running) return running;
+      const lookUp = withTenantReads(pools, workspaceId, knownCustomFields)
+        .catch(() => null)
+        .finally(() => lookUps.delete(workspaceId));
+      lookUps.set(workspaceId, lookUp);
+      return lookUp;
+    },
     accept(request) {
       const { node } = request.caller.workspace;
       let intake = intakes.get(node);
@@ -58,7 +76,7 @@ function createNodeIntake(
   pools: ApiPools,
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
-): DripIntake {
+): Pick<DripIntake, 'accept'> {
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
   let waiting = 0;

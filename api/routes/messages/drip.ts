@@ -4,12 +4,13 @@ import { DripAcknowledgement } from '#domain/messages/drip.ts';
 import { DripInput, MAX_NAME_LENGTH } from '#domain/messages/message.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import { type QuietUntil, Warnings, warningsOf } from '#domain/messages/warnings.ts';
+import { readsCustomFields } from '#domain/messages/template-fields.ts';
 import { MAX_KEY_LENGTH, requestHash } from '#api/http/idempotency.ts';
 import { requireHeaderLength } from '#api/http/parse.ts';
 import { INTAKE } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
-/** Warnings come from the body and from quiet hours. Intake does not look up whether the contact is new or has answered. */
+/** Warnings come from the body, the names of custom fields, and quiet hours. Intake does not look up whether the contact is new or has answered. */
 const Acknowledgement = DripAcknowledgement.extend({ warnings: Warnings });
 
 export const dripRoutes = [
@@ -59,7 +60,13 @@ export const dripRoutes = [
       });
       const answer = {
         ...acknowledgement,
-        warnings: warningsOfDrip(body, caller.workspace.country, quietUntil),
+        warnings: warningsOfDrip(body, {
+          country: caller.workspace.country,
+          quietUntil,
+          customFields: templatesOf(body).some(readsCustomFields)
+            ? await intake.customFields(caller.workspace.id)
+            : null,
+        }),
       };
       return replayed
         ? { status: 200, body: answer, headers: { 'Idempotent-Replayed': 'true' } }
@@ -68,10 +75,16 @@ export const dripRoutes = [
   }),
 ];
 
+const templatesOf = ({ message, subject, smsFallbackMessage }: DripInput): string[] =>
+  [message, subject, smsFallbackMessage].filter((template) => template !== undefined);
+
 const warningsOfDrip = (
   { message, messageType, attachmentUrls, smsFallbackMessage, subject, recipientPhone }: DripInput,
-  country: string,
-  quietUntil: QuietUntil | null,
+  {
+    country,
+    quietUntil,
+    customFields,
+  }: { country: string; quietUntil: QuietUntil | null; customFields: readonly string[] | null },
 ) =>
   warningsOf({
     channel: messageType ?? 'imessage',
@@ -80,6 +93,7 @@ const warningsOfDrip = (
     phone: normalizePhone(recipientPhone ?? '', country),
     fallbackText: smsFallbackMessage,
     subject,
+    ...(customFields && { customFields }),
     isFirst: null,
     unanswered: null,
     quietUntil,

@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
 import type { ReplyChange } from '#domain/lines/carrier-event.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { crmEcho } from '#domain/events/base.ts';
@@ -66,7 +67,23 @@ async function followEdit(
     if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });
   }
   await applyKeyword(db, reply, keyword, at, now);
+  const answered = keyword === 'stop' ? await answeredAddress(db, reply) : null;
+  if (answered === null) return;
+  await lockContact(db, answered);
+  await applyKeyword(db, { id: reply.id, address: answered }, keyword, at, now);
 }
+
+const AnsweredRow = z.object({ address: z.string() });
+
+/** The address of the contact to which the message went that they answer, if they answer from another one. */
+const answeredAddress = (
+  db: TenantDb,
+  { originalMessageId, address }: InboundRow,
+): Promise<string | null> =>
+  db.maybeOneFirst(sql.type(AnsweredRow)`
+    select address from messages
+    where workspace_id = ${db.workspaceId} and id = ${originalMessageId} and address <> ${address}
+      and not starts_with(address, 'erased:')`);
 
 async function emitChange(
   db: TenantDb,

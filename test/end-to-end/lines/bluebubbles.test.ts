@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -7,6 +9,7 @@ import type { ApiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { PNG, uploaded } from '#test/support/files.ts';
+import { startTlsProxy } from '#test/support/tls-proxy.ts';
 
 const PASSWORD = 'the password of the Mac';
 
@@ -249,6 +252,89 @@ describe('what contacts edit and unsend', () => {
     await unheard(async () => {
       await mac.change(second.guid, { text: 'Stop', dateEdited: Date.now() });
       await optedOut(unheardOf);
+    });
+  });
+});
+
+describe('an edited message', () => {
+  const suspected = async (): Promise<string[]> =>
+    (await api('GET', '/api/opt-outs/suspected?limit=100')).body.suspicions.map(
+      ({ address }: { address: string }) => address,
+    );
+
+  it('is judged by what the contact wrote, not by what they quote of ours', async () => {
+    const offer = 'Your table is booked. To stop texting you, reply STOP.';
+    const [asks, quotes] = [phone(), phone()];
+    for (const to of [asks, quotes]) await settled(await send(to, { message: offer }), 'delivered');
+    const first = await mac.write(asks, { text: 'Ok' });
+    const second = await mac.write(quotes, { text: 'Ok' });
+    await Promise.all([received(asks), received(quotes)]);
+    await mac.change(second.guid, {
+      text: `“${offer}” What does that mean?`,
+      dateEdited: Date.now(),
+    });
+    await mac.change(first.guid, { text: 'Please stop texting me', dateEdited: Date.now() });
+    await eventually(async () => (await suspected()).includes(asks));
+    expect(await suspected()).toEqual([asks]);
+    expect((await api('GET', '/api/opt-outs')).body.optOuts).toEqual([]);
+  });
+
+  it('opts out the address that it answers, too', async () => {
+    const to = phone();
+    const email = `ada${to.slice(1)}@icloud.example`;
+    const id = await send(to);
+    await settled(id, 'delivered');
+    const threadOriginatorGuid = mac.messages.find((sent) => sent.to === to)?.guid;
+    const { guid } = await mac.write(email, { text: 'Ok', threadOriginatorGuid });
+    await received(email);
+    await mac.change(guid, { text: 'STOP', dateEdited: Date.now() });
+    await Promise.all([optedOut(email), optedOut(to)]);
+    expect((await settled(await send(to), 'failed')).errorMessage).toBe('recipient_opted_out');
+  });
+
+  it('keeps its former texts for the export of the contact, and for nobody else', async () => {
+    const from = phone();
+    const { guid } = await mac.write(from, { text: 'At five?' });
+    await received(from);
+    const at = Date.now();
+    await mac.change(guid, { text: 'At six?', dateEdited: at });
+    await mac.change(guid, { text: 'At seven?', dateEdited: at + 1000 });
+    await eventually(async () => (await thread(from))[0]?.message === 'At seven?');
+    expect(JSON.stringify(await thread(from))).not.toContain('At five?');
+    const { leadIds } = (await api('POST', '/api/leads', { leads: [{ phone: from }] })).body;
+    const { status, body } = await api('GET', `/api/leads/${leadIds[0]}/export`);
+    expect(status).toBe(200);
+    expect(body.replies).toMatchObject([
+      {
+        message: 'At seven?',
+        formerTexts: [
+          { text: 'At five?', until: new Date(at).toISOString() },
+          { text: 'At six?', until: new Date(at + 1000).toISOString() },
+        ],
+      },
+    ]);
+  });
+});
+
+describe('a server with a certificate of an authority of its own', () => {
+  const folder = join(import.meta.dirname, '../../fixtures/tls');
+
+  it('can be used once the line trusts the authority, in both directions', async () => {
+    const proxy = await startTlsProxy(folder);
+    onTestFinished(() => proxy.close());
+    proxy.to(Number(new URL(mac.url).port));
+    const config = { url: `https://localhost:${proxy.port}`, password: PASSWORD, method: 'apple-script' };
+    const connect = (more: object) =>
+      api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config: { ...config, ...more } });
+    const refused = await connect({});
+    expect([refused.status, refused.body.code]).toEqual([502, 'CARRIER_NOT_USABLE']);
+    const caCertificates = readFileSync(join(folder, 'authority.pem'), 'utf8');
+    expect(await connect({ caCertificates })).toMatchObject({ status: 200 });
+    await settled(await send(phone()), 'delivered');
+    const from = phone();
+    await unheard(async () => {
+      await mac.write(from, { text: 'STOP' });
+      await optedOut(from);
     });
   });
 });

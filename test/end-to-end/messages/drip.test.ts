@@ -62,6 +62,20 @@ describe('POST /api/drip', () => {
     });
   });
 
+  it('warns of fields that no contact can have, custom ones included', async () => {
+    const lead = { firstName: 'Ada', phones: [phone()], customFields: { city: 'London' } };
+    expect((await call('POST', '/api/leads', { leads: [lead] })).status).toBeLessThan(300);
+    const { status, body } = await call('POST', '/api/drip', {
+      message: '{{ first_name }} of {{ customFields.city }} or {{ customFields.citty }}',
+      recipientPhone: phone(),
+    });
+    expect(status).toBe(202);
+    expect(body.warnings).toMatchObject([
+      { code: 'unknown_field', name: 'first_name', suggestion: 'firstName' },
+      { code: 'unknown_field', name: 'customFields.citty', suggestion: 'customFields.city' },
+    ]);
+  });
+
   it('sends every drip once, evenly over all lines', async () => {
     const own = await createWorkspace(app);
     const ownLines = [

@@ -1,0 +1,113 @@
+import { beforeAll, expect, test } from 'vitest';
+import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import { createLine, createLineAt, createWorkspace } from '#test/support/factories.ts';
+import { mailsTo } from '#test/support/mails.ts';
+
+/*
+ * Carriers and mail servers as they are: they accept what fails later, report it in several parts and more than once, and give texts
+ * back in another form.
+ */
+
+const SECRET = 'a secret for callbacks';
+
+let app: TestApp;
+let api: ApiClient;
+let emailLineId: string;
+
+beforeAll(async () => {
+  app = await sharedApp();
+  const workspace = await createWorkspace(app);
+  api = workspace.api;
+  await createLine(app, workspace.id);
+  emailLineId = await createLineAt(app, workspace.id, 'email', {
+    name: 'smtp',
+    schema: SmtpConfig,
+    settings: { url: app.smtpUrl, inboundSecret: SECRET },
+  });
+});
+
+async function send(fields: object): Promise<string> {
+  const { status, body } = await api('POST', '/api/messages', { message: 'Hello', ...fields });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body._id;
+}
+const message = async (id: string) => (await api('GET', `/api/messages/${id}`)).body;
+const ended = (id: string, ...statuses: string[]) =>
+  eventually(async () => {
+    const found = await message(id);
+    return statuses.includes(found.status) && found;
+  });
+const emailTo = (recipientEmail: string) => send({ messageType: 'email', recipientEmail });
+
+test('a message that fails after it was accepted fails once, with the reason that comes later, and stays failed', async () => {
+  const to = phone('0011');
+  const id = await send({ recipientPhone: to });
+  await eventually(async () => (await message(id)).errorMessage === 'The number is not in service');
+  const events = await eventually(async () => {
+    const { body } = await api('GET', `/api/messages/${id}/timeline`);
+    const found = JSON.stringify(body);
+    return found.includes('delivered') && body;
+  });
+  expect((await message(id)).status).toBe('failed');
+  expect(await sentTo(app, to)).toHaveLength(1);
+  expect(events).toBeTruthy();
+});
+
+test('a reaction that quotes a text in another form is a reaction to it, however often it is reported', async () => {
+  const to = phone('0012');
+  const text = '  It’s “ready” – see you at the café…\nReply STOP to unsubscribe.  ';
+  const id = await send({ recipientPhone: to, message: text });
+  const reactions = () => eventually(async () => (await message(id)).reactions.length > 0);
+  await reactions();
+  const { messages } = (await api('GET', `/api/conversations/${encodeURIComponent(to)}`)).body;
+  expect(messages.map(({ direction }: { direction: string }) => direction)).toEqual(['out']);
+  expect((await message(id)).reactions).toMatchObject([{ reaction: 'like' }]);
+  expect((await api('GET', `/api/opt-outs/${encodeURIComponent(to)}`)).body.optedOut).toBe(false);
+});
+
+test('an email that a server refuses at first is sent once, and one that it refuses at the end has failed', async () => {
+  const [delayed, refused] = ['greylisted+1@late.example', 'refused-late+1@late.example'];
+  const [first, second] = [await emailTo(delayed), await emailTo(refused)];
+  expect((await ended(second, 'failed', 'sent')).errorMessage).toContain('The content was refused');
+  expect((await ended(first, 'sent', 'failed')).status).toBe('sent');
+  expect([await mailsTo(app, delayed), await mailsTo(app, refused)]).toMatchObject([[{}], []]);
+});
+
+test('a bounce that comes twice fails its email once, and opts out the address that does not exist', async () => {
+  const to = 'gone@late.example';
+  const id = await emailTo(to);
+  await ended(id, 'sent');
+  const [mail] = await mailsTo(app, to);
+  const part = (ContentType: string, text: string) => ({
+    Name: 'part',
+    ContentType,
+    Content: Buffer.from(text).toString('base64'),
+  });
+  const bounce = {
+    MessageID: 'bounce-1',
+    From: 'MAILER-DAEMON@mx.late.example',
+    Subject: 'Undelivered Mail Returned to Sender',
+    TextBody: 'It could not be delivered.',
+    Headers: [{ Name: 'Content-Type', Value: 'multipart/report; report-type=delivery-status' }],
+    Attachments: [
+      part(
+        'message/delivery-status',
+        `Reporting-MTA: dns; mx\n\nFinal-Recipient: rfc822;${to}\nAction: failed\nStatus: 5.1.0\nDiagnostic-Code: smtp; 550 5.1.0 User unknown\n`,
+      ),
+      part('text/plain', `Message-ID: ${mail?.headers['message-id']}\n\nHello`),
+    ],
+  };
+  const post = () =>
+    fetch(`${app.url}/callbacks/carriers/smtp/${emailLineId}?secret=${encodeURIComponent(SECRET)}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(bounce),
+    });
+  for (const { status } of [await post(), await post()]) expect(status).toBe(200);
+  expect((await ended(id, 'failed')).errorMessage).toContain('User unknown');
+  expect((await api('GET', `/api/opt-outs/${to}`)).body.optedOut).toBe(true);
+  expect((await api('GET', `/api/conversations/${to}`)).body.messages).toHaveLength(1);
+});
