@@ -325,12 +325,16 @@ export function ownText(text: string, maxLength: number): string | null {
 /** Shorter texts of ours may also be the contact's own words. */
 const MIN_LETTERS = 15;
 
+/** Composed or decomposed, with or without accents, which carriers replace. */
+const plainLetter = (letter: string): string =>
+  (letter < '\u0080' ? letter : letter.normalize('NFKD').replaceAll(/\p{M}/gu, '')).toLowerCase();
+
 /** Letters and digits in lower case, and where each is in the text: carriers and mail programs change everything else. */
 function lettersOf(text: string): { letters: string; places: number[] } {
   const places: number[] = [];
   const letters: string[] = [];
   for (const { 0: letter, index } of text.matchAll(/[\p{L}\p{N}]/gu)) {
-    const lower = letter.toLowerCase();
+    const lower = plainLetter(letter);
     letters.push(lower);
     for (let unit = 0; unit < lower.length; unit += 1) places.push(index);
   }
@@ -343,10 +347,10 @@ export const lettersOnly = (text: string): string => lettersOf(text).letters;
 /** Removes the texts that we sent from what a contact wrote, however they quote them, also if only the beginning is quoted. */
 export function withoutOurTexts(text: string, ours: readonly string[]): string {
   let rest = text;
+  let { letters, places } = lettersOf(rest);
   for (const sent of new Set(ours)) {
     const wanted = lettersOnly(sent);
     if (wanted.length < MIN_LETTERS) continue;
-    const { letters, places } = lettersOf(rest);
     const whole = letters.indexOf(wanted);
     const at = whole < 0 ? letters.indexOf(wanted.slice(0, MIN_LETTERS)) : whole;
     if (at < 0) continue;
@@ -355,6 +359,7 @@ export function withoutOurTexts(text: string, ours: readonly string[]): string {
     const from = places[at] ?? 0;
     const last = places[at + length - 1] ?? 0;
     rest = rest.slice(0, from) + rest.slice(last + String.fromCodePoint(rest.codePointAt(last) ?? 0).length);
+    ({ letters, places } = lettersOf(rest));
   }
   return rest;
 }

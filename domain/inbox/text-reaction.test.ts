@@ -294,6 +294,12 @@ describe('a text that reports a reaction', () => {
     expect(readingOf(`Liked “${OURS.slice(0, 50)}`, OURS)).toMatchObject({ reaction: 'like' });
   });
 
+  it('may quote a text that was decomposed on the way, or lost its accents', () => {
+    const sent = 'Straße 7, café Zoë, İstanbul, 서울, がいこく';
+    for (const quoted of [sent.normalize('NFD'), sent.normalize('NFC'), sent.replace('café Zoë', 'cafe Zoe')])
+      expect(readingOf(`Loved “${quoted}”`, sent)).toMatchObject({ reaction: 'love' });
+  });
+
   it('may quote emoji only', () => {
     expect(readingOf('Loved “🎉🎉”', '🎉🎉')).toMatchObject({ reaction: 'love' });
     expect(readingOf('Loved “🎉🎉”', '👍')).toBeUndefined();
