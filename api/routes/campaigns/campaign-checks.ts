@@ -1,17 +1,14 @@
-import { z } from 'zod';
 import { hasItsList, unsendableType } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/messages/intake.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { findList } from '#db/queries/contacts/lists.ts';
-import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { delayMs } from '#domain/campaigns/campaign-schedule.ts';
 import type { CampaignPatch } from '#domain/campaigns/campaign.ts';
 import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/sending/quiet-hours.ts';
 import { lawName } from '#domain/sending/us-quiet-hours.ts';
-import { unknownFields, unknownFieldText } from '#domain/messages/template-fields.ts';
 import { type QuietUntil, quietUntil } from '#domain/messages/warnings.ts';
 import { ApiError, invalid, invalidFields } from '#api/http/errors.ts';
 
@@ -45,36 +42,21 @@ export async function checkCampaign(
   if (issues.length > 0) throw invalidFields(issues);
 }
 
-/** For the start and for changes of a campaign. */
-export const Strictness = z.object({
-  refuseUnknownFields: z.enum(['true', 'false']).optional().meta({
-    description:
-      'Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.',
-  }),
-});
-
-/** @throws VALIDATION_ERROR if a template names what no contact can have. */
-export async function requireKnownFields(db: TenantDb, steps: CampaignPatch['steps'] = []): Promise<void> {
-  const customFields = await knownCustomFields(db);
-  const issues = steps.flatMap(({ message, subject, smsFallbackMessage, variants = [] }, index) => {
-    const templates = [
-      ['message', message],
-      ['subject', subject],
-      ['smsFallbackMessage', smsFallbackMessage],
-      ...variants.flatMap((variant, number) => [
-        [`variants.${number}.body`, variant.body] as const,
-        [`variants.${number}.subject`, variant.subject] as const,
-      ]),
-    ] as const;
-    return templates.flatMap(([field, template]) =>
-      unknownFields(template ?? '', customFields).map((unknown) => ({
-        path: `steps.${index}.${field}`,
-        message: unknownFieldText(unknown),
-      })),
-    );
-  });
-  if (issues.length > 0) throw invalidFields(issues);
-}
+/** The templates of steps, by their paths. */
+export const templatesOf = (steps: CampaignPatch['steps'] = []) =>
+  steps.flatMap(({ message, subject, smsFallbackMessage, variants = [] }, index) =>
+    (
+      [
+        ['message', message],
+        ['subject', subject],
+        ['smsFallbackMessage', smsFallbackMessage],
+        ...variants.flatMap((variant, number) => [
+          [`variants.${number}.body`, variant.body] as const,
+          [`variants.${number}.subject`, variant.subject] as const,
+        ]),
+      ] as const
+    ).map(([field, template]) => [`steps.${index}.${field}`, template] as const),
+  );
 
 /**
  * Checks that the send window of a campaign and its quiet hours leave some common time, in the campaign's time zone.

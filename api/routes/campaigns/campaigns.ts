@@ -34,12 +34,12 @@ import { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
 import {
   checkCampaign,
   quietUntilOfFirstStep,
-  requireKnownFields,
   requireLines,
   requireList,
   requireSendTimes,
-  Strictness,
+  templatesOf,
 } from './campaign-checks.ts';
+import { requireKnownFields, Strictness } from '../messages/known-fields.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
@@ -108,7 +108,7 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
       if (!canTake(action, row.status))
         throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
       if (action === 'start') {
-        if (query.refuseUnknownFields === 'true') await requireKnownFields(db, row.steps);
+        if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(row.steps));
         await requireList(db, row);
         await requireLines(db, row);
         await admit(db, caller, waitingMessages, row);
@@ -142,7 +142,7 @@ export const campaignRoutes = [
       changes: ['name', 'start'],
     },
     async handler({ db, caller, query, body, now, links, waitingMessages }) {
-      if (query.refuseUnknownFields === 'true') await requireKnownFields(db, body.steps);
+      if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(body.steps));
       if (body.start && !acceptsSends(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       await requireSendTimes(db, body, null, now);
@@ -224,7 +224,7 @@ export const campaignRoutes = [
     errors: ['NOT_FOUND', 'INVALID_STATE'],
     audit: { action: 'campaign.updated', target: 'campaign', changes: ['name'] },
     async handler({ db, caller, params, query, body, now, links }) {
-      if (query.refuseUnknownFields === 'true') await requireKnownFields(db, body.steps);
+      if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(body.steps));
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       const { name: _, description: __, listId, ...sequence } = body;

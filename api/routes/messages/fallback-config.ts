@@ -13,6 +13,7 @@ import {
 import { secretContext } from '#providers/secret-box.ts';
 import { invalid } from '#api/http/errors.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+import { requireKnownFields, Strictness } from './known-fields.ts';
 
 const ResponseBody = z.object({ success: z.literal(true), config: FallbackConfig.nullable() });
 
@@ -37,10 +38,13 @@ export const fallbackConfigRoutes = [
     role: 'admin',
     mode: 'live',
     summary: 'Configure the SMS fallback; omitted fields do not change',
+    query: Strictness,
     body: FallbackConfigPatch,
     responses: { 200: ResponseBody },
     audit: { action: 'fallback.updated', target: 'workspace', changes: ['enabled', 'provider'] },
-    async handler({ db, body, secrets, config: { production } }) {
+    async handler({ db, query, body, secrets, config: { production } }) {
+      if (query.refuseUnknownFields === 'true')
+        await requireKnownFields(db, [['defaultMessage', body.defaultMessage]]);
       await lockFallbackConfig(db);
       const patched = patchFallbackConfig(await findFallbackConfig(db), body);
       if (!patched) throw invalid('provider', 'is required');

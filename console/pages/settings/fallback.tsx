@@ -88,7 +88,7 @@ function Form({ config }: { config: Config | null }) {
     // A replaced token is not available, and an account cannot be removed.
     const canUndo = config !== null && authToken === '' && (config.accountSid ?? '') !== '';
     save.mutate(
-      { body: patchOf(values, authToken) },
+      { query: { refuseUnknownFields: 'true' }, body: patchOf(values, authToken) },
       {
         onSuccess: () => {
           setAuthToken('');

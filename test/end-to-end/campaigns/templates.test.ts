@@ -517,4 +517,14 @@ test('a campaign is refused for fields that no contact can have, at the text tha
   expect(await api('PATCH', `${path}${strictly}`, { steps })).toMatchObject(refused);
   expect(await api('PATCH', `${path}${strictly}`, { name: 'Another name' })).toMatchObject({ status: 200 });
   expect(await api('POST', `${path}/start${strictly}`)).toMatchObject(refused);
+
+  const fallback = '/api/workspace/fallback-config';
+  const config = { provider: 'simulated', defaultMessage: 'Hi {{ first_name }}' };
+  expect(await api('PATCH', `${fallback}${strictly}`, config)).toMatchObject({
+    status: 400,
+    body: {
+      issues: [{ path: 'defaultMessage', message: expect.stringContaining('Do you mean firstName?') }],
+    },
+  });
+  expect(await api('PATCH', fallback, config)).toMatchObject({ status: 200 });
 });

@@ -1053,6 +1053,7 @@ export class Workspace extends HeyApiClient {
      * A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`.
      */
     public updateFallbackConfig<ThrowOnError extends boolean = true>(parameters?: {
+        refuseUnknownFields?: 'true' | 'false';
         enabled?: boolean;
         provider?: 'twilio' | 'simulated';
         accountSid?: string | null;
@@ -1062,6 +1063,7 @@ export class Workspace extends HeyApiClient {
         defaultMessage?: string | null;
     }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'refuseUnknownFields' },
                     { in: 'body', key: 'enabled' },
                     { in: 'body', key: 'provider' },
                     { in: 'body', key: 'accountSid' },

@@ -8915,7 +8915,12 @@ export type PatchApiWorkspaceFallbackConfigData = {
         defaultMessage?: string | null;
     };
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/workspace/fallback-config';
 };
 

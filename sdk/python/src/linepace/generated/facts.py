@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "872134be3a1b67e1ce2c92ecbcc588d9ab372d556aa1ed72594b40d67b99edd8"
+DIGEST = "5da6fdb4f38cd691a266beb85b82f1da326f625bb34a924e1ac6202b059f3482"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -3368,6 +3368,10 @@ class GetFallbackConfigResponse(TypedDict):
     config: FallbackConfig | None
 
 
+class UpdateFallbackConfigParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
+
+
 class UpdateFallbackConfigRequest(TypedDict):
     enabled: NotRequired[bool]
     provider: NotRequired[Literal["twilio", "simulated"]]
