@@ -70,17 +70,19 @@ export const isLikelyNumber = (phone: string): boolean =>
 const COMMON_DIGITS = 8;
 
 /**
- * Whether two forms of numbers, as carriers and phones write them, may belong to one subscriber. Numbers that exist are compared as a
- * whole, others by their ends: whoever takes two messages for one, or one for two, loses a message or sends it twice.
+ * Whether two forms of numbers, as carriers and phones write them, may belong to one subscriber. Those with a country code are compared as
+ * a whole, others by their ends: whoever takes two messages for one, or one for two, loses a message or sends it twice.
  */
 export function mayBeSameNumber(a: string, b: string): boolean {
   const [endOfA, endOfB] = [a, b].map((number) => number.replaceAll(/\D/g, '').slice(-COMMON_DIGITS));
   if (endOfA === '' || endOfA !== endOfB) return false;
-  const [keyOfA, keyOfB] = [a, b].map((number) => {
+  const [ofA, ofB] = [a, b].map((number) => {
     const whole = number.startsWith('+') ? normalizePhone(number, 'US') : null;
-    return whole !== null && isLikelyNumber(whole) ? contactKey(whole) : null;
+    return whole && { key: contactKey(whole), isLikely: isLikelyNumber(whole) };
   });
-  return keyOfA === null || keyOfB === null || keyOfA === keyOfB;
+  if (!ofA || !ofB || ofA.key === ofB.key) return true;
+  // A prefix makes a number longer.
+  return ofA.key.length !== ofB.key.length && !(ofA.isLikely && ofB.isLikely);
 }
 
 /** The address of a contact if it is a phone number. */

@@ -94,7 +94,8 @@ function isAttribution(text: string, isAboveMarks: boolean): boolean {
   if (text.length > MAX_LINE || !/[:：]$/.test(text)) return false;
   const wrote = WROTE.test(text);
   const begins = beginsAttribution(text);
-  if (isAboveMarks && wrote && (begins || /\d/.test(text) || ADDRESS.test(text))) return true;
+  // "Quoting Dana <dana@example.com>:", in any language.
+  if (isAboveMarks && (ADDRESS.test(text) || (wrote && (begins || /\d/.test(text))))) return true;
   if (!DATE.test(text) && !(wrote && TIME.test(text))) return false;
   if (ADDRESS.test(text)) return wrote || begins || isAboveMarks;
   return wrote && TIME.test(text) && (begins || isAboveMarks);
