@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "5da6fdb4f38cd691a266beb85b82f1da326f625bb34a924e1ac6202b059f3482"
+DIGEST = "4f2823f6bb26c5f7ca6b85404f570baadb84c2247e5992f25c110fd6d9b8c3e7"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
