@@ -1,3 +1,4 @@
+import { normalize } from '#domain/base/text.ts';
 import type { WireEvent } from '#providers/carriers/simulated-protocol.ts';
 import { behaviourOf } from './behaviour.ts';
 import type { Step } from './callbacks.ts';
@@ -83,14 +84,18 @@ function failedLate(id: string): Step[] {
 
 /** A text as phones and carriers write it back: other quotation marks and dashes, decomposed, without line ends and outer spaces. */
 const rewritten = (text: string): string =>
-  text
-    .trim()
-    .replaceAll(/[“”„]/g, '"')
-    .replaceAll(/[‘’]/g, "'")
-    .replaceAll(/[–—]/g, '-')
-    .replaceAll('…', '...')
-    .replaceAll(/\s+/g, ' ')
-    .normalize('NFD');
+  normalize(
+    text
+      .trim()
+      .replaceAll(/[“”„]/g, '"')
+      .replaceAll(/[‘’]/g, "'")
+      .replaceAll(/[–—]/g, '-')
+      .replaceAll('…', '...')
+      .replaceAll(/\s+/g, ' '),
+    'NFD',
+    MAX_REWRITTEN,
+  );
+const MAX_REWRITTEN = 100_000;
 
 /** What is reported about a message with a fault; null: what is reported about any. */
 export function misreported(sent: Sent, fault: Fault | null): Step[] | null {

@@ -1,4 +1,5 @@
 import { inAllLanguages, type Language } from '../base/languages.ts';
+import { normalize } from '../base/text.ts';
 
 /*
  * What did this person write themselves? Mail programs append the message that is answered, and signatures. Everything here
@@ -326,9 +327,14 @@ export function ownText(text: string, maxLength: number): string | null {
 /** Shorter texts of ours may also be the contact's own words. */
 const MIN_LETTERS = 15;
 
+/** More than any character has. */
+const MAX_DECOMPOSED = 40;
 /** Composed or decomposed, with or without accents, which carriers replace. */
 const plainLetter = (letter: string): string =>
-  (letter < '\u0080' ? letter : letter.normalize('NFKD').replaceAll(/\p{M}/gu, '')).toLowerCase();
+  (letter < '\u0080'
+    ? letter
+    : normalize(letter, 'NFKD', MAX_DECOMPOSED).replaceAll(/\p{M}/gu, '')
+  ).toLowerCase();
 
 /** Letters and digits in lower case, and where each is in the text: carriers and mail programs change everything else. */
 function lettersOf(text: string): { letters: string; places: number[] } {

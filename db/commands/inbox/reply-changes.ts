@@ -76,10 +76,7 @@ async function followEdit(
 const AnsweredRow = z.object({ address: z.string() });
 
 /** The address of the contact to which the message went that they answer, if they answer from another one. */
-const answeredAddress = (
-  db: TenantDb,
-  { originalMessageId, address }: InboundRow,
-): Promise<string | null> =>
+const answeredAddress = (db: TenantDb, { originalMessageId, address }: InboundRow): Promise<string | null> =>
   db.maybeOneFirst(sql.type(AnsweredRow)`
     select address from messages
     where workspace_id = ${db.workspaceId} and id = ${originalMessageId} and address <> ${address}
