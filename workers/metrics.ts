@@ -143,6 +143,7 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   openAttempts: ['linepace_open_attempts', 'Attempts to send without an outcome'],
   undraftedReplies: ['linepace_undrafted_replies', 'Replies that wait for a draft by the model'],
   runningImports: ['linepace_running_imports', 'Lead imports in progress'],
+  failingWork: ['linepace_failing_work', 'Work that fails again and again, before it is set aside'],
   setAside: ['linepace_set_aside', 'Work that always fails and waits for an operator'],
   exhaustedModelBudgets: [
     'linepace_exhausted_model_budgets',

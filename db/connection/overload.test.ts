@@ -20,6 +20,17 @@ test('an end of a connection by the server itself is an overload of all workspac
   expect([isOverload(terminated()), isPartialFailure(terminated())]).toEqual([true, false]);
 });
 
+test.each([
+  ['53100', 'could not extend file: No space left on device'],
+  ['53200', 'out of memory'],
+  ['25006', 'cannot execute INSERT in a read-only transaction'],
+])(
+  'a server that cannot write at the moment (%s) is an overload, so that callers try again',
+  (code, message) => {
+    expect(isOverload(failed(message, { code }))).toBe(true);
+  },
+);
+
 test('a wrong statement is no overload', () => {
   const wrong = [
     failed('internal error', { code: 'XX000' }),

@@ -54,5 +54,17 @@ const OVERLOADS = [
   StatementTimeoutError,
 ];
 
-/** And serialization failure; deadlock; too many connections; the server starts or stops. */
-const OVERLOAD_CODES = new Set([...PARTIAL_FAILURE_CODES, '40001', '40P01', '53300', '57P03']);
+/**
+ * And serialization failure; deadlock; disk full; out of memory; too many connections; the server starts or stops; it is not the primary
+ * any more, or not yet.
+ */
+const OVERLOAD_CODES = new Set([
+  ...PARTIAL_FAILURE_CODES,
+  '40001',
+  '40P01',
+  '53100',
+  '53200',
+  '53300',
+  '57P03',
+  '25006',
+]);

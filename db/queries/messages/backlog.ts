@@ -15,6 +15,7 @@ const Backlog = z.object({
   openAttempts: z.int(),
   undraftedReplies: z.int(),
   runningImports: z.int(),
+  failingWork: z.int(),
   setAside: z.int(),
   exhaustedModelBudgets: z.int(),
   misfitSenders: z.int(),
@@ -26,7 +27,9 @@ export type Backlog = z.infer<typeof Backlog>;
 /** Larger backlogs are not counted exactly. */
 const MAX_COUNT = 100_000;
 
-/** Then operators are told. */
+/** Then operators are told. Attempts are a minute apart at most, and most failures are over sooner. */
+const FAILURES_TO_TELL = 3;
+/** Then as well. */
 const DRIPS_LATE = sql.fragment`interval '1 minute'`;
 const DELIVERIES_LATE = sql.fragment`interval '10 minutes'`;
 
@@ -42,6 +45,8 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*) from attempts where outcome is null) open_attempts,
       (select count(*) from ai_drafts where status = 'waiting') undrafted_replies,
       (select count(*) from lead_imports where status = 'running') running_imports,
+      (select count(*) from set_aside
+        where set_aside_at is null and failures >= ${FAILURES_TO_TELL} and last_failed_at > now() - interval '10 minutes') failing_work,
       (select count(*) from set_aside where set_aside_at is not null) set_aside,
       (select count(*) from ai_usage u join workspaces w on w.id = u.workspace_id
         where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day) exhausted_model_budgets,
