@@ -7,6 +7,8 @@ export interface Exchange {
   /** False: no byte of the request was written to a connection. */
   connected: boolean;
   body: string;
+  /** The header `Retry-After`, where it matters to the caller. */
+  retryAfter?: string | null;
 }
 
 /**

@@ -60,6 +60,7 @@ export function createPoster(guard: Guard, { connectionsPerOrigin = 0, idleMs = 
       let size = 0;
       let status: number | null = null;
       let connected = false;
+      let retryAfter: string | null = null;
       const agent = url.protocol === 'https:' ? agents['https:'] : agents['http:'];
       const options: ConnectionOptions = { method: 'POST', headers, agent, signal, until: signal };
       const sent = open(url, options);
@@ -67,7 +68,7 @@ export function createPoster(guard: Guard, { connectionsPerOrigin = 0, idleMs = 
       function settle(error: unknown): void {
         signal.removeEventListener('abort', giveUp);
         const text = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString('utf8');
-        resolve({ status, error, connected, body: text });
+        resolve({ status, error, connected, body: text, retryAfter });
       }
       // While it is connecting, an aborted request reports nothing.
       const giveUp = (): void => settle(signal.reason);
@@ -78,6 +79,7 @@ export function createPoster(guard: Guard, { connectionsPerOrigin = 0, idleMs = 
       sent.on('close', () => settle(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
       sent.on('response', (response) => {
         status = response.statusCode ?? null;
+        retryAfter = response.headers['retry-after'] ?? null;
         response.on('error', settle);
         response.on('end', () => settle(null));
         response.on('data', (chunk: Buffer) => {

@@ -34,6 +34,8 @@ export interface EgressResult {
   /** The URL, or an address that it resolves to, is not allowed, so a retry is pointless. */
   blocked: boolean;
   body: string;
+  /** The header `Retry-After` of the response. */
+  retryAfter?: string | null;
 }
 
 export interface Egress {

@@ -32,6 +32,10 @@ export interface PostResult {
   responseBody: string | null;
   /** The connection failed, before or after the request was sent, and a retry may succeed. */
   retryable: boolean;
+  /** The URL, or an address that it resolves to, is not allowed. */
+  blocked: boolean;
+  /** The header `Retry-After` of the response. */
+  retryAfter: string | null;
 }
 
 /** Signs and posts a delivery, once. */
@@ -56,7 +60,14 @@ export async function postDelivery(
     secrets: sealed.map((text) => secrets.open(text, context)),
     replay,
   });
-  const { status, error, latencyMs, blocked, body } = await egress.post(delivery.url, {
+  const {
+    status,
+    error,
+    latencyMs,
+    blocked,
+    body,
+    retryAfter = null,
+  } = await egress.post(delivery.url, {
     headers: { ...traceHeaders, ...headers, 'content-type': 'application/json' },
     body: delivery.body,
     timeoutMs,
@@ -67,7 +78,16 @@ export async function postDelivery(
   const reason = success ? null : (error ?? `the endpoint responded ${status}`);
   const retryable = status === null && error !== 'timeout' && !blocked;
   const responseBody = success ? null : keptBody(body);
-  return { success, responseStatus: status, error: reason, latencyMs, responseBody, retryable };
+  return {
+    success,
+    responseStatus: status,
+    error: reason,
+    latencyMs,
+    responseBody,
+    retryable,
+    blocked,
+    retryAfter,
+  };
 }
 
 /** Without characters that PostgreSQL cannot store. */

@@ -11,6 +11,9 @@ const delivery = (id: number) => ({
   url: 'https://client.example',
   body: '{}',
   secretSealed: '',
+  attemptCount: 0,
+  isReplayOf: null,
+  retries: 'none' as const,
   previousSecretSealed: null,
 });
 

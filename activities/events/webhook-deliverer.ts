@@ -5,6 +5,7 @@ import { inSpanOfEvent, traceHeaders } from '#db/connection/message-traces.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { alarmFailingWebhooks } from '#db/commands/events/webhook-alarms.ts';
+import { planRetries } from '#db/commands/events/webhook-retries.ts';
 import {
   type ClaimedDelivery,
   type DeliveryResult,
@@ -61,7 +62,7 @@ export function createWebhookDeliverer(services: {
   const running = new Set<Promise<void>>();
 
   /** Posts a delivery within the trace of its message, which the endpoint can continue. */
-  const post = (workspaceId: string, delivery: ClaimedDelivery) =>
+  const post = (workspaceId: string, delivery: Sendable) =>
     inSpanOfEvent(
       'webhook delivery',
       messageOf(delivery),
@@ -73,6 +74,7 @@ export function createWebhookDeliverer(services: {
       },
       async (span) => {
         const result = await postDelivery(services, workspaceId, delivery, {
+          replay: delivery.isReplayOf !== null,
           ...(span && { traceHeaders: traceHeaders(span) }),
         });
         span?.setAttribute('linepace.outcome', result.success ? 'success' : (result.error ?? 'failed'));
@@ -82,21 +84,37 @@ export function createWebhookDeliverer(services: {
 
   /** @returns null if nothing was sent, because the secret cannot be decrypted: the delivery is still to be made. */
   async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult | null> {
+    const attemptCount = delivery.attemptCount + 1;
+    const unsendable = (error: string): DeliveryResult => {
+      const { id, webhookId, retries } = delivery;
+      const retry = { webhookId, blocked: true, retryAfter: null };
+      return {
+        id,
+        success: false,
+        responseStatus: null,
+        error,
+        latencyMs: 0,
+        attemptCount,
+        responseBody: null,
+        ...(retries === 'standard' && { retry }),
+      };
+    };
+    if (!isSendable(delivery)) return unsendable('erased');
     try {
-      const { success, responseStatus, error, latencyMs, responseBody } = await post(workspaceId, delivery);
-      return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1, responseBody };
+      const { retryable: _, blocked, retryAfter, ...result } = await post(workspaceId, delivery);
+      const retry = { webhookId: delivery.webhookId, blocked, retryAfter };
+      return {
+        ...result,
+        id: delivery.id,
+        attemptCount,
+        // The erasure of a contact finds the responses to its events by time, which would miss a replay.
+        ...(delivery.isReplayOf !== null && { responseBody: null }),
+        ...(delivery.retries === 'standard' && { retry }),
+      };
     } catch (error) {
       logger.error({ workspaceId, deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
       if (error instanceof SecretBoxError) return null;
-      return {
-        id: delivery.id,
-        success: false,
-        responseStatus: null,
-        error: 'internal error',
-        latencyMs: 0,
-        attemptCount: 1,
-        responseBody: null,
-      };
+      return unsendable('internal error');
     }
   }
 
@@ -117,6 +135,7 @@ export function createWebhookDeliverer(services: {
         try {
           await withTenant(pools, workspaceId, async (db) => {
             await finishDeliveries(db, results);
+            await planRetries(db, results, currentTime());
             const failed = results.filter(({ success }) => !success);
             await alarmFailingWebhooks(
               db,
@@ -204,6 +223,10 @@ export function createWebhookDeliverer(services: {
   };
 }
 
+/** A delivery whose contact was not erased. */
+type Sendable = ClaimedDelivery & { body: string };
+const isSendable = (delivery: ClaimedDelivery): delivery is Sendable => delivery.body !== null;
+
 /** The message that the event is about; null: none. */
-const messageOf = ({ body }: ClaimedDelivery): string | null =>
+const messageOf = ({ body }: Sendable): string | null =>
   /"messageId":"([0-9a-f]{24})"/.exec(body)?.[1] ?? null;

@@ -1,7 +1,8 @@
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import { fromNow } from '#domain/base/clock.ts';
+import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
+import { nextRetry, planRetries, queueRetries } from '#db/commands/events/webhook-retries.ts';
 import {
   beginClaims,
   claimDeliveries,
@@ -9,6 +10,7 @@ import {
   failInterrupted,
   oldestClaim,
   oldestPending,
+  oldestQueuedRetry,
   openFrom,
   webhooksChangedAt,
 } from '#db/queries/events/webhook-deliveries.ts';
@@ -56,6 +58,10 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
   /** Where the deliveries of workspaces begin that are not done, see `openFrom`. */
   const begins = new Map<string, { id: string; changedAt: string | null; until: number }>();
   async function beginOf(db: TenantDb): Promise<string> {
+    const [begin, retry] = [await firstOpen(db), await oldestQueuedRetry(db)];
+    return retry !== null && retry < begin ? retry : begin;
+  }
+  async function firstOpen(db: TenantDb): Promise<string> {
     const known = begins.get(db.workspaceId);
     const changedAt = await webhooksChangedAt(db);
     if (known && known.changedAt === changedAt && known.until > Date.now()) return known.id;
@@ -66,7 +72,10 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
 
   return async (workspaceId: string, canceled: AbortSignal): Promise<Look> => {
     const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
-    await tenant(async (db) => failInterrupted(db, INTERRUPTED_AFTER_MS, await beginOf(db)));
+    await tenant(async (db) => {
+      const interrupted = await failInterrupted(db, INTERRUPTED_AFTER_MS, await beginOf(db));
+      await planRetries(db, interrupted, currentTime());
+    });
     const look = async (db: TenantDb): Promise<Look> => {
       const found = await lookAtDeliveries(db, await beginOf(db));
       const looksAgain = found.nextAt === null && lastFound > 0 && !isTestTime();
@@ -140,7 +149,10 @@ function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>
     },
     async start(lane: DeliveryLane): Promise<'none' | 'some' | 'full batch'> {
       if (!claims || Date.now() - startedAt >= RESTART_MS) {
-        claims = await tenant(async (db) => beginClaims(db, await beginOf(db)));
+        claims = await tenant(async (db) => {
+          await queueRetries(db, currentTime());
+          return beginClaims(db, await beginOf(db));
+        });
         startedAt = Date.now();
       }
       const { last } = claims;
@@ -159,11 +171,14 @@ function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>
   };
 }
 
-/** While deliveries are under way, the next look is when they would count as interrupted. */
+/** While deliveries are under way, the next look is when they would count as interrupted, or when a retry is due. */
 async function lookAtDeliveries(db: TenantDb, open: string): Promise<Look> {
   if (await oldestPending(db, open)) return dueNow(MORE);
   const claimedAt = await oldestClaim(db, open);
-  if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
-  const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
-  return { nextAt, reason: 'deliveries are in progress' };
+  const retryAt = await nextRetry(db);
+  const interruptedAt = claimedAt && new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
+  if (retryAt && (!interruptedAt || retryAt <= interruptedAt))
+    return { nextAt: retryAt, reason: 'failed deliveries are sent again' };
+  if (interruptedAt) return { nextAt: interruptedAt, reason: 'deliveries are in progress' };
+  return { nextAt: null, reason: 'every event is delivered' };
 }

@@ -41,6 +41,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   createDraft: { phone: '+14155550123', message: 'Shall we talk on Tuesday?' },
   moveTestClock: { advanceSeconds: 86_400 },
   createWebhook: { url: 'https://example.com/linepace', events: ['message.reply'] },
+  replayWebhookDeliveries: { since: '2026-03-01T00:00:00Z', onlyFailed: true },
   updateWebhook: { isActive: false },
   updateFallbackConfig: { enabled: true },
   updateEmailPreferences: { preferences: { reply: { enabled: true, mode: 'positive_only' } } },

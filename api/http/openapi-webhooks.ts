@@ -71,7 +71,7 @@ export const openApiWebhooks = (): Record<string, ZodOpenApiPathItemObject> =>
             responses: {
               '2XX': {
                 description:
-                  'The event was received. Any other status, or no response within 10 seconds, is a failure, which is not retried.',
+                  'The event was received. Any other status, or no response within 10 seconds, is a failure, which is retried only for webhooks with `retries: "standard"`.',
               },
             },
           },

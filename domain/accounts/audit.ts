@@ -70,6 +70,7 @@ const AUDIT_ACTIONS = [
   'suppressions.updated',
   'webhook.created',
   'webhook.deleted',
+  'webhook.replayed',
   'webhook.secret_rotated',
   'webhook.updated',
   'workspace.created',

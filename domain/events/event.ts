@@ -24,6 +24,10 @@ export const EVENT_NAMES = [
 export const EventName = z.enum(EVENT_NAMES).meta({ id: 'EventName' });
 export type EventName = z.infer<typeof EventName>;
 
+/** What a webhook subscribes to: an event, or all about messages, also those that later releases add. */
+export const EventPattern = z.enum([...EVENT_NAMES, 'message.*']).meta({ id: 'EventPattern' });
+export type EventPattern = z.infer<typeof EventPattern>;
+
 /** All events that can be delivered: those above and the test ping, which cannot be subscribed to. */
 export const DeliveredEvent = z.enum([...EVENT_NAMES, 'webhook.ping']).meta({ id: 'DeliveredEvent' });
 export type DeliveredEvent = z.infer<typeof DeliveredEvent>;

@@ -1,7 +1,29 @@
 import { z } from 'zod';
-import { DeliveredEvent, EventName } from './event.ts';
+import { DeliveredEvent, EventPattern } from './event.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
 import { SINGLE_LINE } from '../base/text.ts';
+
+export const Retries = z.enum(['none', 'standard']).meta({
+  id: 'WebhookRetries',
+  description:
+    '`none`: each event is sent once. `standard`: after a network error, 408, 429 or 5xx, it is sent again after 5 seconds, 1 minute, 10 minutes, 1, 6 and 24 hours, or when `Retry-After` says if that is later; 410 deactivates the webhook.',
+});
+export type Retries = z.infer<typeof Retries>;
+
+const filter = (description: string) => z.array(Id).max(100).meta({ description });
+
+/** Which events a webhook gets of those that it subscribes to. */
+export const WebhookFilters = z.object({
+  lineIds: filter(
+    'Only events about these lines, or about messages and replies on them; empty: of all lines.',
+  ),
+  campaignIds: filter('Only events about these campaigns, or about messages of theirs; empty: of all.'),
+  tags: z.array(z.string().trim().min(1).max(100)).max(100).meta({
+    description:
+      'Only events about contacts that have one of these tags when the event happens; empty: about all.',
+  }),
+});
+export type WebhookFilters = z.infer<typeof WebhookFilters>;
 
 /** A webhook registration. */
 export const Webhook = z
@@ -13,7 +35,9 @@ export const Webhook = z
       description:
         'Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.',
     }),
-    events: z.array(EventName),
+    events: z.array(EventPattern),
+    ...WebhookFilters.shape,
+    retries: Retries,
     isActive: z.boolean(),
     failureCount: z.int(),
     lastSuccessAt: z.iso.datetime().nullable(),
@@ -29,12 +53,14 @@ export const WebhookInput = z
     url: z
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .max(2000, 'must be at most 2000 characters'),
-    events: z.array(EventName).min(1).max(50),
+    events: z.array(EventPattern).min(1).max(50),
     name: z
       .string()
       .max(200)
       .refine(...SINGLE_LINE)
       .optional(),
+    ...WebhookFilters.partial().shape,
+    retries: Retries.optional().meta({ description: 'Default: `none`.' }),
   })
   .meta({ id: 'WebhookInput' });
 export type WebhookInput = z.infer<typeof WebhookInput>;
@@ -67,6 +93,9 @@ export const WebhookDelivery = z
       .meta({ description: '`interrupted`: a crash interrupted it; it may have arrived.' }),
     latencyMs: z.int().nullable(),
     attemptCount: z.int(),
+    nextAttemptAt: z.iso.datetime().optional().meta({
+      description: 'Present while the delivery is to be attempted again, see `retries` of the webhook.',
+    }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'WebhookDelivery' });
@@ -83,6 +112,18 @@ export const DeliveryExchange = WebhookDelivery.extend({
       'The first 2,000 characters of the response. null: the delivery succeeded or is a replay, the response was empty, or the contact was erased.',
   }),
 }).meta({ id: 'DeliveryExchange' });
+
+/** Which deliveries to send again. */
+export const ReplayInput = z
+  .object({
+    since: z.iso.datetime({ offset: true }).meta({ description: 'The earliest time of the deliveries.' }),
+    onlyFailed: z.boolean().default(false).meta({ description: 'true: without those that succeeded.' }),
+    cursor: Id.optional().meta({ description: 'The `nextCursor` of the previous response.' }),
+  })
+  .meta({ id: 'ReplayInput' });
+
+/** How many deliveries one request replays. */
+export const REPLAYED_AT_ONCE = 10_000;
 
 /** The result of a replay or a test ping. */
 export const DeliveryReport = z

@@ -89,6 +89,8 @@ const BODIES: Record<string, object> = {
   createLeads: { leads: [{ phone: phone() }] },
   createCampaign: { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] },
   updateCampaign: { steps: [{ message: 'Hi', delay: {} }] },
+  createWebhook: { url: 'http://127.0.0.1:9/', events: ['message.sent'] },
+  replayWebhookDeliveries: { since: tomorrow() },
   createAgencyWebhook: { url: 'http://127.0.0.1:9/', events: ['message.sent'] },
   subscribeClient: { plan: 'starter' },
   tagConversation: { tags: ['interested'] },

@@ -176,6 +176,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       removeFromListId: planted.listId,
       listId: planted.listId,
       campaignId: planted.campaignId,
+      campaignIds: planted.campaignId,
       lineId,
       fromLineId: lineId,
       poolId: pool,

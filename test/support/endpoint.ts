@@ -84,7 +84,7 @@ export async function startTestEndpoint(...options: Parameters<typeof startEndpo
 export async function registerWebhook(
   api: ApiClient,
   url: string,
-  fields: { name?: string; events?: readonly string[] } = {},
+  fields: object = {},
 ): Promise<{ id: string; secret: string; path: string }> {
   const { status, body } = await api('POST', '/api/webhooks', { url, events: ['message.sent'], ...fields });
   expect(status).toBe(201);

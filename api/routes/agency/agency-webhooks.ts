@@ -18,10 +18,12 @@ import { webhookNotFound } from '../events/webhooks.ts';
 import { refuseReadOnly } from '../accounts/read-only.ts';
 import { checkWebhookUrl, registerWebhooks } from '../events/webhook-registration.ts';
 
-const AgencyWebhookInput = WebhookInput.extend({
-  workspaceId: z.string().optional().meta({ description: 'One client, or `all`.' }),
-  allWorkspaces: z.boolean().optional().meta({ description: 'The same as `workspaceId: "all"`.' }),
-})
+// The lines and campaigns of a filter belong to one client.
+const AgencyWebhookInput = WebhookInput.omit({ lineIds: true, campaignIds: true })
+  .extend({
+    workspaceId: z.string().optional().meta({ description: 'One client, or `all`.' }),
+    allWorkspaces: z.boolean().optional().meta({ description: 'The same as `workspaceId: "all"`.' }),
+  })
   .refine(({ workspaceId = 'all', allWorkspaces }) => workspaceId === 'all' || allWorkspaces !== true, {
     path: ['workspaceId'],
     message: 'must not be given together with allWorkspaces',
@@ -79,7 +81,7 @@ export const agencyWebhookRoutes = [
       action: 'webhook.created',
       target: 'webhook',
       targets: ({ answer }) => answer.webhooks.map(({ _id, workspaceId }) => ({ id: _id, workspaceId })),
-      changes: ['workspaceId', 'allWorkspaces', 'name', 'events'],
+      changes: ['workspaceId', 'allWorkspaces', 'name', 'events', 'tags', 'retries'],
     },
     async handler({ db, caller, body, secrets }) {
       const { workspaceId, allWorkspaces, ...input } = body;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { insertEvent } from '#db/commands/events/events.ts';
+import { replayDeliveries } from '#db/commands/events/replay-deliveries.ts';
 import {
   findDelivery,
   findStoredDelivery,
@@ -9,7 +10,13 @@ import {
 import { findWebhook } from '#db/queries/events/webhooks.ts';
 import { pingPayload } from '#domain/events/ping.ts';
 import { Id } from '#domain/base/ids.ts';
-import { DeliveryExchange, DeliveryReport, WebhookDelivery } from '#domain/events/webhook.ts';
+import {
+  DeliveryExchange,
+  DeliveryReport,
+  REPLAYED_AT_ONCE,
+  ReplayInput,
+  WebhookDelivery,
+} from '#domain/events/webhook.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
@@ -82,6 +89,38 @@ export const webhookDeliveryRoutes = [
         now,
       );
       return { status: report.success ? 200 : 502, body: report };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'replayWebhookDeliveries',
+    method: 'POST',
+    path: '/api/webhooks/{id}/replay',
+    tag: 'Webhooks',
+    idempotent: true,
+    summary: 'Send past deliveries of a webhook again',
+    description: `Queues the deliveries since a time, or only the failed ones, oldest first, and responds before they are sent. Each is a new delivery with \`X-Svc-Replay: true\` and the original \`X-Svc-Event-Id\`. Leaves out replays, pings, and deliveries that are still in progress or to be attempted again. At most ${REPLAYED_AT_ONCE.toLocaleString('en')} at a time: \`nextCursor\` continues.`,
+    params: WebhookParams,
+    body: ReplayInput,
+    responses: {
+      202: z.object({
+        success: z.literal(true),
+        queued: z.int().meta({ description: 'The number of deliveries to be sent.' }),
+        nextCursor: NextCursor,
+      }),
+    },
+    errors: ['NOT_FOUND', 'WEBHOOK_INACTIVE'],
+    audit: {
+      action: 'webhook.replayed',
+      target: 'webhook',
+      changes: ['since', 'onlyFailed'],
+    },
+    async handler({ db, params, body, now }) {
+      const webhook = await findWebhook(db, params.id);
+      if (!webhook) throw webhookNotFound();
+      if (!webhook.isActive || !webhook.keyLives) throw new ApiError('WEBHOOK_INACTIVE');
+      const replayed = await replayDeliveries(db, params.id, { ...body, since: new Date(body.since) }, now);
+      return { status: 202, body: { success: true, ...replayed } };
     },
   }),
 

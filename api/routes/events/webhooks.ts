@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { dropRetries, nextRetry } from '#db/commands/events/webhook-retries.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { oldestPending } from '#db/queries/events/webhook-deliveries.ts';
 import {
@@ -20,7 +21,9 @@ import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
-import { checkWebhookUrl, registerWebhooks } from './webhook-registration.ts';
+import { checkFilters, checkWebhookUrl, registerWebhooks } from './webhook-registration.ts';
+
+const FILTERS = ['lineIds', 'campaignIds', 'tags'] as const;
 
 export const WebhookParams = z.object({ id: Id });
 
@@ -87,15 +90,16 @@ export const webhookRoutes = [
         secret: z.string(),
       }),
     },
-    errors: ['URL_NOT_ALLOWED'],
+    errors: ['URL_NOT_ALLOWED', 'NOT_FOUND'],
     check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
     audit: {
       action: 'webhook.created',
       target: 'webhook',
       targets: ({ answer }) => [{ id: answer.webhook._id }],
-      changes: ['name', 'events'],
+      changes: ['name', 'events', ...FILTERS, 'retries'],
     },
     async handler({ db, caller, body, secrets }) {
+      await checkFilters(db, body);
       const end = { madeByKeyId: isLimited(caller) ? caller.actor.id : null };
       const [webhook] = await registerWebhooks(db, [db.workspaceId], body, { secrets }, end);
       if (!webhook) throw new Error('the inserted webhook was not returned');
@@ -135,12 +139,18 @@ export const webhookRoutes = [
     async check({ body, egress }) {
       if (body.url !== undefined) await checkWebhookUrl(body.url, { egress });
     },
-    audit: { action: 'webhook.updated', target: 'webhook', changes: ['name', 'events', 'isActive'] },
+    audit: {
+      action: 'webhook.updated',
+      target: 'webhook',
+      changes: ['name', 'events', ...FILTERS, 'retries', 'isActive'],
+    },
     async handler({ db, caller, params, body, now }) {
       if (body.url !== undefined) await refuseWebhookOfOthers(db, caller, params.id);
+      await checkFilters(db, body);
       const row = await updateWebhook(db, params.id, body, !isLimited(caller));
       if (!row) throw webhookNotFound();
-      if (body.isActive && (await oldestPending(db)))
+      if (body.retries === 'none') await dropRetries(db, row.id);
+      if (body.isActive && ((await oldestPending(db)) || (await nextRetry(db))))
         wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
       return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
     },

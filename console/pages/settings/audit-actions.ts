@@ -73,6 +73,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'suppressions.updated': msg`Changed the suppressed addresses`,
   'webhook.created': msg`Created a webhook`,
   'webhook.deleted': msg`Deleted a webhook`,
+  'webhook.replayed': msg`Sent deliveries of a webhook again`,
   'webhook.secret_rotated': msg`Rotated a webhook secret`,
   'webhook.updated': msg`Changed a webhook`,
   'workspace.created': msg`Created the workspace`,

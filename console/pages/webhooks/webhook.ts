@@ -7,6 +7,7 @@ export type Delivery = ResponseOf<'GET /api/webhooks/{id}/deliveries'>['deliveri
 type EventName = Webhook['events'][number];
 
 export const EVENTS: Record<EventName, MessageDescriptor> = {
+  'message.*': msg`Everything about messages, including what later versions add`,
   'message.sent': msg`A message was sent`,
   'message.failed': msg`A message could not be sent`,
   'message.fallback': msg`A contact cannot be reached on the channel`,
@@ -26,10 +27,10 @@ export const EVENTS: Record<EventName, MessageDescriptor> = {
   'conversation.assigned': msg`A conversation was assigned`,
   'conversation.status_changed': msg`A conversation was opened, snoozed or closed`,
 };
-export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
+export const EVENT_NAMES = (Object.keys(EVENTS) as EventName[]).filter((name) => name !== 'message.*');
 
 export const eventsOf = ({ events }: Webhook): string =>
-  events.length === EVENT_NAMES.length ? t`All events` : events.join(', ');
+  EVENT_NAMES.every((name) => events.includes(name)) ? t`All events` : events.join(', ');
 
 export const webhookName = ({ name, url }: Webhook): string => name || new URL(url).host;
 

@@ -2,6 +2,7 @@ import { KEY_LIVES } from '#db/queries/events/webhooks.ts';
 import { sql } from 'slonik';
 import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
+import { subjectOf } from '#domain/events/subject.ts';
 import { newId } from '#domain/base/ids.ts';
 import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { ROWS_INSERTED } from '#db/connection/recordset.ts';
@@ -29,8 +30,11 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     JSON.stringify(event),
   ]);
   const names = sql.unnest(
-    rows.map(([id, event]) => [id, event] as const),
-    ['text', 'text'],
+    events.map((event, index) => {
+      const { lineId, campaignId, leadId, address } = subjectOf(event);
+      return [rows[index]?.[0] ?? null, event.event, lineId, campaignId, leadId, address];
+    }),
+    ['text', 'text', 'text', 'text', 'text', 'text'],
   );
   // A cluster would send what a with clause returns to every node.
   const { rowCount } = await db.query(sql.type(NoRows)`
@@ -41,13 +45,20 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
       ${ROWS_INSERTED}
     ), emitted as (
       -- To be published to streams (publish-events.ts).
-      insert into emitted_events (workspace_id, id) select ${db.workspaceId}, e.id from ${names} as e (id, event) order by e.id
+      insert into emitted_events (workspace_id, id) select ${db.workspaceId}, e.id from ${names} as e (id) order by e.id
       ${ROWS_INSERTED}
     )
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     -- In the order of their events: by this id deliveries are claimed and listed.
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
-    from ${names} as e (id, event) join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and ${KEY_LIVES} and e.event = any (h.events)
+    from ${names} as e (id, event, line_id, campaign_id, lead_id, address)
+    join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and ${KEY_LIVES}
+      and (e.event = any (h.events) or e.event like 'message.%' and 'message.*' = any (h.events))
+      and (h.line_ids = '{}' or e.line_id = any (h.line_ids))
+      and (h.campaign_ids = '{}' or e.campaign_id = any (h.campaign_ids))
+      and (h.tags = '{}' or exists (
+        select from conversations c
+        where c.workspace_id = ${db.workspaceId} and c.address = e.address and c.tags && h.tags))
     returning null`);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }

@@ -2,6 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { realFromNow } from '#domain/base/clock.ts';
 import { DeliveredEvent, ERASED_BODY } from '#domain/events/event.ts';
+import { Retries } from '#domain/events/webhook.ts';
+import type { FailedAttempt } from '#domain/events/webhook-retries.ts';
 import { FIRST_LIMIT } from '#domain/events/delivery-limit.ts';
 import { firstId } from '#domain/base/ids.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
@@ -14,7 +16,12 @@ export const ClaimedDelivery = z.object({
   eventId: z.string(),
   event: DeliveredEvent,
   url: z.string(),
-  body: z.string(),
+  /** null: its contact was erased. */
+  body: z.string().nullable(),
+  /** Before this attempt. */
+  attemptCount: z.int(),
+  isReplayOf: z.string().nullable(),
+  retries: Retries,
   secretSealed: z.string(),
   previousSecretSealed: z.string().nullable(),
 });
@@ -42,7 +49,8 @@ const earlier = (a: string, b: string): string => (a < b ? a : b);
 const ALWAYS_LOOKED_AT_MS = 24 * 3_600_000;
 
 /** The ids from `from` on. As constants, they keep PostgreSQL from opening the partitions of other days. */
-const inDaysFrom = (from: string) => sql.fragment`id >= ${from} and id < ${firstId(realFromNow(AHEAD_MS))}`;
+const inDaysFrom = (from: string, id = sql.fragment`id`) =>
+  sql.fragment`${id} >= ${from} and ${id} < ${firstId(realFromNow(AHEAD_MS))}`;
 
 /**
  * The id before which no delivery of the workspace is pending or in progress. Looks into the partitions of all days. It stays true:
@@ -66,6 +74,12 @@ const ChangedAtRow = z.object({ changedAt: z.string().nullable() });
 export async function webhooksChangedAt(db: TenantDb): Promise<string | null> {
   return db.oneFirst(sql.type(ChangedAtRow)`
     select max(updated_at)::text changed_at from webhooks where workspace_id = ${db.workspaceId}`);
+}
+
+/** The oldest delivery that is attempted again now; null: none. It may be older than `openFrom`. */
+export async function oldestQueuedRetry(db: TenantDb): Promise<string | null> {
+  return db.oneFirst(sql.type(LastIdRow)`
+    select min(delivery_id) id from webhook_retries where workspace_id = ${db.workspaceId} and is_queued`);
 }
 
 /**
@@ -141,20 +155,37 @@ export async function claimDeliveries(
     ), claimed as (
       update webhook_deliveries set status = 'sending', claimed_at = now()
       where workspace_id = ${db.workspaceId} and id = any(array(select id from chosen)) and ${inDays}
-      returning id, webhook_id, event_id, event
+      returning id, webhook_id, event_id, event, attempt_count, is_replay_of
     )
-    select c.*, h.url, e.body, h.secret_sealed,
+    select c.*, h.url, e.body, h.secret_sealed, h.retries,
       case when h.previous_secret_until > now() then h.previous_secret_sealed end previous_secret_sealed
     from claimed c
     join webhooks h on h.workspace_id = ${db.workspaceId} and h.id = c.webhook_id
-    cross join lateral (
+    left join lateral (
       select body from events
       where workspace_id = ${db.workspaceId} and id = c.event_id
         and id >= ${from.slice(0, 8)} and id < ${until} -- made in the same second as the delivery
       offset 0
-    ) e
+    ) e on true
     order by c.id`);
-  return [...rows];
+  return withBodies(db, rows);
+}
+
+const BodyRow = z.object({ id: z.string(), body: z.string() });
+
+/** Reads the bodies of replayed events, which are of any day. */
+async function withBodies(db: TenantDb, rows: readonly ClaimedDelivery[]): Promise<ClaimedDelivery[]> {
+  const older = [...new Set(rows.filter(({ body }) => body === null).map(({ eventId }) => eventId))];
+  const found =
+    older.length === 0
+      ? []
+      : await db.any(sql.type(BodyRow)`
+          select id, body from events where workspace_id = ${db.workspaceId} and id = any(${sql.array(older, 'text')})`);
+  const bodies = new Map(found.map(({ id, body }) => [id, body]));
+  return rows.map((row) => {
+    const body = row.body ?? bodies.get(row.eventId) ?? null;
+    return { ...row, body: body === ERASED_BODY ? null : body };
+  });
 }
 
 /** Returns a claimed delivery, of which nothing was sent, to the queue. */
@@ -183,6 +214,8 @@ export interface DeliveryResult {
   attemptCount: number;
   /** The stored part of the endpoint's response; null: nothing. */
   responseBody: string | null;
+  /** Present if its webhook retries. */
+  retry?: { webhookId: string } & Pick<FailedAttempt, 'blocked' | 'retryAfter'>;
 }
 
 /** A webhook that only succeeds is written once a second. */
@@ -255,24 +288,37 @@ async function lockAnswered(db: TenantDb, results: readonly DeliveryResult[]): P
   return new Set(ids);
 }
 
+const InterruptedRow = z.object({
+  id: z.string(),
+  webhookId: z.string(),
+  attemptCount: z.int(),
+  retries: Retries,
+});
+
 /**
- * Fails deliveries that a crash interrupted. They may have arrived, so they are not sent again.
+ * Fails deliveries that a crash interrupted. They may have arrived, so only webhooks that retry get them again.
  * @param open see `openFrom`.
  */
-export async function failInterrupted(db: TenantDb, olderThanMs: number, open: string): Promise<void> {
-  const ids = await db.anyFirst(sql.type(IdRow)`
-    select id from webhook_deliveries where workspace_id = ${db.workspaceId} and status = 'sending' and ${inDaysFrom(open)}
-      and claimed_at < now() - make_interval(secs => ${olderThanMs / 1000})`);
-  await finishDeliveries(
-    db,
-    ids.map((id) => ({
-      id,
-      success: false,
-      responseStatus: null,
-      error: 'interrupted',
-      latencyMs: 0,
-      attemptCount: 1,
-      responseBody: null,
-    })),
-  );
+export async function failInterrupted(
+  db: TenantDb,
+  olderThanMs: number,
+  open: string,
+): Promise<readonly DeliveryResult[]> {
+  const interrupted = await db.any(sql.type(InterruptedRow)`
+    select d.id, d.webhook_id, d.attempt_count, coalesce(h.retries, 'none') retries
+    from webhook_deliveries d left join webhooks h on h.workspace_id = d.workspace_id and h.id = d.webhook_id
+    where d.workspace_id = ${db.workspaceId} and d.status = 'sending' and ${inDaysFrom(open, sql.fragment`d.id`)}
+      and d.claimed_at < now() - make_interval(secs => ${olderThanMs / 1000})`);
+  const results = interrupted.map(({ id, webhookId, attemptCount, retries }) => ({
+    id,
+    success: false,
+    responseStatus: null,
+    error: 'interrupted',
+    latencyMs: 0,
+    attemptCount: attemptCount + 1,
+    responseBody: null,
+    ...(retries === 'standard' && { retry: { webhookId, blocked: false, retryAfter: null } }),
+  }));
+  await finishDeliveries(db, results);
+  return results;
 }

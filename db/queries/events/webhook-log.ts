@@ -15,12 +15,15 @@ const DeliveryRow = z.object({
   error: z.string().nullable(),
   latencyMs: z.int().nullable(),
   attemptCount: z.int(),
+  nextAttemptAt: z.date().nullable(),
   createdAt: z.date(),
 });
 export type DeliveryRow = z.infer<typeof DeliveryRow>;
 
 const COLUMNS = sql.fragment`
-  id, event_id, event, is_replay_of, success, response_status, error, latency_ms, attempt_count, created_at`;
+  d.id, d.event_id, d.event, d.is_replay_of, d.success, d.response_status, d.error, d.latency_ms, d.attempt_count, d.created_at, (
+    select due_at from webhook_retries r where r.workspace_id = d.workspace_id and r.delivery_id = d.id
+  ) next_attempt_at`;
 
 /** Newest first; returns `limit + 1` rows if there are more. */
 export async function listDeliveries(
@@ -29,7 +32,7 @@ export async function listDeliveries(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<DeliveryRow[]> {
   const rows = await db.any(sql.type(DeliveryRow)`
-    select ${COLUMNS} from webhook_deliveries
+    select ${COLUMNS} from webhook_deliveries d
     where workspace_id = ${db.workspaceId} and webhook_id = ${webhookId}
       ${cursor === undefined ? sql.fragment`` : sql.fragment`and id < ${cursor}`}
     order by id desc limit ${limit + 1}`);
@@ -66,8 +69,7 @@ export async function findDelivery(
   id: string,
 ): Promise<z.infer<typeof OneDeliveryRow> | null> {
   return db.maybeOne(sql.type(OneDeliveryRow)`
-    select d.id, d.event_id, d.event, d.is_replay_of, d.success, d.response_status, d.error, d.latency_ms, d.attempt_count,
-      d.created_at, d.response_body, nullif(e.body, ${ERASED_BODY}) request_body
+    select ${COLUMNS}, d.response_body, nullif(e.body, ${ERASED_BODY}) request_body
     from webhook_deliveries d left join events e on e.workspace_id = d.workspace_id and e.id = d.event_id
     where d.workspace_id = ${db.workspaceId} and d.webhook_id = ${webhookId} and d.id = ${id}`);
 }
@@ -85,6 +87,16 @@ export async function insertClaimedDelivery(
   return id;
 }
 
-export function presentDelivery<Row extends DeliveryRow>({ isReplayOf, createdAt, ...row }: Row) {
-  return { ...row, ...(isReplayOf !== null && { isReplayOf }), createdAt: createdAt.toISOString() };
+export function presentDelivery<Row extends DeliveryRow>({
+  isReplayOf,
+  nextAttemptAt,
+  createdAt,
+  ...row
+}: Row) {
+  return {
+    ...row,
+    ...(isReplayOf !== null && { isReplayOf }),
+    ...(nextAttemptAt !== null && { nextAttemptAt: nextAttemptAt.toISOString() }),
+    createdAt: createdAt.toISOString(),
+  };
 }

@@ -1,8 +1,14 @@
 import { NoRows } from '#db/connection/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { EventName } from '#domain/events/event.ts';
-import { ROTATION_HOURS, type Webhook, type WebhookPatch } from '#domain/events/webhook.ts';
+import { EventPattern } from '#domain/events/event.ts';
+import {
+  Retries,
+  ROTATION_HOURS,
+  type Webhook,
+  WebhookFilters,
+  type WebhookPatch,
+} from '#domain/events/webhook.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 
 export const WebhookRow = z.object({
@@ -10,7 +16,9 @@ export const WebhookRow = z.object({
   workspaceId: z.string(),
   name: z.string(),
   url: z.string(),
-  events: z.array(EventName),
+  events: z.array(EventPattern),
+  ...WebhookFilters.shape,
+  retries: Retries,
   isActive: z.boolean(),
   /** False: the key that made it has ended. */
   keyLives: z.boolean(),
@@ -31,6 +39,9 @@ export const KEY_LIVES = sql.fragment`((h.ends_at is null or h.ends_at > now()) 
   select from workspace_keys k
   where k.workspace_id = h.workspace_id and k.id = h.made_by_key_id and k.revoked_at is null
     and (k.expires_at is null or k.expires_at > now()))))`;
+
+/** Without repetitions. */
+const texts = (some: readonly string[]) => sql.array([...new Set(some)], 'text');
 
 const COLUMNS = sql.fragment`h.*, ${KEY_LIVES} key_lives`;
 
@@ -67,19 +78,34 @@ export interface WebhookEnd {
   endsAt?: Date | null;
 }
 
-export interface NewWebhook extends Pick<WebhookRow, 'name' | 'url' | 'events'>, WebhookEnd {}
+export interface NewWebhook
+  extends
+    Pick<WebhookRow, 'name' | 'url' | 'events'>,
+    Partial<Pick<WebhookRow, 'retries' | keyof WebhookFilters>>,
+    WebhookEnd {}
 
 /** Inserts the same webhook for one or more workspaces. @returns them by workspace. */
 export async function insertWebhooks(
   db: TenantDb | SystemDb,
-  { name, url, events, madeByKeyId = null, endsAt = null }: NewWebhook,
+  {
+    name,
+    url,
+    events,
+    retries = 'none',
+    lineIds = [],
+    campaignIds = [],
+    tags = [],
+    madeByKeyId = null,
+    endsAt = null,
+  }: NewWebhook,
   webhooks: readonly Pick<WebhookRow, 'workspaceId' | 'id' | 'secretSealed'>[],
 ): Promise<WebhookRow[]> {
   const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
   const inserted = await db.any(sql.type(WebhookRow)`
-    insert into webhooks as h (workspace_id, id, name, url, events, secret_sealed, made_by_key_id, ends_at)
-    select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed, ${madeByKeyId},
-      ${endsAt && sql.timestamp(endsAt)}::timestamptz
+    insert into webhooks as h (workspace_id, id, name, url, events, retries, line_ids, campaign_ids, tags, secret_sealed, made_by_key_id,
+      ends_at)
+    select workspace_id, id, ${name}, ${url}, ${texts(events)}, ${retries}, ${texts(lineIds)}, ${texts(campaignIds)}, ${texts(tags)},
+      secret_sealed, ${madeByKeyId}, ${endsAt && sql.timestamp(endsAt)}::timestamptz
     from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
     returning ${COLUMNS}`);
   return inserted.toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1));
@@ -95,10 +121,15 @@ export async function updateWebhook(
   patch: WebhookPatch,
   keeps: boolean,
 ): Promise<WebhookRow | null> {
-  const { name = null, url = null, events, isActive = null } = patch;
+  const { name = null, url = null, retries = null, isActive = null } = patch;
+  const { events, lineIds, campaignIds, tags } = patch;
+  const list = (some: readonly string[] | undefined, column: ReturnType<typeof sql.fragment>) =>
+    some ? sql.fragment`${column} = ${texts(some)},` : sql.fragment``;
   return db.maybeOne(sql.type(WebhookRow)`
     update webhooks h set name = coalesce(${name}::text, name), url = coalesce(${url}::text, url),
-      events = ${events ? sql.array([...new Set(events)], 'text') : sql.fragment`events`},
+      retries = coalesce(${retries}::text, retries),
+      ${list(events, sql.fragment`events`)} ${list(lineIds, sql.fragment`line_ids`)}
+      ${list(campaignIds, sql.fragment`campaign_ids`)} ${list(tags, sql.fragment`tags`)}
       is_active = coalesce(${isActive}::boolean, is_active), updated_at = now()
       ${isActive && keeps ? sql.fragment`, made_by_key_id = null, ends_at = null` : sql.fragment``}
     where workspace_id = ${db.workspaceId} and id = ${id}
@@ -145,6 +176,10 @@ export function presentWebhook(row: WebhookRow, sees: 'url' | 'host' = 'url'): W
     name: row.name,
     url: sees === 'url' ? row.url : hostOf(row.url),
     events: row.events,
+    lineIds: row.lineIds,
+    campaignIds: row.campaignIds,
+    tags: row.tags,
+    retries: row.retries,
     isActive: row.isActive && row.keyLives,
     failureCount: row.failureCount,
     lastSuccessAt: row.lastSuccessAt?.toISOString() ?? null,

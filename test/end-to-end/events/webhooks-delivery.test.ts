@@ -162,7 +162,12 @@ test('deliveries that are committed late or held by an inactive webhook are not 
   const other = await registerWebhook(call, paused.url);
   await call('PATCH', other.path, { isActive: false });
   const insertDelivery = async (webhookId: string, at: Date): Promise<void> => {
-    const event = { workspace_id: workspaceId, id: newId(at), event: 'message.sent', body: '{}' };
+    const event = {
+      workspace_id: workspaceId,
+      id: newId(at),
+      event: 'message.sent',
+      body: '{"event":"message.sent"}',
+    };
     await insertRow(app, 'events', event);
     await insertRow(app, 'webhook_deliveries', {
       workspace_id: workspaceId,

@@ -721,20 +721,72 @@ export type ForecastInput = {
 
 export type WebhookInput = {
     url: string;
-    events: Array<EventName>;
+    events: Array<EventPattern>;
     name?: string;
+    /**
+     * Only events about these lines, or about messages and replies on them; empty: of all lines.
+     */
+    lineIds?: Array<string>;
+    /**
+     * Only events about these campaigns, or about messages of theirs; empty: of all.
+     */
+    campaignIds?: Array<string>;
+    /**
+     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     */
+    tags?: Array<string>;
+    /**
+     * Default: `none`.
+     */
+    retries?: WebhookRetries;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
+export type EventPattern = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
+
+/**
+ * `none`: each event is sent once. `standard`: after a network error, 408, 429 or 5xx, it is sent again after 5 seconds, 1 minute, 10 minutes, 1, 6 and 24 hours, or when `Retry-After` says if that is later; 410 deactivates the webhook.
+ */
+export type WebhookRetries = 'none' | 'standard';
 
 export type WebhookPatch = {
     url?: string;
-    events?: Array<EventName>;
+    events?: Array<EventPattern>;
     name?: string;
+    /**
+     * Only events about these lines, or about messages and replies on them; empty: of all lines.
+     */
+    lineIds?: Array<string>;
+    /**
+     * Only events about these campaigns, or about messages of theirs; empty: of all.
+     */
+    campaignIds?: Array<string>;
+    /**
+     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     */
+    tags?: Array<string>;
+    /**
+     * Default: `none`.
+     */
+    retries?: WebhookRetries;
     /**
      * false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
      */
     isActive?: boolean;
+};
+
+export type ReplayInput = {
+    /**
+     * The earliest time of the deliveries.
+     */
+    since: string;
+    /**
+     * true: without those that succeeded.
+     */
+    onlyFailed?: boolean;
+    /**
+     * The `nextCursor` of the previous response.
+     */
+    cursor?: string;
 };
 
 export type WorkspacePatch = {
@@ -952,8 +1004,16 @@ export type AgencyLineAction = {
 
 export type AgencyWebhookInput = {
     url: string;
-    events: Array<EventName>;
+    events: Array<EventPattern>;
     name?: string;
+    /**
+     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     */
+    tags?: Array<string>;
+    /**
+     * Default: `none`.
+     */
+    retries?: WebhookRetries;
     /**
      * One client, or `all`.
      */
@@ -2885,7 +2945,20 @@ export type Webhook = {
      * Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.
      */
     url: string;
-    events: Array<EventName>;
+    events: Array<EventPattern>;
+    /**
+     * Only events about these lines, or about messages and replies on them; empty: of all lines.
+     */
+    lineIds: Array<string>;
+    /**
+     * Only events about these campaigns, or about messages of theirs; empty: of all.
+     */
+    campaignIds: Array<string>;
+    /**
+     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     */
+    tags: Array<string>;
+    retries: WebhookRetries;
     isActive: boolean;
     failureCount: number;
     lastSuccessAt: string | null;
@@ -2913,6 +2986,10 @@ export type WebhookDelivery = {
     error: string | null;
     latencyMs: number | null;
     attemptCount: number;
+    /**
+     * Present while the delivery is to be attempted again, see `retries` of the webhook.
+     */
+    nextAttemptAt?: string;
     createdAt: string;
 };
 
@@ -2937,6 +3014,10 @@ export type DeliveryExchange = {
     error: string | null;
     latencyMs: number | null;
     attemptCount: number;
+    /**
+     * Present while the delivery is to be attempted again, see `retries` of the webhook.
+     */
+    nextAttemptAt?: string;
     createdAt: string;
     /**
      * The payload, exactly as it was sent. null: its contact was erased.
@@ -3261,7 +3342,7 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
         type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
@@ -8233,8 +8314,24 @@ export type GetApiWebhooksResponse = GetApiWebhooksResponses[keyof GetApiWebhook
 export type PostApiWebhooksData = {
     body: {
         url: string;
-        events: Array<EventName>;
+        events: Array<EventPattern>;
         name?: string;
+        /**
+         * Only events about these lines, or about messages and replies on them; empty: of all lines.
+         */
+        lineIds?: Array<string>;
+        /**
+         * Only events about these campaigns, or about messages of theirs; empty: of all.
+         */
+        campaignIds?: Array<string>;
+        /**
+         * Only events about contacts that have one of these tags when the event happens; empty: about all.
+         */
+        tags?: Array<string>;
+        /**
+         * Default: `none`.
+         */
+        retries?: WebhookRetries;
     };
     path?: never;
     query?: never;
@@ -8264,7 +8361,20 @@ export type PostApiWebhooksResponses = {
              * Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.
              */
             url: string;
-            events: Array<EventName>;
+            events: Array<EventPattern>;
+            /**
+             * Only events about these lines, or about messages and replies on them; empty: of all lines.
+             */
+            lineIds: Array<string>;
+            /**
+             * Only events about these campaigns, or about messages of theirs; empty: of all.
+             */
+            campaignIds: Array<string>;
+            /**
+             * Only events about contacts that have one of these tags when the event happens; empty: about all.
+             */
+            tags: Array<string>;
+            retries: WebhookRetries;
             isActive: boolean;
             failureCount: number;
             lastSuccessAt: string | null;
@@ -8341,8 +8451,24 @@ export type GetApiWebhooksByIdResponse = GetApiWebhooksByIdResponses[keyof GetAp
 export type PatchApiWebhooksByIdData = {
     body?: {
         url?: string;
-        events?: Array<EventName>;
+        events?: Array<EventPattern>;
         name?: string;
+        /**
+         * Only events about these lines, or about messages and replies on them; empty: of all lines.
+         */
+        lineIds?: Array<string>;
+        /**
+         * Only events about these campaigns, or about messages of theirs; empty: of all.
+         */
+        campaignIds?: Array<string>;
+        /**
+         * Only events about contacts that have one of these tags when the event happens; empty: about all.
+         */
+        tags?: Array<string>;
+        /**
+         * Default: `none`.
+         */
+        retries?: WebhookRetries;
         /**
          * false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
          */
@@ -8506,6 +8632,56 @@ export type PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses = {
 };
 
 export type PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponse = PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses[keyof PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses];
+
+export type PostApiWebhooksByIdReplayData = {
+    body: {
+        /**
+         * The earliest time of the deliveries.
+         */
+        since: string;
+        /**
+         * true: without those that succeeded.
+         */
+        onlyFailed?: boolean;
+        /**
+         * The `nextCursor` of the previous response.
+         */
+        cursor?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/webhooks/{id}/replay';
+};
+
+export type PostApiWebhooksByIdReplayErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiWebhooksByIdReplayError = PostApiWebhooksByIdReplayErrors[keyof PostApiWebhooksByIdReplayErrors];
+
+export type PostApiWebhooksByIdReplayResponses = {
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        /**
+         * The number of deliveries to be sent.
+         */
+        queued: number;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type PostApiWebhooksByIdReplayResponse = PostApiWebhooksByIdReplayResponses[keyof PostApiWebhooksByIdReplayResponses];
 
 export type PostApiWebhooksByIdHealthCheckData = {
     body?: never;
@@ -10054,7 +10230,7 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -10547,7 +10723,7 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -10912,8 +11088,16 @@ export type GetApiAgencyWebhooksResponse = GetApiAgencyWebhooksResponses[keyof G
 export type PostApiAgencyWebhooksData = {
     body: {
         url: string;
-        events: Array<EventName>;
+        events: Array<EventPattern>;
         name?: string;
+        /**
+         * Only events about contacts that have one of these tags when the event happens; empty: about all.
+         */
+        tags?: Array<string>;
+        /**
+         * Default: `none`.
+         */
+        retries?: WebhookRetries;
         /**
          * One client, or `all`.
          */
@@ -10951,7 +11135,20 @@ export type PostApiAgencyWebhooksResponses = {
              * Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.
              */
             url: string;
-            events: Array<EventName>;
+            events: Array<EventPattern>;
+            /**
+             * Only events about these lines, or about messages and replies on them; empty: of all lines.
+             */
+            lineIds: Array<string>;
+            /**
+             * Only events about these campaigns, or about messages of theirs; empty: of all.
+             */
+            campaignIds: Array<string>;
+            /**
+             * Only events about contacts that have one of these tags when the event happens; empty: about all.
+             */
+            tags: Array<string>;
+            retries: WebhookRetries;
             isActive: boolean;
             failureCount: number;
             lastSuccessAt: string | null;

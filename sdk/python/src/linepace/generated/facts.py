@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4f2823f6bb26c5f7ca6b85404f570baadb84c2247e5992f25c110fd6d9b8c3e7"
+DIGEST = "34a49c2f1dcbe21570a619c771cc259935d547c589d62a82554cfc38d5f72381"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -27,6 +27,7 @@ IDEMPOTENT = (
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",
     "POST /api/webhooks/{id}/rotate-secret",
+    "POST /api/webhooks/{id}/replay",
     "POST /api/fallback-sms",
     "POST /api/team/invite",
     "POST /api/keys",

@@ -1742,6 +1742,12 @@ class Webhooks:
         Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx. A key needs the scope `manage`."""
         return self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}/replay")
 
+    def replay_deliveries(self, id: str, **body: Unpack[models.ReplayWebhookDeliveriesRequest]) -> models.ReplayWebhookDeliveriesResponse:
+        """Send past deliveries of a webhook again.
+
+        Queues the deliveries since a time, or only the failed ones, oldest first, and responds before they are sent. Each is a new delivery with `X-Svc-Replay: true` and the original `X-Svc-Event-Id`. Leaves out replays, pings, and deliveries that are still in progress or to be attempted again. At most 10,000 at a time: `nextCursor` continues. A key needs the scope `manage`. Recorded in the audit log as `webhook.replayed`."""
+        return self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/replay", body=body)
+
     def ping(self, id: str) -> models.DeliveryReport:
         """Send a test ping.
 
@@ -1806,6 +1812,12 @@ class AsyncWebhooks:
 
         Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx. A key needs the scope `manage`."""
         return await self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}/replay")
+
+    async def replay_deliveries(self, id: str, **body: Unpack[models.ReplayWebhookDeliveriesRequest]) -> models.ReplayWebhookDeliveriesResponse:
+        """Send past deliveries of a webhook again.
+
+        Queues the deliveries since a time, or only the failed ones, oldest first, and responds before they are sent. Each is a new delivery with `X-Svc-Replay: true` and the original `X-Svc-Event-Id`. Leaves out replays, pings, and deliveries that are still in progress or to be attempted again. At most 10,000 at a time: `nextCursor` continues. A key needs the scope `manage`. Recorded in the audit log as `webhook.replayed`."""
+        return await self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/replay", body=body)
 
     async def ping(self, id: str) -> models.DeliveryReport:
         """Send a test ping.
