@@ -1,4 +1,5 @@
 import { isBlank, normalize } from '../base/text.ts';
+import { mapInTurns } from '../base/turns.ts';
 
 /** A message that a carrier lists as sent to a recipient. */
 export interface ListedMessage {
@@ -39,15 +40,19 @@ export type SearchResult<Message> =
  * Carriers change texts, so another text does not prove that a message is another one. The message counts as not sent only if
  * the list is complete and every message in it belongs to another attempt. If records are lost, a message with other words may
  * be one of those whose record is lost, so it proves nothing.
+ *
+ * Comparing takes turns with other work: a carrier's server can list as much as it likes.
  */
-export function searchListing<Message extends ListedMessage>(
+export async function searchListing<Message extends ListedMessage>(
   { messages, isComplete }: CarrierListing<Message>,
   { text, takenIds, isRecordLost, isSettled }: SearchedAttempt,
-): SearchResult<Message> {
+): Promise<SearchResult<Message>> {
   const taken = new Set(takenIds);
   const unowned = messages.filter(({ id }) => !taken.has(id));
   if (text !== null && !isBlank(text)) {
-    const matching = unowned.filter((message) => message.text !== null && isSameText(message.text, text));
+    const isSame = sameAs(text);
+    const same = await mapInTurns(unowned, ({ text: listed }) => listed !== null && isSame(listed));
+    const matching = unowned.filter((_, index) => same[index]);
     const found = matching.findLast((message) => message.text === text) ?? matching.at(-1);
     if (found) return { kind: 'found', message: found };
   }
@@ -59,11 +64,20 @@ export function searchListing<Message extends ListedMessage>(
 
 /** More than a message, each of whose characters may be decomposed. */
 const MAX_COMPARED = 100_000;
+/** A text that a carrier has changed is no longer than this, in UTF-16 code units. */
+const maxChanged = (text: string): number => 4 * text.length + 1000;
 
-/** Whether two texts have the same letters and digits in the same order, or, without any, the same other characters. */
-export function isSameText(a: string, b: string): boolean {
-  const words = wordsOf(a);
-  return words === wordsOf(b) && (words !== '' || signsOf(a) === signsOf(b));
+/**
+ * Whether a text that a carrier lists has the same letters and digits in the same order as one that was sent, or, without any, the same
+ * other characters.
+ */
+export function sameAs(sent: string): (listed: string) => boolean {
+  const words = wordsOf(sent);
+  const signs = words === '' ? signsOf(sent) : '';
+  return (listed) =>
+    listed.length <= maxChanged(sent) &&
+    words === wordsOf(listed) &&
+    (words !== '' || signs === signsOf(listed));
 }
 
 /** Carriers replace punctuation, spaces, line ends and accents, and compose or decompose characters. */

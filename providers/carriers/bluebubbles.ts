@@ -4,6 +4,7 @@ import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
 import { firstOf, listOf } from '#domain/base/bounded-schema.ts';
 import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
@@ -633,25 +634,27 @@ const MessageList = z.object({
   metadata: z.object({ total: z.number().nullish() }).nullish(),
 });
 
-function findAttempt(
+async function findAttempt(
   { messages, unreadable, isComplete }: MessagesRead,
   { attemptId, channel, to, text, takenIds, attachmentCount, startedAt, startedBy }: AttemptReference,
   now: Date,
-): ReconcileOutcome {
+): Promise<ReconcileOutcome> {
   const sent = messages.filter(
     (message) => message.isFromMe && !isTapback(message) && message.itemType === 0,
   );
   const isSettled =
     now.getTime() - startedBy.getTime() >= (attachmentCount > 0 ? SETTLE_FILES_MS : SETTLE_MS);
-  const listed = sent
-    .filter((message) => isChatWith(message, to))
+  const inChat = await mapInTurns(sent, (message) =>
+    isChatWith(message, to) ? [{ id: message.guid, text: textOf(message), message }] : [],
+  );
+  const listed = inChat
+    .flat()
     // A file alone is no text.
-    .filter((message) => attachmentCount > 0 || textOf(message) !== '' || !message.attachments?.length)
-    .map((message) => ({ id: message.guid, text: textOf(message), message }));
+    .filter(({ text, message }) => attachmentCount > 0 || text !== '' || !message.attachments?.length);
   const byReference = sent.find(({ tempGuid }) => tempGuid === attemptId);
   const result = byReference
     ? { kind: 'found' as const, message: { message: byReference } }
-    : searchListing(
+    : await searchListing(
         { messages: listed, isComplete: isComplete && unreadable.length === 0 },
         {
           text,

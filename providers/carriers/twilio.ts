@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
 import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import { mayBeSameNumber, normalizePhone } from '#domain/base/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
@@ -335,28 +336,35 @@ function sendOutcome(response: Exchange): SendOutcome {
 const createdAt = ({ date_created: date }: ListedMessage): number => Date.parse(date ?? '');
 
 /** @param messages those since shortly before the attempt. @param isComplete whether all of them were read. */
-function findAttempt(
+async function findAttempt(
   messages: readonly ListedMessage[],
   isComplete: boolean,
   { config, attempt, now }: { config: TwilioConfig; attempt: AttemptReference; now: Date },
-): ReconcileOutcome {
+): Promise<ReconcileOutcome> {
   const isRecordLost = attempt.startedBy > attempt.startedAt;
   // A messaging service chooses the number.
   const from = config.messagingServiceSid === undefined ? (config.from ?? attempt.from) : null;
   const isFromElsewhere = (message: ListedMessage): boolean =>
     from !== null && typeof message.from === 'string' && !isSameSender(message.from, from);
-  const listed = messages
+  const mayBeIt = (message: ListedMessage): boolean =>
     // Messages that the API did not create are answers and calls of a program at Twilio.
-    .filter(({ direction }) => !/^(?:inbound|outbound-(?:call|reply)$)/.test(direction))
-    .filter(({ to }) => mayBeSameNumber(to, attempt.to))
+    !/^(?:inbound|outbound-(?:call|reply)$)/.test(message.direction) &&
+    mayBeSameNumber(message.to, attempt.to) &&
     // If records are lost, the line of each number is asked.
-    .filter((message) => !isRecordLost || !isFromElsewhere(message))
-    .map((message) => ({
-      id: message.sid,
-      text: isFromElsewhere(message) ? null : (message.body ?? '').replace(TRIAL, ''),
-      hasFailed: FAILED.has(message.status ?? ''),
-      reports: reportsOf(message, now),
-    }));
+    (!isRecordLost || !isFromElsewhere(message));
+  const candidates = await mapInTurns(messages, (message) =>
+    mayBeIt(message)
+      ? [
+          {
+            id: message.sid,
+            text: isFromElsewhere(message) ? null : (message.body ?? '').replace(TRIAL, ''),
+            hasFailed: FAILED.has(message.status ?? ''),
+            reports: reportsOf(message, now),
+          },
+        ]
+      : [],
+  );
+  const listed = candidates.flat();
   const isSettled = now.getTime() - attempt.startedBy.getTime() >= SETTLE_MS;
   const search = (messages: typeof listed) =>
     searchListing(
@@ -364,8 +372,8 @@ function findAttempt(
       { text: attempt.text, takenIds: attempt.takenIds, isRecordLost, isSettled },
     );
   // One that failed may be of an earlier attempt, whose id Twilio told together with the failure.
-  const alive = search(listed.filter(({ hasFailed }) => !hasFailed));
-  const result = alive.kind === 'found' ? alive : search(listed);
+  const alive = await search(listed.filter(({ hasFailed }) => !hasFailed));
+  const result = alive.kind === 'found' ? alive : await search(listed);
   if (result.kind !== 'found') return result;
   const { id: carrierMessageId, hasFailed, reports } = result.message;
   if (hasFailed && !isSettled) return { kind: 'unreachable', reason: 'it may still be on its way' };

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { OwnMessage } from '#domain/lines/carrier-event.ts';
-import { isSameText } from '#domain/sending/carrier-listing.ts';
+import { sameAs } from '#domain/sending/carrier-listing.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { firstId, newId } from '#domain/base/ids.ts';
@@ -79,7 +79,7 @@ function isOurs({ carrierMessageId, text, fileNames }: OwnMessage, sends: readon
   return sends.some((send) => {
     if (send.carrierMessageId === carrierMessageId) return true;
     if (isFile) return send.fileCount > 0;
-    return send.outcome === 'unknown' && (send.isTemplate || isSameText(send.text, text));
+    return send.outcome === 'unknown' && (send.isTemplate || sameAs(send.text)(text));
   });
 }
 

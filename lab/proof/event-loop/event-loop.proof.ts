@@ -5,16 +5,18 @@ import type { Route } from '../../../api/http/route.ts';
 import { routes } from '../../../api/routes.ts';
 import { MAX_SENT } from '../../../db/queries/messages/sent-messages.ts';
 import { newId, newUserId } from '../../../domain/base/ids.ts';
-import { BlueBubblesConfig } from '../../../providers/carriers/bluebubbles.ts';
+import { blueBubblesCarrier, BlueBubblesConfig } from '../../../providers/carriers/bluebubbles.ts';
+import type { Carrier } from '../../../providers/carriers/carrier.ts';
 import { SmtpConfig } from '../../../providers/carriers/smtp.ts';
-import { TwilioConfig } from '../../../providers/carriers/twilio.ts';
+import { twilioCarrier, TwilioConfig } from '../../../providers/carriers/twilio.ts';
 import { connected } from '../../../db/connection/connected.ts';
 import { type OwnApp, startTestApp } from '../../../test/support/app.ts';
 import type { ApiClient, ApiResponse } from '../../../test/support/client.ts';
 import { longestTurn } from '../../../test/support/event-loop.ts';
 import { createAgency, createLineAt, createWorkspace } from '../../../test/support/factories.ts';
 import { signIn } from '../../../test/support/sessions.ts';
-import { type Body, worstBodies, worstCallbacks } from './worst-bodies.ts';
+import { answering } from './answering.ts';
+import { type Body, worstAnswers, worstBodies, worstCallbacks } from './worst-bodies.ts';
 
 /** No request may hold the event loop longer, whatever its body of 1 MB is. */
 const LIMIT_MS = 50;
@@ -190,6 +192,38 @@ describe('the event loop stands still no longer', () => {
     expect(measured.filter(({ ms }) => ms > LIMIT_MS)).toEqual([]);
   });
 
+  it("for whatever a carrier's server answers", async () => {
+    const server = await answering();
+    const carriers = {
+      bluebubbles: [blueBubblesCarrier(), { url: server.url, password: 'x', callbackSecret: SECRET }],
+      twilio: [
+        twilioCarrier(),
+        { accountSid: 'AC1', authToken: 'token', from: '+14155550111', baseUrl: server.url },
+      ],
+    } as unknown as Record<string, [Carrier, object]>;
+    const measured: Worst[] = [];
+    for (const [name, shapes] of Object.entries(worstAnswers())) {
+      const [carrier, config] = carriers[name] ?? [];
+      if (!carrier || !config) throw new Error(`there is no carrier ${name}`);
+      const asks = questionsTo(carrier, config);
+      for (const [shape, body] of Object.entries(shapes))
+        for (const [question, ask] of Object.entries(asks)) {
+          let ms = Infinity;
+          for (let attempt = 0; attempt < ATTEMPTS && ms > LIMIT_MS; attempt += 1) {
+            await server.answerWith(body);
+            // What it finds does not matter here, and many answers are no answers.
+            ms = Math.min(ms, await longestTurn(() => ask().catch(() => {})));
+          }
+          expect(server.asked(), `${name} ${question}`).toBeGreaterThan(0);
+          measured.push({ route: `${question} of ${name}`, shape, ms });
+        }
+      await carrier.close();
+    }
+    await server.stop();
+    show(measured);
+    expect(measured.filter(({ ms }) => ms > LIMIT_MS)).toEqual([]);
+  });
+
   it('for any read, whatever contacts have written', async () => {
     const reads = routes.filter(
       (route) =>
@@ -315,6 +349,33 @@ describe('the event loop stands still no longer', () => {
     ).toBeLessThan(LIMIT_MS);
   });
 });
+
+/** What the product asks a carrier's server, by what it asks for. */
+function questionsTo(carrier: Carrier, config: object): Record<string, () => Promise<unknown>> {
+  const to = '+14155550199';
+  const startedAt = new Date();
+  const attempt = {
+    attemptId: newId(),
+    lineId: newId(),
+    channel: 'sms' as const,
+    from: null,
+    to,
+    text: 'Hello',
+  };
+  return {
+    send: () => carrier.send(config, { ...attempt, attachments: [] } as never, new AbortController().signal),
+    reconcile: () =>
+      carrier.reconcile(config, {
+        ...attempt,
+        attachmentCount: 0,
+        takenIds: [],
+        startedAt,
+        startedBy: startedAt,
+      }),
+    probe: () => carrier.probe(config, attempt.lineId, to),
+    ...(carrier.readInbox && { inbox: async () => carrier.readInbox?.(config, '1-1', newId()) }),
+  };
+}
 
 function manyNumbers() {
   const lead = (index: number) => ({

@@ -133,6 +133,58 @@ export function worstCallbacks(): Record<string, Record<string, Body>> {
   );
 }
 
+/** The pages of messages that carriers answer with, by carrier: one message, and what is around them. */
+const PAGES: Record<string, { message: (text: string) => object; page: (messages: object[]) => object }> = {
+  bluebubbles: {
+    message: (text) => ({
+      ...MESSAGE,
+      guid: crypto.randomUUID(),
+      isFromMe: true,
+      dateCreated: Date.now(),
+      handle: { address: '+14155550199' },
+      chats: [{ guid: `iMessage;-;${text}` }],
+      text,
+      subject: text,
+    }),
+    page: (data) => ({ status: 200, message: 'Success', data, metadata: { total: data.length } }),
+  },
+  twilio: {
+    message: (text) => ({
+      sid: `SM${crypto.randomUUID().replaceAll('-', '')}`,
+      direction: 'outbound-api',
+      to: '+14155550199',
+      from: text,
+      body: text,
+      status: 'sent',
+      error_code: null,
+      date_created: new Date().toUTCString(),
+    }),
+    page: (messages) => ({ messages, next_page_uri: null }),
+  },
+};
+
+/** Most messages of a page. */
+const PAGE_OF = 1000;
+
+/** The worst responses of carriers' servers, by carrier and shape: as large as they are read. */
+export function worstAnswers(): Record<string, Record<string, Body>> {
+  return Object.fromEntries(
+    Object.entries(PAGES).map(([carrier, { message, page }]) => {
+      const pages = Object.entries(TEXTS).flatMap(([name, text]) =>
+        [1, PAGE_OF].map((count) => {
+          const long = text.repeat(Math.ceil((LIMIT * 0.4) / count / Buffer.byteLength(text)));
+          const messages = Array.from({ length: count }, () => message(long));
+          return [
+            `${count === 1 ? 'one message' : 'a page'} of ${name}`,
+            json(JSON.stringify(page(messages))),
+          ] as const;
+        }),
+      );
+      return [carrier, { ...ANY, ...Object.fromEntries(pages) }];
+    }),
+  );
+}
+
 /** Forms of many small parts, and of one part with long headers. */
 const FORMS: Record<string, Body> = {
   'a form of many parts': multipart(
