@@ -45,6 +45,7 @@ import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import type { Services } from '#api/services.ts';
+import { Search } from '#domain/base/search.ts';
 
 export const CampaignParams = z.object({ id: Id });
 
@@ -165,7 +166,7 @@ export const campaignRoutes = [
     path: '/api/campaigns',
     tag: 'Campaigns',
     summary: 'List campaigns, newest first',
-    query: PageQuery.extend({ status: CampaignStatus.optional() }),
+    query: PageQuery.extend({ status: CampaignStatus.optional(), search: Search }),
     responses: {
       200: z.object({ success: z.literal(true), campaigns: z.array(Campaign), nextCursor: NextCursor }),
     },

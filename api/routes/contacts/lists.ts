@@ -17,6 +17,7 @@ import { LeadList, LeadListInput, LeadListPatch } from '#domain/contacts/lead-li
 import { ApiError } from '#api/http/errors.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+import { Search } from '#domain/base/search.ts';
 
 const ListParams = z.object({ id: Id });
 
@@ -33,9 +34,10 @@ export const listRoutes = [
     summary: 'List lead lists, newest first',
     description: 'Never empty: the list Quick Sends is created if it does not exist.',
     limit: perMinute(120),
+    query: z.object({ search: Search }),
     responses: { 200: z.object({ lists: z.array(LeadList) }) },
-    async handler({ db }) {
-      return { status: 200, body: { lists: (await listLists(db)).map(presentList) } };
+    async handler({ db, query: { search } }) {
+      return { status: 200, body: { lists: (await listLists(db, search)).map(presentList) } };
     },
   }),
 

@@ -7,6 +7,7 @@ import { Line, LinePatch } from '#domain/lines/line.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+import { Search } from '#domain/base/search.ts';
 
 export const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
 
@@ -17,9 +18,14 @@ export const lineRoutes = [
     path: '/api/lines/by-user',
     tag: 'Lines',
     summary: "List lines with today's usage",
+    query: z.object({
+      search: Search.meta({
+        description: 'Matches any part of the name, number or address, without regard to case and accents.',
+      }),
+    }),
     responses: { 200: z.object({ lines: z.array(Line) }) },
-    async handler({ db, caller, now }) {
-      return { status: 200, body: { lines: await listLines(db, caller.workspace.timezone, now) } };
+    async handler({ db, caller, query: { search }, now }) {
+      return { status: 200, body: { lines: await listLines(db, caller.workspace.timezone, now, search) } };
     },
   }),
 

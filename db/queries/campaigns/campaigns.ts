@@ -13,6 +13,7 @@ import { CampaignQuietHours } from '#domain/sending/quiet-hours.ts';
 import type { SendWindow } from '#domain/sending/send-window.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { containsText } from '../base/search.ts';
 
 export const CampaignRow = z.object({
   id: z.string(),
@@ -58,13 +59,14 @@ export async function lockCampaign(db: TenantDb, id: string): Promise<CampaignRo
 /** Newest first, starting after the id `cursor`. */
 export async function listCampaigns(
   db: TenantDb,
-  { status }: { status?: CampaignStatus | undefined },
+  { status, search }: { status?: CampaignStatus | undefined; search?: string | undefined },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<CampaignRow[]> {
   const rows = await db.any(sql.type(CampaignRow)`
     select * from campaigns where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId} and deleted_at is null`,
       status !== undefined && sql.fragment`status = ${status}`,
+      search !== undefined && containsText(sql.fragment`name`, search),
       cursor !== undefined && sql.fragment`id < ${cursor}`,
     ])}
     order by id desc limit ${limit}`);

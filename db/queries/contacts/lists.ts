@@ -4,6 +4,7 @@ import { newId } from '#domain/base/ids.ts';
 import { type LeadList, type LeadListPatch, QUICK_SENDS } from '#domain/contacts/lead-list.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { containsText } from '../base/search.ts';
 
 const ListRow = z.object({
   id: z.string(),
@@ -19,10 +20,17 @@ const ListRow = z.object({
 export type ListRow = z.infer<typeof ListRow>;
 
 /** All lists, newest first. Creates Quick Sends if it does not exist. */
-export async function listLists(db: TenantDb): Promise<ListRow[]> {
+export async function listLists(db: TenantDb, search?: string): Promise<ListRow[]> {
   const lists = async () =>
     db.any(sql.type(ListRow)`
-    select * from lead_lists where workspace_id = ${db.workspaceId} and deleted_at is null order by created_at desc, id desc`);
+    select * from lead_lists where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId} and deleted_at is null`,
+      search !== undefined && containsText(sql.fragment`name`, search),
+    ])} order by created_at desc, id desc`);
+  if (search !== undefined) {
+    await quickSendsList(db);
+    return [...(await lists())];
+  }
   const found = await lists();
   if (found.some(({ isQuickSends }) => isQuickSends)) return [...found];
   await quickSendsList(db);

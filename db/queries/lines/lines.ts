@@ -25,6 +25,8 @@ import {
 import { usRegistrationOf } from '#domain/lines/us-registration.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+import { digitsSearched } from '#domain/base/phone.ts';
+import { containsText } from '../base/search.ts';
 
 export const LineRow = z.object({
   id: z.string(),
@@ -163,11 +165,20 @@ const BLOCK_REASON = sql.fragment`(
 const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int(), blockReason: z.string().nullable() });
 
 /** All lines with today's usage, oldest first. */
-export async function listLines(db: TenantDb, timezone: string, now: Date): Promise<Line[]> {
+/** Oldest first. `search` matches any part of the name, number or address. */
+export async function listLines(db: TenantDb, timezone: string, now: Date, search?: string): Promise<Line[]> {
+  const digits = search === undefined ? null : digitsSearched(search);
   const rows = await db.any(sql.type(UsedLineRow)`
     select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
-    where l.workspace_id = ${db.workspaceId} order by l.id`);
+    where ${sql.and([
+      sql.fragment`l.workspace_id = ${db.workspaceId}`,
+      search !== undefined &&
+        sql.or([
+          containsText(sql.fragment`concat_ws(' ', l.first_name, l.last_name, l.phone, l.email)`, search),
+          digits !== null && containsText(sql.fragment`l.phone`, digits),
+        ]),
+    ])} order by l.id`);
   return rows.map((row) => presentLine(row, localDate(timezone, now)));
 }
 

@@ -1663,11 +1663,15 @@ export class Lines extends HeyApiClient {
      *
      * A key needs the scope `read`.
      */
-    public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiLinesByUserResponses, GetApiLinesByUserErrors, ThrowOnError, 'data'> {
+    public list<ThrowOnError extends boolean = true>(parameters?: {
+        search?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLinesByUserResponses, GetApiLinesByUserErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'search' }] }]);
         return (options?.client ?? this.client).get<GetApiLinesByUserResponses, GetApiLinesByUserErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/lines/by-user',
-            ...options
+            ...options,
+            ...params
         });
     }
     
@@ -2543,11 +2547,15 @@ export class Contacts extends HeyApiClient {
      *
      * Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`.
      */
-    public listLists<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'> {
+    public listLists<ThrowOnError extends boolean = true>(parameters?: {
+        search?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'search' }] }]);
         return (options?.client ?? this.client).get<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/lists',
-            ...options
+            ...options,
+            ...params
         });
     }
     
@@ -2759,11 +2767,13 @@ export class Campaigns extends HeyApiClient {
         limit?: number;
         cursor?: string;
         status?: CampaignStatus;
+        search?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiCampaignsResponses, GetApiCampaignsErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'query', key: 'limit' },
                     { in: 'query', key: 'cursor' },
-                    { in: 'query', key: 'status' }
+                    { in: 'query', key: 'status' },
+                    { in: 'query', key: 'search' }
                 ] }]);
         return (options?.client ?? this.client).get<GetApiCampaignsResponses, GetApiCampaignsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',

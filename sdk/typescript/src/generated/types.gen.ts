@@ -5919,7 +5919,12 @@ export type GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses = {
 export type GetApiLinesByUserData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Matches any part of the name, number or address, without regard to case and accents.
+         */
+        search?: string;
+    };
     url: '/api/lines/by-user';
 };
 
@@ -7264,7 +7269,12 @@ export type GetApiLeadsByIdExportResponse = GetApiLeadsByIdExportResponses[keyof
 export type GetApiListsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Matches any part of the name, without regard to case and accents.
+         */
+        search?: string;
+    };
     url: '/api/lists';
 };
 
@@ -7619,6 +7629,10 @@ export type GetApiCampaignsData = {
          */
         cursor?: string;
         status?: CampaignStatus;
+        /**
+         * Matches any part of the name, without regard to case and accents.
+         */
+        search?: string;
     };
     url: '/api/campaigns';
 };

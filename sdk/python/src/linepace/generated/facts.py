@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "34a49c2f1dcbe21570a619c771cc259935d547c589d62a82554cfc38d5f72381"
+DIGEST = "577f7be6cf66b024aea35e20dc416d32758ffba9700fdf8b40baa92612e85cbd"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

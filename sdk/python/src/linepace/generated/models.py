@@ -2676,6 +2676,10 @@ class DownloadAttachmentParametersQuery(TypedDict):
     signature: NotRequired[str]
 
 
+class ListLinesParametersQuery(TypedDict):
+    search: NotRequired[str]
+
+
 class ListLinesResponse(TypedDict):
     lines: list[Line]
 
@@ -2989,6 +2993,10 @@ class GetLeadTimelineParametersQuery(TypedDict):
     cursor: NotRequired[str]
 
 
+class ListListsParametersQuery(TypedDict):
+    search: NotRequired[str]
+
+
 class ListListsResponse(TypedDict):
     lists: list[LeadList]
 
@@ -3082,6 +3090,7 @@ class ListCampaignsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["draft", "active", "paused", "completed", "archived"]]
+    search: NotRequired[str]
 
 
 class UpdateCampaignParametersQuery(TypedDict):

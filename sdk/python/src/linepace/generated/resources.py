@@ -862,11 +862,11 @@ class Lines:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self) -> models.ListLinesResponse:
+    def list(self, **query: Unpack[models.ListLinesParametersQuery]) -> models.ListLinesResponse:
         """List lines with today's usage.
 
         A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/lines/by-user")
+        return self._transport.call("GET", "/api/lines/by-user", query=query)
 
     def get(self, id: str) -> models.GetLineResponse:
         """Get a line with today's usage.
@@ -963,11 +963,11 @@ class AsyncLines:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def list(self) -> models.ListLinesResponse:
+    async def list(self, **query: Unpack[models.ListLinesParametersQuery]) -> models.ListLinesResponse:
         """List lines with today's usage.
 
         A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/lines/by-user")
+        return await self._transport.call("GET", "/api/lines/by-user", query=query)
 
     async def get(self, id: str) -> models.GetLineResponse:
         """Get a line with today's usage.
@@ -1304,11 +1304,11 @@ class Contacts:
         A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
 
-    def list_lists(self) -> models.ListListsResponse:
+    def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
         """List lead lists, newest first.
 
         Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/lists")
+        return self._transport.call("GET", "/api/lists", query=query)
 
     def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
         """Create a lead list.
@@ -1423,11 +1423,11 @@ class AsyncContacts:
         A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
 
-    async def list_lists(self) -> models.ListListsResponse:
+    async def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
         """List lead lists, newest first.
 
         Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/lists")
+        return await self._transport.call("GET", "/api/lists", query=query)
 
     async def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
         """Create a lead list.
