@@ -18,6 +18,7 @@ import { liveWorkspaceIds } from '#db/queries/accounts/tenants.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { byOperator } from '#domain/accounts/audit.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { isId } from '#domain/base/ids.ts';
 import type { StoredStatus } from '#domain/messages/message-status.ts';
@@ -103,18 +104,26 @@ const bulkOfMessages = ({ summary, options, statuses, done, actionFor }: OfMessa
       const found = await find(session, given, statuses);
       const action = await actionFor(session, given, found);
       const counts: { workspaceId: string; messages: number }[] = [];
+      const refused: { workspaceId: string; code: string }[] = [];
+      const run = (workspaceId: string): Promise<number> =>
+        given.yes === true
+          ? runBulk(session.pools, workspaceId, action, found.choice, byOperator(order), currentTime)
+          : countBulk(session.pools, workspaceId, action, found.choice);
       for (const workspaceId of found.workspaceIds) {
-        const messages =
-          given.yes === true
-            ? await runBulk(session.pools, workspaceId, action, found.choice, byOperator(order), currentTime)
-            : await countBulk(session.pools, workspaceId, action, found.choice);
-        if (messages > 0) counts.push({ workspaceId, messages });
+        try {
+          const messages = await run(workspaceId);
+          if (messages > 0) counts.push({ workspaceId, messages });
+        } catch (error) {
+          if (!(error instanceof Refusal) || found.workspaceIds.length === 1) throw error;
+          refused.push({ workspaceId, code: error.code });
+        }
       }
       const total = counts.reduce((sum, { messages }) => sum + messages, 0);
       return {
         [given.yes === true ? done : `toBe${done.charAt(0).toUpperCase()}${done.slice(1)}`]: total,
         ...(given.yes !== true && { dryRun: true }),
         workspaces: counts.toSorted((a, b) => b.messages - a.messages).slice(0, LISTED),
+        ...(refused.length > 0 && { refused: refused.slice(0, LISTED) }),
       };
     },
   }),

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { asRefusal } from '#activities/base/order.ts';
 import { createPools } from '#db/connection/pools.ts';
 import { readOperatorsConfig } from '#domain/base/config.ts';
 import { isId, WorkspaceId } from '#domain/base/ids.ts';
@@ -114,11 +115,15 @@ async function inSession(
   }
 }
 
+const refusedBy = ({ type, message, details }: ApplicationFailure): Refused =>
+  new Refused(type ?? 'INTERNAL_ERROR', message, details ?? []);
+
 function refusalOf(error: unknown): Refused {
   if (error instanceof Refused) return error;
+  const refused = asRefusal(error);
+  if (refused instanceof ApplicationFailure) return refusedBy(refused);
   if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
-    const { type, message, details } = error.cause;
-    return new Refused(type ?? 'INTERNAL_ERROR', message, details ?? []);
+    return refusedBy(error.cause);
   }
   return new Refused('UNAVAILABLE', error instanceof Error ? error.message : String(error));
 }

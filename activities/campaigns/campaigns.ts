@@ -1,16 +1,15 @@
 import { type LeadWait, nextLookAt, waitsText } from '#domain/campaigns/campaign-waits.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import {
   type CampaignAction,
-  canTake,
   changeCampaignStatus,
   clearCampaign,
   completeCampaign,
   hasItsList,
-  unsendableType,
 } from '#db/commands/campaigns/campaign-status.ts';
 import {
   campaignProgress,
@@ -20,14 +19,14 @@ import {
 } from '#db/queries/campaigns/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/events/notifications.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { CAMPAIGN_CHANGES, type CampaignProgress } from '#domain/campaigns/campaign.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import type { CampaignRound, Round } from '#workflows/protocol/round.ts';
 import type { CampaignVerdict, Order } from '#workflows/protocol/updates.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import { record, refusal, requireStorable } from '../base/order.ts';
+import { carryOut, record } from '../base/order.ts';
 import { roundOf } from '../base/round.ts';
 import { ROWS_PER_TRANSACTION } from '../base/transaction-size.ts';
 
@@ -67,19 +66,11 @@ export function createCampaignActivities({ pools }: Dependencies) {
     { workspaceId, campaignId, ...order }: OfCampaign & Order,
     action: CampaignAction,
   ): Promise<CampaignVerdict> {
-    requireStorable(order);
-    return withTenant(pools, workspaceId, async (db) => {
+    return carryOut(pools, workspaceId, order, async (db) => {
       const campaign = await lockCampaign(db, campaignId);
-      if (!campaign) throw refusal('NOT_FOUND', 'There is no such campaign');
+      if (!campaign) throw new Refusal('NOT_FOUND', null, 'There is no such campaign');
       const { to } = CAMPAIGN_CHANGES[action];
       if (campaign.status === to) return { campaignId, status: to };
-      if (!canTake(action, campaign.status))
-        throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
-      if (action === 'start' && !(await hasItsList(db, campaign)))
-        throw refusal('NOT_FOUND', 'The list of the campaign was deleted');
-      const unsendable = action === 'start' ? await unsendableType(db, campaign) : null;
-      if (unsendable !== null)
-        throw refusal('NO_ACTIVE_LINE', `The workspace has no active line for ${unsendable}`);
       const now = currentTime();
       const { status } = await changeCampaignStatus(db, campaign, action, now, { byWorkflow: true });
       await record(db, order, RECORDED_AS[action], { type: 'campaign', id: campaignId });

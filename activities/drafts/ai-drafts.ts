@@ -34,14 +34,14 @@ import {
   questionOf,
 } from '#domain/drafts/draft-prompt.ts';
 import type { KnowledgeDocument } from '#domain/drafts/knowledge-base.ts';
-import { Refusal } from '#domain/messages/message-draft.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { ownLines } from '#domain/inbox/own-words.ts';
 import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 import type { DraftRound } from '#workflows/protocol/round.ts';
 import type { DraftOrder, DraftVerdict } from '#workflows/protocol/updates.ts';
 import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { record, refusal, requireStorable } from '../base/order.ts';
+import { carryOut, record } from '../base/order.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { roundOf } from '../base/round.ts';
 
@@ -96,27 +96,19 @@ export function createDraftActivities({ logger, links, ...needs }: Needs) {
       updateId,
       ...order
     }: Reply & DraftOrder & { updateId: string }): Promise<DraftVerdict> {
-      requireStorable(order);
-      const asked = DraftResolution.safeParse({ ...order, replyId });
-      if (!asked.success) throw refusal('VALIDATION_ERROR', z.prettifyError(asked.error));
-      return withTenant(pools, workspaceId, async (db) => {
+      return carryOut(pools, workspaceId, order, async (db) => {
+        const asked = DraftResolution.safeParse({ ...order, replyId });
+        if (!asked.success) throw new Refusal('VALIDATION_ERROR', null, z.prettifyError(asked.error));
         const timezone = await workspaceTimezone(db);
         const workspace = { timezone, country: await workspaceCountry(db) };
         const by = { type: 'operator', id: null, name: order.by } as const;
         const decision = { ...asked.data, channel: 'dashboard', userId: null, by } as const;
-        const resolved = await resolveDraft(db, decision, { workspace, links, now: currentTime() }).catch(
-          (error: unknown) => {
-            throw error instanceof Refusal ? refusal(error.code, error.message) : error;
-          },
-        );
-        if (resolved.kind === 'unknown') throw refusal('NOT_FOUND', 'There is no such draft');
-        if (resolved.kind === 'taken') {
-          const { status, approvalChannel } = resolved;
-          if (!(await isRecorded(db, 'draft.decided', replyId, { updateId })))
-            throw refusal('DRAFT_ALREADY_RESOLVED', `The draft is ${status}`, { status, approvalChannel });
-          return { replyId, status, messageId: (await findDraft(db, replyId))?.messageId ?? null };
+        if (await isRecorded(db, 'draft.decided', replyId, { updateId })) {
+          const draft = await findDraft(db, replyId);
+          return { replyId, status: draft?.status ?? 'deleted', messageId: draft?.messageId ?? null };
         }
-        const { status, messageId } = resolved;
+        const context = { workspace, links, now: currentTime() };
+        const { status, messageId } = await resolveDraft(db, decision, context);
         const { action } = asked.data;
         await record(db, order, 'draft.decided', { type: 'draft', id: replyId }, { action, updateId });
         return { replyId, status, messageId };

@@ -11,7 +11,7 @@ import type { Order, RequestVerdict } from '#workflows/protocol/updates.ts';
 import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RequestedLine } from './line-requests.ts';
-import { record, refusal, requireStorable } from '../base/order.ts';
+import { carryOut, record, refusal } from '../base/order.ts';
 
 /** Longer than a step usually takes. An extra signal does no harm to a step that takes longer. */
 const STEP_MS = 60_000;
@@ -49,8 +49,7 @@ export function createLineInvoiceActivities({ pools, payments }: Dependencies) {
       lineId,
       ...order
     }: RequestedLine & Order): Promise<RequestVerdict> {
-      requireStorable(order);
-      const request = await withTenant(pools, workspaceId, (db) => findLineRequest(db, lineId));
+      const request = await carryOut(pools, workspaceId, order, (db) => findLineRequest(db, lineId));
       if (!request) throw refusal('NOT_FOUND', 'There is no such request');
       const { provisioningStatus: before } = request;
       if (before !== 'awaiting_payment')

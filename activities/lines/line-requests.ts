@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { AuditAction } from '#domain/accounts/audit.ts';
 import { currentTime } from '#domain/base/clock.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { changeLineRequest, type LineRequestChange } from '#db/commands/billing/change-line-request.ts';
@@ -22,7 +23,7 @@ import { secretContext } from '#providers/secret-box.ts';
 import { LINE_REFUSED } from '#workflows/protocol/line-request.ts';
 import type { Order, RequestVerdict } from '#workflows/protocol/updates.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { record, refusal, requireStorable } from '../base/order.ts';
+import { carryOut, record } from '../base/order.ts';
 
 export interface RequestedLine {
   workspaceId: string;
@@ -70,13 +71,13 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     apply: (db: TenantDb) => Promise<LineRequestChange | null>,
     { to, as, done }: { to: RequestVerdict['status']; as: AuditAction; done: string },
   ): Promise<RequestVerdict> {
-    requireStorable(order);
-    return tenant({ workspaceId, lineId }, async (db) => {
+    return carryOut(pools, workspaceId, order, async (db) => {
       const change = await apply(db);
-      if (!change) throw refusal('NOT_FOUND', 'There is no such request');
+      if (!change) throw new Refusal('NOT_FOUND', null, 'There is no such request');
       const { provisioningStatus: status } = change.request;
       if (change.outcome === 'applied') await record(db, order, as, { type: 'line_request', id: lineId });
-      else if (status !== to) throw refusal('INVALID_STATE', `A request that is ${status} cannot be ${done}`);
+      else if (status !== to)
+        throw new Refusal('INVALID_STATE', null, `A request that is ${status} cannot be ${done}`);
       return { lineId, status };
     });
   }

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import { LimitReached } from '#domain/accounts/limits.ts';
-import { Refusal } from '#domain/messages/message-draft.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { isOverload } from '#db/connection/overload.ts';
 import { StorageUnavailable } from '#providers/storage/storage.ts';
 import type { Services } from '../services.ts';
@@ -29,8 +29,9 @@ function shown(thrown: unknown): ApiError | null {
     return new ApiError('LIMIT_REACHED', message, { limit, max });
   }
   if (thrown instanceof Refusal) {
-    const { code, field, message } = thrown;
-    return new ApiError(code, `${field}: ${message}`, { issues: [{ path: field, message }] });
+    const { code, field, message, details } = thrown;
+    if (field === null) return new ApiError(code, message || undefined, details);
+    return new ApiError(code, `${field}: ${message}`, { issues: [{ path: field, message }], ...details });
   }
   return null;
 }

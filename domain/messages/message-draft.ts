@@ -1,3 +1,4 @@
+import { Refusal } from '../base/refusal.ts';
 import { z } from 'zod';
 import { normalizeEmail } from '../base/address.ts';
 import { CARRYING_CHANNELS, DEFAULT_CHANNEL, Channel } from '../base/channel.ts';
@@ -84,18 +85,6 @@ export interface IntakeContext {
   fallbackConfigured: boolean;
   /** Those of the requests' attachment URLs that are uploads of this workspace. */
   ownAttachments: ReadonlySet<string>;
-}
-
-/** A request is refused with an error code of the API and the name of the field. */
-export class Refusal extends Error {
-  readonly code: 'VALIDATION_ERROR' | 'NOT_FOUND' | 'NO_ACTIVE_LINE' | 'FALLBACK_NOT_CONFIGURED';
-  readonly field: string;
-
-  constructor(code: Refusal['code'], field: string, text: string) {
-    super(text);
-    this.code = code;
-    this.field = field;
-  }
 }
 
 /**

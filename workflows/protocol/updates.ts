@@ -4,8 +4,9 @@ import { defineUpdate } from '@temporalio/workflow';
  * The updates that operators send from Temporal's UI or CLI, or with `npm run ops`. Each runs the same command as the API,
  * records it in the audit log, and returns the result (the verdict). An order whose effect already holds changes nothing and succeeds.
  *
- * Refusals are `ApplicationFailure`s of the types `VALIDATION_ERROR`, `NOT_FOUND`, `INVALID_STATE`, `NO_ACTIVE_LINE` and
- * `DRAFT_ALREADY_RESOLVED`, whose details say who was first.
+ * A command refuses by itself, so an order can do nothing that the API refuses. Refusals are `ApplicationFailure`s whose type is the API's
+ * code: `VALIDATION_ERROR`, `NOT_FOUND`, `INVALID_STATE`, `MESSAGE_NOT_CANCELABLE`, `NO_ACTIVE_LINE`, `LIMIT_REACHED`,
+ * `WORKSPACE_SUSPENDED`, `READ_ONLY`, `SUBSCRIPTION_REQUIRED` and `DRAFT_ALREADY_RESOLVED`, whose details say who was first.
  */
 
 /** Who gives the order, and why. The workflow history keeps both, so they must not name contacts or numbers. */

@@ -1,4 +1,3 @@
-import { hasItsList, unsendableType } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/messages/intake.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
@@ -109,16 +108,4 @@ export async function quietUntilOfFirstStep(
     { window: campaignWindow(campaign, timezone), quiet: wakingHours(policy, recipient, timezone) },
     new Date(now.getTime() + (first ? delayMs(first.delay) : 0)),
   );
-}
-
-/** @throws NOT_FOUND if the list of the campaign was deleted. */
-export async function requireList(db: TenantDb, campaign: CampaignRow): Promise<void> {
-  if (!(await hasItsList(db, campaign)))
-    throw new ApiError('NOT_FOUND', 'The list of the campaign was deleted');
-}
-
-/** @throws NO_ACTIVE_LINE if no active line can send one of the steps. */
-export async function requireLines(db: TenantDb, campaign: CampaignRow): Promise<void> {
-  const type = await unsendableType(db, campaign);
-  if (type !== null) throw new ApiError('NO_ACTIVE_LINE', `The workspace has no active line for ${type}`);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { enterLeads, planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
-import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import { reopenCampaign, requireLines } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
@@ -37,7 +37,6 @@ import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { dialled } from '#domain/base/contact-key.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
-import { requireLines } from './campaign-checks.ts';
 import { ApiError, invalid, invalidFields } from '#api/http/errors.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { canTake, changeCampaignStatus, deleteCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import {
   campaignProgress,
-  type CampaignRow,
   findCampaign,
   hasEntered,
   insertCampaign,
@@ -21,30 +20,18 @@ import {
   CampaignStatus,
 } from '#domain/campaigns/campaign.ts';
 import { LeadWait } from '#domain/campaigns/campaign-waits.ts';
-import { requireRoomForTestMessages } from '#db/commands/test-mode/twin.ts';
-import { findList } from '#db/queries/contacts/lists.ts';
-import type { TenantDb } from '#db/connection/transactions.ts';
-import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
-import { acceptsSends } from '#domain/billing/entitlement.ts';
+import { requireSending } from '#db/queries/accounts/writable.ts';
 import { Id } from '#domain/base/ids.ts';
 import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
-import {
-  checkCampaign,
-  quietUntilOfFirstStep,
-  requireLines,
-  requireList,
-  requireSendTimes,
-  templatesOf,
-} from './campaign-checks.ts';
+import { checkCampaign, quietUntilOfFirstStep, requireSendTimes, templatesOf } from './campaign-checks.ts';
 import { requireKnownFields, Strictness } from '../messages/known-fields.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
-import type { Services } from '#api/services.ts';
 import { Search } from '#domain/base/search.ts';
 
 export const CampaignParams = z.object({ id: Id });
@@ -68,24 +55,6 @@ const ACTIONS = [
   },
 ] as const;
 
-/** The maximum number of messages that a campaign queues when it starts. */
-async function messagesOf(db: TenantDb, { listId, steps }: CampaignRow): Promise<number> {
-  const list = listId === null ? null : await findList(db, listId);
-  return (list?.leadCount ?? 0) * steps.length;
-}
-
-/** @throws LimitReached if the workspace may not hold as many messages as the campaign queues. */
-async function admit(
-  db: TenantDb,
-  { workspace }: WorkspaceCaller,
-  waitingMessages: Services['waitingMessages'],
-  campaign: CampaignRow,
-): Promise<void> {
-  const count = await messagesOf(db, campaign);
-  if (workspace.liveWorkspaceId !== null) await requireRoomForTestMessages(db, count);
-  await waitingMessages.admitAll(workspace.id, count);
-}
-
 const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
   workspaceRoute({
     id: `${action}Campaign`,
@@ -103,17 +72,11 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
       ...(action === 'start' ? (['NO_ACTIVE_LINE', 'LIMIT_REACHED'] as const) : []),
     ],
     audit: { action: recorded, target: 'campaign' },
-    async handler({ db, caller, params, query, now, waitingMessages }) {
-      const row: CampaignRow | null = await lockCampaign(db, params.id);
+    async handler({ db, params, query, now }) {
+      const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
-      if (!canTake(action, row.status))
-        throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
-      if (action === 'start') {
-        if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(row.steps));
-        await requireList(db, row);
-        await requireLines(db, row);
-        await admit(db, caller, waitingMessages, row);
-      }
+      if (action === 'start' && canTake(action, row.status) && query.refuseUnknownFields === 'true')
+        await requireKnownFields(db, templatesOf(row.steps));
       const campaign = await changeCampaignStatus(db, row, action, now);
       return { status: 200, body: { success: true, campaign: presentCampaign(campaign) } };
     },
@@ -142,9 +105,9 @@ export const campaignRoutes = [
       targets: ({ answer }) => [{ id: answer.campaign._id }],
       changes: ['name', 'start'],
     },
-    async handler({ db, caller, query, body, now, links, waitingMessages }) {
+    async handler({ db, caller, query, body, now, links }) {
       if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(body.steps));
-      if (body.start && !acceptsSends(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
+      if (body.start) await requireSending(db);
       await checkCampaign(db, body, caller.workspace, { links, now });
       await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);
@@ -152,9 +115,6 @@ export const campaignRoutes = [
       const warnings = campaignWarnings(made.steps, quiet, await knownCustomFields(db));
       if (!body.start)
         return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
-      await requireList(db, made);
-      await requireLines(db, made);
-      await admit(db, caller, waitingMessages, made);
       const campaign = await changeCampaignStatus(db, made, 'start', now);
       return { status: 201, body: { success: true, campaign: presentCampaign(campaign), warnings } };
     },

@@ -147,14 +147,8 @@ export const knowledgeBaseRoutes = [
       const schedule =
         scheduledDate === undefined ? undefined : startOf(scheduledDate, caller.workspace.timezone);
       const decision = { ...given, schedule, channel, userId: caller.userId, by: caller.actor };
-      const resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
-      if (resolved.kind === 'unknown')
-        throw new ApiError('NOT_FOUND', 'replyId: no such draft in this workspace');
-      if (resolved.kind === 'taken') {
-        const { status, approvalChannel } = resolved;
-        throw new ApiError('DRAFT_ALREADY_RESOLVED', undefined, { status, approvalChannel });
-      }
-      const { status, messageId } = resolved;
+      const context = { workspace: caller.workspace, links, now };
+      const { status, messageId } = await resolveDraft(db, decision, context);
       return {
         status: 200,
         body: { success: true, replyId: body.replyId, status, ...(messageId !== null && { messageId }) },

@@ -20,7 +20,8 @@ import {
   type StoredResponse,
 } from '#domain/accounts/idempotency.ts';
 
-import { type IntakeContext, Refusal } from '#domain/messages/message-draft.ts';
+import { Refusal } from '#domain/base/refusal.ts';
+import type { IntakeContext } from '#domain/messages/message-draft.ts';
 import type { DripInput } from '#domain/messages/message.ts';
 import { isPlainDrip } from '#domain/messages/plain-drip.ts';
 import type { QuietUntil } from '#domain/messages/warnings.ts';

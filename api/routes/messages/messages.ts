@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
 import { contactRelation } from '#db/queries/messages/contact-relation.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
-import { lockSequences } from '#db/queries/sending/message-locks.ts';
-import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages/messages.ts';
+import { cancelWaitingMessage } from '#db/commands/sending/message-orders.ts';
+import { findMessage, presentMessage } from '#db/queries/messages/messages.ts';
 import {
   findWaits,
   listShownMessages,
@@ -155,16 +154,7 @@ export const messageRoutes = [
     responses: { 200: Message },
     errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
     async handler({ db, params, now }) {
-      // In the common lock order, because the sequence may end with this message.
-      await lockSequences(db, [params.id]);
-      const { message, canceled } = await cancelMessage(db, params.id);
-      if (!message) throw messageNotFound();
-      if (!canceled) {
-        const status = message.status === 'sending' ? 'being sent' : presentMessage(message).status;
-        throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${status}`);
-      }
-      await followCampaign(db, message.id, now);
-      return { status: 200, body: presentMessage(message) };
+      return { status: 200, body: presentMessage(await cancelWaitingMessage(db, params.id, now)) };
     },
   }),
 ];

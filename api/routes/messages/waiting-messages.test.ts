@@ -35,13 +35,6 @@ test('a workspace with a million waiting messages gets no more until some are se
   expect(counts).toBe(3);
 });
 
-test('messages of a campaign are admitted all together or not at all', async () => {
-  const limit = createWaitingMessages(async () => max - 1000, createLogger('test', 'silent'));
-  await expect(limit.admitAll('a', 1001)).rejects.toThrow(LimitReached);
-  await limit.admitAll('a', 1000);
-  expect(() => limit.admit('a')).toThrow(LimitReached);
-});
-
 test('what cannot be counted is admitted, and counted again later', async () => {
   let time = 0;
   let counts = 0;

@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
 import { LimitReached, WORKSPACE_LIMITS } from '#domain/accounts/limits.ts';
 
-/** Limits the messages that wait to be sent. */
+/** Limits the messages that wait to be sent. Those of a campaign are counted when it starts (`requireRoomForMessages`). */
 export interface WaitingMessages {
   /** Counts a message that is about to be accepted, without delaying its request. @throws LimitReached */
   admit(workspaceId: string): void;
-  /** Counts the messages of a campaign, after a new count. @throws LimitReached if there is no room for all. */
-  admitAll(workspaceId: string, messages: number): Promise<void>;
 }
 
 interface Known {
@@ -64,23 +62,14 @@ export function createWaitingMessages(
     return entry;
   }
 
-  function take(entry: Known, messages: number): void {
-    if (entry.counted + entry.since + messages > MAX) throw new LimitReached('waitingMessages');
-    entry.since += messages;
-  }
-
   return {
     admit(workspaceId) {
       const entry = entryOf(workspaceId);
       const kept = entry.counted + entry.since > MAX / 2 ? KEPT_NEAR_MS : KEPT_MS;
       const age = clock() - entry.countedAt;
       if (age > kept || (entry.since >= MANY && age > AT_LEAST_MS)) void recount(workspaceId, entry);
-      take(entry, 1);
-    },
-    async admitAll(workspaceId, messages) {
-      const entry = entryOf(workspaceId);
-      await recount(workspaceId, entry);
-      take(entry, messages);
+      if (entry.counted + entry.since >= MAX) throw new LimitReached('waitingMessages');
+      entry.since += 1;
     },
   };
 }

@@ -1,12 +1,16 @@
 import { sql } from 'slonik';
 import { CAMPAIGN_CHANGES, type CampaignStatus, type CampaignStep } from '#domain/campaigns/campaign.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { usableLines } from '#db/queries/lines/lines.ts';
-import { shareList } from '#db/queries/contacts/lists.ts';
+import { findList, shareList } from '#db/queries/contacts/lists.ts';
+import { requireRoomForMessages } from '#db/queries/accounts/limits.ts';
+import { requireSending } from '#db/queries/accounts/writable.ts';
+import { requireRoomForTestMessages } from '#db/commands/test-mode/twin.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -26,22 +30,41 @@ const SIGNAL_OF = {
 export const canTake = (action: CampaignAction, status: CampaignStatus): boolean =>
   (CAMPAIGN_CHANGES[action].from as readonly CampaignStatus[]).includes(status);
 
-/** The type of the first step that no active line can send; null if all can be sent. */
-export async function unsendableType(
+/** @throws Refusal if no active line can send one of the steps. */
+export async function requireLines(
   db: TenantDb,
   { steps, eligibleLineIds, poolId }: CampaignRow,
-): Promise<CampaignStep['messageType'] | null> {
+): Promise<void> {
   const pool = poolId === null ? null : await findPool(db, poolId);
   const allowed = pool ? pool.lines.map(({ lineId }) => lineId) : eligibleLineIds;
   const lines = (await usableLines(db)).filter(({ id }) => allowed?.includes(id) ?? true);
   const canSend = ({ messageType }: CampaignStep): boolean =>
     lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel));
-  return steps.find((step) => !canSend(step))?.messageType ?? null;
+  const unsendable = steps.find((step) => !canSend(step))?.messageType;
+  if (unsendable !== undefined)
+    throw new Refusal('NO_ACTIVE_LINE', null, `The workspace has no active line for ${unsendable}`);
 }
 
 /** Whether the list of a campaign exists, or it has none. Keeps the list from being deleted until the transaction ends. */
 export const hasItsList = async (db: TenantDb, { listId }: CampaignRow): Promise<boolean> =>
   listId === null || shareList(db, listId);
+
+/** @throws Refusal, LimitReached unless the campaign can start now. */
+async function requireStart(
+  db: TenantDb,
+  campaign: CampaignRow,
+  { isTest }: { isTest: boolean },
+): Promise<void> {
+  if (!(await hasItsList(db, campaign)))
+    throw new Refusal('NOT_FOUND', null, 'The list of the campaign was deleted');
+  await requireLines(db, campaign);
+  const { listId, steps } = campaign;
+  const list = listId === null ? null : await findList(db, listId);
+  // The maximum that it queues.
+  const messages = (list?.leadCount ?? 0) * steps.length;
+  if (isTest) await requireRoomForTestMessages(db, messages);
+  await requireRoomForMessages(db, messages);
+}
 
 /**
  * Starts, pauses, resumes or archives a campaign. Requires `lockCampaign`. Changes one row, however many messages the
@@ -49,20 +72,27 @@ export const hasItsList = async (db: TenantDb, { listId }: CampaignRow): Promise
  * an archived campaign cancels the remaining messages.
  * @param options.byWorkflow the campaign's workflow itself makes the change, and gets no signal.
  * @returns the updated campaign.
+ * @throws Refusal, LimitReached
  */
 export async function changeCampaignStatus(
   db: TenantDb,
-  { id, listId, needsAiPersonalization }: CampaignRow,
+  campaign: CampaignRow,
   action: CampaignAction,
   now: Date,
   { byWorkflow = false }: { byWorkflow?: boolean } = {},
 ): Promise<CampaignRow> {
+  const { id, listId, needsAiPersonalization, status } = campaign;
+  if (!canTake(action, status))
+    throw new Refusal('INVALID_STATE', null, `A campaign that is ${status} cannot ${action}`);
+  const runs = action === 'start' || action === 'resume';
+  const workspace = runs ? await requireSending(db) : null;
+  if (workspace && action === 'start')
+    await requireStart(db, campaign, { isTest: workspace.liveWorkspaceId !== null });
   const also =
     action === 'start'
       ? sql.fragment`, started_at = ${sql.timestamp(now)}, entered_all = ${listId === null}`
       : sql.fragment``;
   await setStatus(db, id, action, also);
-  const runs = action === 'start' || action === 'resume';
   if (runs) await wakeCampaignLines(db, id);
   if (runs && needsAiPersonalization) wake(db, personalizerId(id), now, 'personalizationsDue');
   if (byWorkflow) wakeSelf(db, campaignWorkflowId(id), now);

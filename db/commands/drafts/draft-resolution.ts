@@ -2,10 +2,17 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/messages/attachment.ts';
 import type { CallerWorkspace } from '#domain/accounts/caller.ts';
-import { type DraftAction, type DraftBecomes, DraftStatus, RESOLVED_AS } from '#domain/drafts/ai-draft.ts';
+import {
+  type DraftAction,
+  type DraftBecomes,
+  type DraftStatus,
+  RESOLVED_AS,
+} from '#domain/drafts/ai-draft.ts';
 import { type AuditActor, shownActor } from '#domain/accounts/audit.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { newId } from '#domain/base/ids.ts';
+import { Refusal } from '#domain/base/refusal.ts';
+import { requireSending } from '#db/queries/accounts/writable.ts';
 import { draftMessage } from '#domain/messages/message-draft.ts';
 import type { MessageInput } from '#domain/messages/message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
@@ -46,15 +53,15 @@ export interface ResolutionContext {
 /** The signal to the draft's workflow. */
 const SIGNAL_OF = { approve: 'approve', reject: 'reject', mark_sent: 'markSent' } as const;
 
-export type Resolved =
-  | { kind: 'resolved'; status: DraftStatus; messageId: string | null }
-  /** It was resolved before; `approvalChannel` is null if it was superseded. */
-  | { kind: 'taken'; status: DraftStatus; approvalChannel: ApprovalChannel | null }
-  | { kind: 'unknown' };
+export interface Resolved {
+  status: DraftStatus;
+  messageId: string | null;
+}
 
 /**
  * Resolves a draft. The first action wins, whatever its channel. An approved draft is queued in the same commit.
- * @throws Refusal if no line can send it; the draft stays open.
+ * @throws Refusal: DRAFT_ALREADY_RESOLVED with what became of it (`approvalChannel` is null if it was superseded), NOT_FOUND, or
+ * because nothing may be sent; the draft stays open then.
  */
 export async function resolveDraft(
   db: TenantDb,
@@ -64,10 +71,11 @@ export async function resolveDraft(
   const { now } = context;
   const { replyId, action, channel, userId, by } = decision;
   const found = await findDraft(db, replyId);
-  if (!found || found.draft === null) return { kind: 'unknown' };
+  if (!found || found.draft === null) throw unknown();
   // A resolved draft does not change any more, so no lock is required.
-  if (found.status !== 'drafted') return taken(found);
-  if (action === 'approve' && (await isSuspected(db, found.address))) return { kind: 'unknown' };
+  if (found.status !== 'drafted') throw taken(found);
+  if (action === 'approve' && (await isSuspected(db, found.address))) throw unknown();
+  if (action === 'approve') await requireSending(db);
   // Approval may create a lead and chooses a line. The lock order is lists, lines, conversations.
   if (action === 'approve') {
     await lockList(db, await quickSendsList(db));
@@ -83,7 +91,7 @@ export async function resolveDraft(
   );
   if (!settled) {
     const winner = await findDraft(db, replyId);
-    return winner ? taken(winner) : { kind: 'unknown' };
+    throw winner ? taken(winner) : unknown();
   }
   const text = decision.message ?? settled.draft ?? '';
   const { schedule = now } = decision;
@@ -93,14 +101,13 @@ export async function resolveDraft(
   // Operators decide through the workflow.
   if (by.type === 'operator') wakeSelf(db, aiDraftId(replyId), now);
   else wakeDraft(db, replyId, now, SIGNAL_OF[action]);
-  return { kind: 'resolved', status: RESOLVED_AS[action], messageId };
+  return { status: RESOLVED_AS[action], messageId };
 }
 
-const taken = ({ status, approvalChannel }: DraftRow): Resolved => ({
-  kind: 'taken',
-  status: DraftStatus.parse(status),
-  approvalChannel,
-});
+const unknown = (): Refusal => new Refusal('NOT_FOUND', 'replyId', 'no such draft in this workspace');
+
+const taken = ({ status, approvalChannel }: DraftRow): Refusal =>
+  new Refusal('DRAFT_ALREADY_RESOLVED', null, null, { status, approvalChannel });
 
 /**
  * Resolves the draft of a conversation that a person answers: an open draft counts as approved, and a waiting one is

@@ -2,6 +2,7 @@ import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import { recordHold } from '#db/queries/sending/line-holds.ts';
 import { setPaused } from '#db/queries/sending/line-orders.ts';
 import type { LineRow } from '#db/queries/lines/lines.ts';
+import { requireWritable } from '#db/queries/accounts/writable.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { unblock } from './line-block.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -12,11 +13,26 @@ import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 export type PauseAuthor = Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>;
 
 /**
- * Pauses or resumes a line, for its workspace and for operators alike. A paused line sends nothing until somebody resumes it; its
+ * Pauses or resumes a line, for its workspace and for operators alike.
+ * @throws Refusal if it is resumed in a workspace that may not be changed.
+ */
+export async function pauseOrResume(
+  db: TenantDb,
+  line: LineRow,
+  isPaused: boolean,
+  author: PauseAuthor,
+  now: Date,
+): Promise<void> {
+  if (!isPaused) await requireWritable(db);
+  await setLinePaused(db, line, isPaused, author, now);
+}
+
+/**
+ * Pauses or resumes a line, also while nothing of its workspace is sent. A paused line sends nothing until somebody resumes it; its
  * messages keep their places and say who paused it. Resuming also ends the block of a line whose carrier took nothing. Changes and records nothing if the line is already in that state. Requires
  * `lockLine`.
  */
-export async function pauseOrResume(
+export async function setLinePaused(
   db: TenantDb,
   line: LineRow,
   isPaused: boolean,

@@ -8,7 +8,7 @@ import {
 import { lockLine } from '#db/queries/lines/lines.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
-import { type PauseAuthor, pauseOrResume } from './line-pause.ts';
+import { type PauseAuthor, pauseOrResume, setLinePaused } from './line-pause.ts';
 
 /**
  * Pauses every line that is not paused, each in its own transaction.
@@ -72,7 +72,7 @@ async function change(
       const line = await lockLine(db, lineId);
       // It was deleted or moved, or somebody else was faster.
       if (!line || (line.pausedAt !== null) === isPaused) return;
-      await pauseOrResume(db, line, isPaused, author, currentTime());
+      await setLinePaused(db, line, isPaused, author, currentTime());
       if (isPaused) await markPausedWithAll(db, lineId);
       changed += 1;
     });

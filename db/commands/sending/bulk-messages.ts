@@ -8,6 +8,8 @@ import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import { cancelMessage, MessageRow } from '#db/queries/messages/messages.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { AddressRow, CountRow, IdRow } from '#db/connection/rows.ts';
+import { requireRoomForMessages } from '#db/queries/accounts/limits.ts';
+import { requireSending } from '#db/queries/accounts/writable.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import type { AuditAction, NewAuditEntry } from '#domain/accounts/audit.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -127,6 +129,7 @@ const FOR_GOOD = ['recipient_opted_out', 'recipient_suppressed', 'empty_message'
 /**
  * Sends failed messages again, as new messages. Never those that may have been sent: a carrier accepted them, or nobody knows. Each is
  * sent again once.
+ * @throws Refusal, LimitReached if the workspace may not send, or has no room.
  */
 export const resending: BulkAction = {
   takes: (db) => sql.fragment`m.status = 'failed' and m.created_at > now() - ${RESENT_WITHIN}
@@ -138,7 +141,9 @@ export const resending: BulkAction = {
     and not exists (select from audit_log a where a.workspace_id = ${db.workspaceId} and a.id >= first_id(m.created_at)
       and a.action = 'message.resent' and a.target_id = m.id)`,
   async take(db, ids, author, now) {
-    // Locked first: of two commands, the second finds what the first has recorded.
+    await requireSending(db);
+    await requireRoomForMessages(db, ids.length);
+    // Locked before they are read: of two commands, the second finds what the first has recorded.
     await lockSequences(db, ids);
     const rows = await db.any(sql.type(MessageRow)`
       select m.* from messages m

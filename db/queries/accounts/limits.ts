@@ -66,6 +66,16 @@ export async function requireRoom(
   if (used >= WORKSPACE_LIMITS[limit].max) throw new LimitReached(limit);
 }
 
+/**
+ * Requires room for the messages that a campaign queues. Takes no lock: the workspace may exceed the limit by what is accepted
+ * meanwhile.
+ * @throws LimitReached
+ */
+export async function requireRoomForMessages(db: TenantDb, messages: number): Promise<void> {
+  const waiting = await countUsed(db, db.workspaceId, 'waitingMessages');
+  if (waiting + messages > WORKSPACE_LIMITS.waitingMessages.max) throw new LimitReached('waitingMessages');
+}
+
 /** Like `requireRoom`, for webhooks of several workspaces. */
 export async function requireRoomForWebhooks(
   db: SystemTransaction,

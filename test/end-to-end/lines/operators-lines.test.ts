@@ -229,7 +229,7 @@ describe('skipping a message', () => {
     expect(await skip(later.id)).toEqual({ messageId: later.id, status: 'canceled' });
     expect((await messageOf(later.id)).status).toBe('canceled');
     expect(await auditOfLine(later.id)).toEqual([`Dana: message.skipped ${later.id} maintenance`]);
-    expect((await refusalOf(skip(first.id))).type).toBe('INVALID_STATE');
+    expect((await refusalOf(skip(first.id))).type).toBe('MESSAGE_NOT_CANCELABLE');
     const other = await queue(await createLine(app, workspace.id), { scheduledDate: inAnHour() });
     expect((await refusalOf(skip(other.id))).type).toBe('NOT_FOUND');
   });
