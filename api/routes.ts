@@ -41,6 +41,7 @@ import { invitationRoutes } from './routes/accounts/invitations.ts';
 import { workspaceKeyRoutes } from './routes/accounts/keys.ts';
 import { knowledgeBaseRoutes } from './routes/drafts/knowledge-base.ts';
 import { leadRoutes } from './routes/contacts/leads.ts';
+import { leadTagRoutes } from './routes/contacts/lead-tags.ts';
 import { lineCarrierRoutes } from './routes/lines/line-carriers.ts';
 import { lineConnectionTestRoutes } from './routes/lines/line-connection-tests.ts';
 import { lineHealthRoutes } from './routes/lines/line-health.ts';
@@ -127,7 +128,7 @@ export const routes: readonly Route[] = [
   ...under('/api/pools', poolRoutes),
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
-  ...under('/api/leads', [...bulkLeadRoutes, ...leadRoutes, ...contactExportRoutes]),
+  ...under('/api/leads', [...bulkLeadRoutes, ...leadRoutes, ...leadTagRoutes, ...contactExportRoutes]),
   ...under('/api/lists', listRoutes),
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),

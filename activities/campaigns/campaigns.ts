@@ -174,7 +174,7 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
     return { status, progress, nextAt, reason: progressText(progress) };
   }
   if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
-  await completeCampaign(db, campaignId, now);
+  await completeCampaign(db, campaign, counted, now);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
   const reason = `the campaign is completed: ${endedText(progress)}`;
   return { status: 'completed', progress, nextAt: null, reason, ended: true };

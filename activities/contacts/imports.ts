@@ -1,8 +1,10 @@
+import { emitEvents } from '#db/commands/events/events.ts';
 import type { Readable } from 'node:stream';
 import { currentTime } from '#domain/base/clock.ts';
 import {
   recordBatch,
   finishImport,
+  presentImport,
   findImport,
   type ImportRow,
   lockImport,
@@ -75,7 +77,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         if (row?.status === 'running') {
           const result = await saveRows(workspaceId, row, canceled);
           if (result === 'more') return roundOf(dueNow('there are more rows to save'));
-          await withTenant(pools, workspaceId, (db) => finishImport(db, importId, result.error));
+          await withTenant(pools, workspaceId, (db) => endImport(db, importId, result.error));
           logger.info({ importId, failed: result.error !== null }, 'an import ended');
           reason = endOf(result.error);
         }
@@ -85,6 +87,22 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
       });
     },
   };
+}
+
+/** Sets the final status, and tells of it. */
+async function endImport(db: TenantDb, importId: string, error: string | null): Promise<void> {
+  const row = await finishImport(db, importId, error);
+  if (!row) return;
+  const now = currentTime();
+  const event = {
+    event: 'import.completed' as const,
+    timestamp: now.toISOString(),
+    workspaceId: db.workspaceId,
+    importId,
+    listId: row.listId,
+    import: presentImport(row),
+  };
+  await emitEvents(db, [event], now);
 }
 
 /** The error may quote a row, so it goes to the import's report and not into the workflow history. */

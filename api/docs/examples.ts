@@ -13,6 +13,8 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
     owner: { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' },
   },
   changeLeads: { filter: { search: 'Acme' }, change: { customFields: { tier: 'gold' } }, dryRun: true },
+  addLeadTags: { tags: ['vip'] },
+  removeLeadTags: { tags: ['vip'] },
   updateLead: { notes: 'Prefers mornings' },
   createCampaign: {
     name: 'Spring offer',

@@ -6,6 +6,9 @@ import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 
 const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.sent': 'A message was sent: accepted by the carrier, not yet confirmed by the device',
+  'message.delivered': 'The carrier reported that a message has arrived',
+  'message.canceled':
+    'A message is not sent: a caller canceled it, or its sequence, campaign or lead ended. None when a contact is erased',
   'message.failed': 'A message failed permanently',
   'message.fallback': 'The recipient has no iMessage, or the primary channel is unavailable',
   'message.opened': 'The recipient read a message, where read receipts are supported',
@@ -22,6 +25,14 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
     "The day's budget for the language model is used up: no drafts are written until tomorrow",
   'line.reputation_changed': 'The reputation of a line changed its state',
   'contact.opt_out_suspected': 'A contact asks to be left alone in other words than STOP',
+  'contact.opted_out': 'A contact opted out: nothing more is sent to the address',
+  'contact.opted_in': 'A contact who had opted out may be written to again',
+  'lead.created': 'A lead was saved, except by an import, which ends with import.completed, or for a message',
+  'lead.updated': 'The fields of a lead changed',
+  'lead.deleted': 'A lead was deleted, except with its list or by an erasure',
+  'campaign.completed': 'Every lead of a campaign has finished or stopped',
+  'call.ended': 'A call ended or failed',
+  'import.completed': 'The import of a file has ended; `import.error` says why it stopped early, if it did',
   'conversation.assigned': 'A conversation was assigned to a member, or to nobody',
   'conversation.status_changed':
     'A conversation was opened, snoozed or closed, or its snooze ended, which is told within two minutes',

@@ -103,6 +103,7 @@ export const Lead = z
     contactOwnerEmail: z.string().nullable(),
     timezone: z.string().nullable(),
     customFields: z.record(z.string(), z.string()),
+    tags: z.array(z.string()),
     status: LeadStatus.nullable(),
     source: z.string().nullable(),
     createdAt: z.iso.datetime(),

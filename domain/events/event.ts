@@ -3,8 +3,10 @@ import { z } from 'zod';
 /** The events a workspace can subscribe to; their bodies are in `events/`. */
 export const EVENT_NAMES = [
   'message.sent',
+  'message.delivered',
   'message.failed',
   'message.fallback',
+  'message.canceled',
   'message.opened',
   'message.reply',
   'message.reaction',
@@ -18,6 +20,14 @@ export const EVENT_NAMES = [
   'ai.budget_exhausted',
   'line.reputation_changed',
   'contact.opt_out_suspected',
+  'contact.opted_out',
+  'contact.opted_in',
+  'lead.created',
+  'lead.updated',
+  'lead.deleted',
+  'campaign.completed',
+  'call.ended',
+  'import.completed',
   'conversation.assigned',
   'conversation.status_changed',
 ] as const;

@@ -69,6 +69,7 @@ const lead: Lead = {
   timezone: 'America/New_York',
   contactOwnerEmail: 'owner@example.com',
   customFields: { city: 'London' },
+  tags: ['vip'],
   status: 'available',
   source: 'api',
   createdAt: '2026-02-11T09:00:00.000Z',
@@ -96,9 +97,23 @@ const draftBase = {
   ...crmEcho({}),
 };
 
+const leadHead = { timestamp: SENT_AT, workspaceId: WORKSPACE, leadId: LEAD, listId: LIST };
+
 /** One body of each event, as the API reference shows them. */
 export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = {
   'message.sent': messageEventPayload('message.sent', message, { lead, data: {} }, new Date(SENT_AT)),
+  'message.delivered': messageEventPayload(
+    'message.delivered',
+    { ...message, status: 'delivered', deliveredAt: READ_AT },
+    { lead, data: { deliveredAt: READ_AT } },
+    new Date(READ_AT),
+  ),
+  'message.canceled': messageEventPayload(
+    'message.canceled',
+    { ...message, status: 'canceled', sentAt: null, holdReason: 'reply' },
+    { lead, data: { reason: 'reply' } },
+    new Date(SENT_AT),
+  ),
   'message.failed': messageEventPayload(
     'message.failed',
     { ...message, status: 'failed', sentAt: null, errorMessage: 'number_not_reachable' },
@@ -265,6 +280,70 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     leadId: LEAD,
     replyId: REPLY,
     message: 'Please take me off your list',
+  },
+  'contact.opted_out': {
+    event: 'contact.opted_out',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    address: PHONE,
+    source: 'reply',
+    replyId: REPLY,
+  },
+  'contact.opted_in': {
+    event: 'contact.opted_in',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    address: PHONE,
+    source: 'api',
+  },
+  'lead.created': { event: 'lead.created', ...leadHead, lead },
+  'lead.updated': { event: 'lead.updated', ...leadHead, lead: { ...lead, notes: 'Prefers mornings' } },
+  'lead.deleted': { event: 'lead.deleted', ...leadHead, lead },
+  'campaign.completed': {
+    event: 'campaign.completed',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    campaignId: '6742f1c09b1e8a00d4c3b2aa',
+    campaignName: 'Spring offer',
+    data: { leads: 250, finished: 231 },
+  },
+  'call.ended': {
+    event: 'call.ended',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    callId: '6742f1c09b1e8a00d4c3b2ab',
+    lineId: LINE,
+    call: {
+      callId: '6742f1c09b1e8a00d4c3b2ab',
+      from: PHONE,
+      to: '+14155550100',
+      surface: 'carrier',
+      status: 'billed',
+      requestedAt: SENT_AT,
+      answeredAt: SENT_AT,
+      endedAt: REPLIED_AT,
+      durationSec: 291,
+      billedSec: 291,
+    },
+  },
+  'import.completed': {
+    event: 'import.completed',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    importId: '6742f1c09b1e8a00d4c3b2ac',
+    listId: LIST,
+    import: {
+      importId: '6742f1c09b1e8a00d4c3b2ac',
+      listId: LIST,
+      status: 'completed',
+      processed: 1200,
+      saved: 1180,
+      duplicates: 15,
+      rejected: 5,
+      error: null,
+      createdAt: SENT_AT,
+      updatedAt: REPLIED_AT,
+    },
   },
   'conversation.assigned': {
     event: 'conversation.assigned',

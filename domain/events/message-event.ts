@@ -4,7 +4,13 @@ import type { Lead } from '../contacts/lead.ts';
 import type { Message } from '../messages/message.ts';
 
 /** The status events of an outbound message. */
-export type MessageEventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened';
+export type MessageEventName =
+  | 'message.sent'
+  | 'message.delivered'
+  | 'message.failed'
+  | 'message.fallback'
+  | 'message.canceled'
+  | 'message.opened';
 
 export interface MessageEventContext<Name extends MessageEventName> {
   data: EventPayload<Name>['data'];

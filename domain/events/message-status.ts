@@ -9,6 +9,22 @@ const statusEvent = <Name extends string, Data extends z.ZodObject>(event: Name,
 
 export const MessageSent = statusEvent('message.sent', z.object({}).meta({ description: 'Empty.' }));
 
+export const MessageDelivered = statusEvent(
+  'message.delivered',
+  z.object({ deliveredAt: z.iso.datetime().optional() }),
+);
+
+/** Not of messages that are canceled because their contact is erased. */
+export const MessageCanceled = statusEvent(
+  'message.canceled',
+  z.object({
+    reason: z.string().nullable().meta({
+      description:
+        'Why, also `message.holdReason`, such as `reply`, `campaign_ended` or `lead_deleted`; null: by a caller.',
+    }),
+  }),
+);
+
 export const MessageFailed = statusEvent(
   'message.failed',
   z.object({

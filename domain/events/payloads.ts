@@ -3,9 +3,21 @@ import type { DeliveredEvent } from './event.ts';
 import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
 import { AiBudgetExhausted } from './ai-budget.ts';
 import { ConversationAssigned, ConversationStatusChanged } from './conversation.ts';
+import { CallEnded } from './call.ts';
+import { CampaignCompleted } from './campaign.ts';
+import { ContactOptedIn, ContactOptedOut } from './contact.ts';
+import { ImportCompleted } from './import.ts';
+import { LeadCreated, LeadDeleted, LeadUpdated } from './lead.ts';
 import { LineDown, LineUp } from './line-health.ts';
 import { LineReputationChanged } from './line-reputation.ts';
-import { MessageFailed, MessageFallback, MessageOpened, MessageSent } from './message-status.ts';
+import {
+  MessageCanceled,
+  MessageDelivered,
+  MessageFailed,
+  MessageFallback,
+  MessageOpened,
+  MessageSent,
+} from './message-status.ts';
 import { OptOutSuspected } from './opt-out-suspected.ts';
 import { WebhookPing } from './ping.ts';
 import { MessageReaction } from './reaction.ts';
@@ -17,8 +29,10 @@ import { MessageEdited, MessageUnsent } from './reply-change.ts';
  */
 export const EVENT_PAYLOADS = {
   'message.sent': MessageSent,
+  'message.delivered': MessageDelivered,
   'message.failed': MessageFailed,
   'message.fallback': MessageFallback,
+  'message.canceled': MessageCanceled,
   'message.opened': MessageOpened,
   'message.reply': MessageReply,
   'message.reaction': MessageReaction,
@@ -32,6 +46,14 @@ export const EVENT_PAYLOADS = {
   'ai.budget_exhausted': AiBudgetExhausted,
   'line.reputation_changed': LineReputationChanged,
   'contact.opt_out_suspected': OptOutSuspected,
+  'contact.opted_out': ContactOptedOut,
+  'contact.opted_in': ContactOptedIn,
+  'lead.created': LeadCreated,
+  'lead.updated': LeadUpdated,
+  'lead.deleted': LeadDeleted,
+  'campaign.completed': CampaignCompleted,
+  'call.ended': CallEnded,
+  'import.completed': ImportCompleted,
   'conversation.assigned': ConversationAssigned,
   'conversation.status_changed': ConversationStatusChanged,
   'webhook.ping': WebhookPing,

@@ -10,12 +10,16 @@ test('every event about a line says which', () => {
 });
 
 test('every event about a contact says whom', () => {
-  const about = Object.values(EVENT_EXAMPLES).filter(({ event }) => !/^(line|ai|webhook)\./.test(event));
-  for (const example of about)
+  const others = /^(line|ai|webhook|campaign|call|import)\./;
+  for (const example of Object.values(EVENT_EXAMPLES).filter(({ event }) => !others.test(event)))
     expect(subjectOf(example), example.event).toMatchObject({
-      leadId: '6742f1c09b1e8a00d4c3b2a3',
+      leadId: 'leadId' in example ? '6742f1c09b1e8a00d4c3b2a3' : null,
       address: ADDRESS,
     });
+});
+
+test('every event about a campaign says which', () => {
+  expect(subjectOf(EVENT_EXAMPLES['campaign.completed']).campaignId).toBe('6742f1c09b1e8a00d4c3b2aa');
 });
 
 test('an event about neither says so', () => {

@@ -20,7 +20,7 @@ export const WebhookFilters = z.object({
   campaignIds: filter('Only events about these campaigns, or about messages of theirs; empty: of all.'),
   tags: z.array(z.string().trim().min(1).max(100)).max(100).meta({
     description:
-      'Only events about contacts that have one of these tags when the event happens; empty: about all.',
+      'Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.',
   }),
 });
 export type WebhookFilters = z.infer<typeof WebhookFilters>;

@@ -94,6 +94,8 @@ const BODIES: Record<string, object> = {
   createAgencyWebhook: { url: 'http://127.0.0.1:9/', events: ['message.sent'] },
   subscribeClient: { plan: 'starter' },
   tagConversation: { tags: ['interested'] },
+  addLeadTags: { tags: ['interested'] },
+  removeLeadTags: { tags: ['interested'] },
   actOnLineRequest: { action: 'cancel' },
   decideOptOutSuspicion: { action: 'dismiss' },
   addCampaignLead: { leadId: newId() },

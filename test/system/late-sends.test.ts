@@ -127,8 +127,11 @@ test('a message that arrives before its carrier answers is stored as sent and de
   expect(
     await systemDb(app.pools).any(sql.type(Told)`
       select event, body::jsonb -> 'message' ->> 'status' status, body::jsonb -> 'message' ->> 'deliveredAt' delivered_at
-      from events where workspace_id = ${workspaceId} and message_id = ${id}`),
-  ).toEqual([{ event: 'message.sent', status: 'sent', deliveredAt: null }]);
+      from events where workspace_id = ${workspaceId} and message_id = ${id} order by event desc`),
+  ).toEqual([
+    { event: 'message.sent', status: 'sent', deliveredAt: null },
+    { event: 'message.delivered', status: 'delivered', deliveredAt: expect.any(String) },
+  ]);
 });
 
 test('a message whose outcome is unknown is sent although the run that was to ask for it is lost', async () => {

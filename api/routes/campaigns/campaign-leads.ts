@@ -1,3 +1,4 @@
+import { emitLeadEvents } from '#db/commands/contacts/lead-events.ts';
 import { z } from 'zod';
 import { enterLeads, planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
 import { reopenCampaign, requireLines } from '#db/commands/campaigns/campaign-status.ts';
@@ -255,6 +256,7 @@ async function leadOf(
   );
   const row = saved && (await findLead(db, saved.id));
   if (!row) throw new Error('the lead was not saved');
+  if (saved.isNew) await emitLeadEvents(db, 'lead.created', [row], now);
   return row;
 }
 

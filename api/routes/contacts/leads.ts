@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eraseContact } from '#db/commands/contacts/contact-erasure.ts';
+import { emitLeadEvents, emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { deleteLeads } from '#db/commands/contacts/delete-leads.ts';
 import { placeMessagesOfLead } from '#db/commands/messages/message-places.ts';
 import {
@@ -116,7 +117,9 @@ export const leadRoutes = [
             now,
           })),
         );
-      const savedCount = results.filter(({ isNew }) => isNew).length;
+      const created = results.filter(({ isNew }) => isNew).map(({ id }) => id);
+      await emitLeadsCreated(db, created, now);
+      const savedCount = created.length;
       const duplicateCount = results.length - savedCount;
       return {
         status: 201,
@@ -222,6 +225,7 @@ export const leadRoutes = [
       if ('taken' in result)
         throw new ApiError('DUPLICATE_LEAD', `Another lead of the list has ${result.taken}`);
       if (result.timezone !== lead.timezone) await placeMessagesOfLead(db, lead.id, result.timezone, now);
+      await emitLeadEvents(db, 'lead.updated', [result], now);
       return { status: 200, body: { success: true, lead: presentLead(result) } };
     },
   }),

@@ -9,6 +9,8 @@ type EventName = Webhook['events'][number];
 export const EVENTS: Record<EventName, MessageDescriptor> = {
   'message.*': msg`Everything about messages, including what later versions add`,
   'message.sent': msg`A message was sent`,
+  'message.delivered': msg`A message was delivered`,
+  'message.canceled': msg`A message was canceled`,
   'message.failed': msg`A message could not be sent`,
   'message.fallback': msg`A contact cannot be reached on the channel`,
   'message.opened': msg`A contact has read a message`,
@@ -24,6 +26,14 @@ export const EVENTS: Record<EventName, MessageDescriptor> = {
   'ai.budget_exhausted': msg`The budget for AI drafts is used up`,
   'line.reputation_changed': msg`The reputation of a line has changed`,
   'contact.opt_out_suspected': msg`A contact asks to be left alone`,
+  'contact.opted_out': msg`A contact opted out`,
+  'contact.opted_in': msg`A contact opted in again`,
+  'lead.created': msg`A lead was created`,
+  'lead.updated': msg`A lead was changed`,
+  'lead.deleted': msg`A lead was deleted`,
+  'campaign.completed': msg`A campaign is completed`,
+  'call.ended': msg`A call ended`,
+  'import.completed': msg`An import is completed`,
   'conversation.assigned': msg`A conversation was assigned`,
   'conversation.status_changed': msg`A conversation was opened, snoozed or closed`,
 };

@@ -1,3 +1,6 @@
+import { currentTime } from '#domain/base/clock.ts';
+import { emitCanceled } from '#db/commands/messages/message-events.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
 import { sql } from 'slonik';
 import { CAMPAIGN_CHANGES, type CampaignStatus, type CampaignStep } from '#domain/campaigns/campaign.ts';
 import { Refusal } from '#domain/base/refusal.ts';
@@ -118,8 +121,22 @@ export async function reopenCampaign(db: TenantDb, id: string): Promise<void> {
 }
 
 /** Completes a campaign. Requires `lockCampaign`. */
-export async function completeCampaign(db: TenantDb, id: string, now: Date): Promise<void> {
+export async function completeCampaign(
+  db: TenantDb,
+  { id, name }: Pick<CampaignRow, 'id' | 'name'>,
+  { entered, finished }: { entered: number; finished: number },
+  now: Date,
+): Promise<void> {
   await setStatus(db, id, 'complete', sql.fragment`, completed_at = ${sql.timestamp(now)}`);
+  const event = {
+    event: 'campaign.completed' as const,
+    timestamp: now.toISOString(),
+    workspaceId: db.workspaceId,
+    campaignId: id,
+    campaignName: name,
+    data: { leads: entered, finished },
+  };
+  await emitEvents(db, [event], now);
 }
 
 const ofCampaign = (db: TenantDb, id: string) =>
@@ -144,11 +161,13 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
  * @returns the number of canceled messages.
  */
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
-  const { rowCount } = await db.query(sql.type(NoRows)`
+  const canceled = await db.any(sql.type(MessageRow)`
     update messages set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
     where workspace_id = ${db.workspaceId} and ctid = any(array(
-      select ctid from messages where ${unsent(db, id)} order by id limit ${limit} for no key update))`);
-  return rowCount;
+      select ctid from messages where ${unsent(db, id)} order by id limit ${limit} for no key update))
+    returning *`);
+  await emitCanceled(db, canceled, currentTime());
+  return canceled.length;
 }
 
 /**

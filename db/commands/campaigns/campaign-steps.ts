@@ -1,3 +1,5 @@
+import { currentTime } from '#domain/base/clock.ts';
+import { emitCanceled } from '#db/commands/messages/message-events.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { stepDate } from '#domain/campaigns/campaign-schedule.ts';
@@ -110,7 +112,9 @@ async function cancelStopped(db: TenantDb, step: Step): Promise<void> {
   const lead = await db.maybeOne(sql.type(LeadState)`
     select state, stop_reason from campaign_leads where ${ofLead(db, step)}`);
   if (lead?.state === 'running') return;
-  await db.query(sql.type(NoRows)`
+  const canceled = await db.any(sql.type(MessageRow)`
     update messages set status = 'canceled', hold_reason = ${lead?.stopReason ?? null}, updated_at = now()
-    where workspace_id = ${db.workspaceId} and id = ${step.id} and status in ('pending', 'scheduled')`);
+    where workspace_id = ${db.workspaceId} and id = ${step.id} and status in ('pending', 'scheduled')
+    returning *`);
+  await emitCanceled(db, canceled, currentTime());
 }

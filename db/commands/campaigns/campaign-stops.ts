@@ -1,9 +1,10 @@
+import { emitCanceled } from '#db/commands/messages/message-events.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { Channel } from '#domain/base/channel.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
-import type { MessageRow } from '#db/queries/messages/messages.ts';
-import { CountRow, NoRows } from '#db/connection/rows.ts';
+import { MessageRow } from '#db/queries/messages/messages.ts';
+import { CountRow } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
@@ -83,10 +84,12 @@ async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSq
       and c.workspace_id = l.workspace_id and c.id = l.campaign_id and (c.stop_on_reply or ${reason} <> 'reply')
     returning l.campaign_id, l.lead_id`);
   for (const { campaignId, leadId } of stopped) {
-    await db.query(sql.type(NoRows)`
+    const canceled = await db.any(sql.type(MessageRow)`
       update messages set status = 'canceled', hold_reason = ${reason}, held = false, updated_at = now()
       where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}
-        and status in ('pending', 'scheduled')`);
+        and status in ('pending', 'scheduled')
+      returning *`);
+    await emitCanceled(db, canceled, now);
   }
   await wakeWhenDone(
     db,
@@ -113,14 +116,16 @@ export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken,
       returning l.campaign_id, l.state
     )
     select distinct campaign_id from gone where state = 'running'`);
-  await db.query(sql.type(NoRows)`
+  const canceled = await db.any(sql.type(MessageRow)`
     with locked as materialized (
       select id, status from messages
       where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled', 'sending')
       order by id for no key update
     )
     update messages m set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
-    from locked where m.workspace_id = ${db.workspaceId} and m.id = locked.id and locked.status <> 'sending'`);
+    from locked where m.workspace_id = ${db.workspaceId} and m.id = locked.id and locked.status <> 'sending'
+    returning m.*`);
+  await emitCanceled(db, canceled, now);
   await wakeWhenDone(db, left, now);
 }
 

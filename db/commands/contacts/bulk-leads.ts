@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/base/clock.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
@@ -16,6 +17,7 @@ import { lockList } from '#db/queries/contacts/lists.ts';
 import { optedOutAmong } from '#db/queries/contacts/opt-outs.ts';
 import type { Changed, Skipped, SkipReason } from '#domain/base/bulk.ts';
 import { changedFields, type LeadBulkState, type LeadsChange } from '#domain/contacts/bulk-leads.ts';
+import { emitLeadEvents } from './lead-events.ts';
 import { deleteLeads } from './delete-leads.ts';
 import { type Author, optOut } from './opt-outs.ts';
 
@@ -177,6 +179,11 @@ async function setFields(
     written.map(({ customFields }) => customFields),
   );
   await setLeadFields(db, written);
+  const updated = await findLeads(
+    db,
+    written.map(({ id }) => id),
+  );
+  await emitLeadEvents(db, 'lead.updated', [...updated.values()], currentTime());
   return { changed, skipped };
 }
 

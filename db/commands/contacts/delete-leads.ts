@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { emitLeadEvents } from './lead-events.ts';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { deleteLeadFromLists, type LeadRow, lockListsOf } from '#db/queries/contacts/leads.ts';
@@ -13,4 +14,5 @@ export async function deleteLeads(db: TenantDb, leads: readonly LeadRow[], now: 
   );
   await cancelMessagesOfLeads(db, sql.fragment`select unnest(${ids})`, now);
   for (const lead of leads) await deleteLeadFromLists(db, lead);
+  await emitLeadEvents(db, 'lead.deleted', leads, now);
 }

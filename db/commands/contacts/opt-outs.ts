@@ -21,6 +21,7 @@ import {
 } from '#db/queries/contacts/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
 import { endWaitingDraft } from '#db/commands/drafts/ai-drafts.ts';
 
 const StoredRow = OptOutRow.extend({ isNew: z.boolean() });
@@ -108,6 +109,8 @@ async function record(
   const evidence = source === 'reply' || source === 'api' ? null : source;
   const entry = { source: OPT_OUT_SOURCES[source], origin: source, evidence, replyId };
   await insertConsents(db, [{ address, channel: 'any', status, ...entry, at }], now);
+  const head = { timestamp: at.toISOString(), workspaceId: db.workspaceId, address, source };
+  await emitEvents(db, [{ event: action, ...head, ...(replyId !== undefined && { replyId }) }], now);
 }
 
 /** @returns false if the address was not opted out. */

@@ -58,7 +58,9 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
       and (h.campaign_ids = '{}' or e.campaign_id = any (h.campaign_ids))
       and (h.tags = '{}' or exists (
         select from conversations c
-        where c.workspace_id = ${db.workspaceId} and c.address = e.address and c.tags && h.tags))
+        where c.workspace_id = ${db.workspaceId} and c.address = e.address and c.tags && h.tags)
+        or exists (
+        select from leads l where l.workspace_id = ${db.workspaceId} and l.id = e.lead_id and l.tags && h.tags))
     returning null`);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }

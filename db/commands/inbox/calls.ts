@@ -6,6 +6,8 @@ import { isErased } from '#domain/contacts/erasure.ts';
 import { newId } from '#domain/base/ids.ts';
 import { attachmentFetcherId } from '#workflows/protocol/workflow-ids.ts';
 import { deferEvent, takeDeferredEvents } from './carrier-events.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
+import { findCallsById, presentParties } from '#db/queries/inbox/calls.ts';
 import { senderAddress } from '#db/queries/contacts/contact-address.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -27,6 +29,9 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
   const billedSec = event.billedSec ?? (status === 'billed' ? event.durationSec : undefined);
   const from = await senderAddress(db, event.from);
   const to = await senderAddress(db, event.to);
+  const endedBefore = await db.exists(sql.type(NoRows)`
+    select from calls where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${callId}
+      and ended_at is not null`);
   const isAdvance = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
   const { id, fromNumber, toNumber } = await db.one(sql.type(PartiesRow)`
     insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,
@@ -46,9 +51,22 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
       hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)
     returning id, from_number, to_number`);
   if (isErased(fromNumber) || isErased(toNumber)) return;
+  if (ends && !endedBefore) await emitCallEnded(db, lineId, id, now);
   for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId: callId }]))
     if (early.kind === 'recording') await recordRecording(db, id, early.recordingUrl, now);
   if (event.recordingUrl !== undefined) await recordRecording(db, id, event.recordingUrl, now);
+}
+
+async function emitCallEnded(db: TenantDb, lineId: string, id: string, now: Date): Promise<void> {
+  const events = (await findCallsById(db, [id])).map((row) => ({
+    event: 'call.ended' as const,
+    timestamp: now.toISOString(),
+    workspaceId: db.workspaceId,
+    callId: id,
+    lineId,
+    call: presentParties(row),
+  }));
+  await emitEvents(db, events, now);
 }
 
 /** Records the recording of a call. An event that arrives before the call is kept until then. */

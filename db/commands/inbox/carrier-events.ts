@@ -5,7 +5,7 @@ import { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { failureSignals } from '#domain/lines/signal-replay.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
-import { emitMessageEvents } from '#db/commands/messages/message-events.ts';
+import { emitDelivered, emitMessageEvents } from '#db/commands/messages/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { happenedIn, type Happening } from '#db/connection/message-traces.ts';
 import { findMessage, MessageRow } from '#db/queries/messages/messages.ts';
@@ -150,7 +150,7 @@ async function markMessagesDelivered(
     if (attempt?.kind !== 'primary') return [];
     return [{ id: attempt.messageId, at: receipt.event.at, happenedIn: receipt.happenedIn ?? happenedIn() }];
   });
-  await markDelivered(db, delivered);
+  await emitDelivered(db, await markDelivered(db, delivered), currentTime());
 }
 
 /**
@@ -326,7 +326,8 @@ async function applyReceipt(
   now: Date,
 ): Promise<void> {
   if (status === 'delivered') {
-    await markDelivered(db, [{ id: messageId, at, happenedIn: happenedIn() }]);
+    const delivered = await markDelivered(db, [{ id: messageId, at, happenedIn: happenedIn() }]);
+    await emitDelivered(db, delivered, now);
     return;
   }
   await lockSequences(db, [messageId]);
@@ -354,7 +355,8 @@ async function applyReceipt(
 }
 
 async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {
-  await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
+  const delivered = await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
+  if (delivered) await emitDelivered(db, [delivered], now);
   const read = await db.maybeOne(sql.type(MessageRow)`
     update messages set read_at = ${sql.timestamp(at)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId} and read_at is null

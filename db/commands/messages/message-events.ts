@@ -11,6 +11,30 @@ export type MessageChange = {
   [Name in MessageEventName]: { event: Name; message: MessageRow; data: EventPayload<Name>['data'] };
 }[MessageEventName];
 
+/** Emits `message.canceled` of messages that were canceled in this transaction. */
+export const emitCanceled = (db: TenantDb, canceled: readonly MessageRow[], now: Date): Promise<void> =>
+  emitMessageEvents(
+    db,
+    canceled.map((message) => ({
+      event: 'message.canceled' as const,
+      message,
+      data: { reason: message.holdReason },
+    })),
+    now,
+  );
+
+/** Emits `message.delivered` of messages that were delivered in this transaction. */
+export const emitDelivered = (db: TenantDb, delivered: readonly MessageRow[], now: Date): Promise<void> =>
+  emitMessageEvents(
+    db,
+    delivered.map((message) => ({
+      event: 'message.delivered' as const,
+      message,
+      data: message.deliveredAt ? { deliveredAt: message.deliveredAt.toISOString() } : {},
+    })),
+    now,
+  );
+
 /** Emits the events of messages that changed in this transaction. */
 export async function emitMessageEvents(
   db: TenantDb,

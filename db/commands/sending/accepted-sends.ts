@@ -22,7 +22,7 @@ import type { Happening } from '#db/connection/message-traces.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
 import { endFallbackSms, markSent, recordReached, takeFromQueue } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { emitMessageEvents } from '../messages/message-events.ts';
+import { emitDelivered, emitMessageEvents } from '../messages/message-events.ts';
 
 /** An attempt of a message's primary channel that the carrier has accepted. */
 export interface AcceptedSend {
@@ -140,6 +140,11 @@ async function markAccepted(
   await emitMessageEvents(
     db,
     sentFirst.map((message) => ({ event: 'message.sent', message, data: {} })),
+    now,
+  );
+  await emitDelivered(
+    db,
+    sent.filter(({ deliveredAt }) => deliveredAt !== null),
     now,
   );
   for (const message of sent) await emitSentDraft(db, message, now);

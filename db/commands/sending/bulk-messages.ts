@@ -1,3 +1,4 @@
+import { emitCanceled } from '#db/commands/messages/message-events.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { giveAway, lockToMove } from '#db/commands/lines/line-rehoming.ts';
@@ -111,7 +112,9 @@ export const canceling: BulkAction = {
     await lockSequences(db, ids);
     let count = 0;
     for (const id of ids) {
-      if (!(await cancelMessage(db, id)).canceled) continue;
+      const { message, canceled } = await cancelMessage(db, id);
+      if (!message || !canceled) continue;
+      await emitCanceled(db, [message], now);
       await followCampaign(db, id, now);
       await recordFor(db, author, 'message.skipped', id);
       count += 1;

@@ -1,3 +1,4 @@
+import { emitCanceled } from '#db/commands/messages/message-events.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { cancelMessage, type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
 import { makeDue, setSendNow } from '#db/queries/sending/line-orders.ts';
@@ -24,6 +25,7 @@ export async function cancelWaitingMessage(db: TenantDb, id: string, now: Date):
     const status = message.status === 'sending' ? 'being sent' : presentMessage(message).status;
     throw new Refusal('MESSAGE_NOT_CANCELABLE', null, `The message is ${status}`);
   }
+  await emitCanceled(db, [message], now);
   await followCampaign(db, id, now);
   return message;
 }

@@ -21,7 +21,7 @@ import { contactKey } from '#domain/base/contact-key.ts';
 import { isOfDeleted, shownAddress } from '#db/queries/contacts/erasures.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
-import { emitMessageEvents } from '../messages/message-events.ts';
+import { emitCanceled, emitMessageEvents } from '../messages/message-events.ts';
 import { lockLine } from '#db/queries/lines/lines.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
@@ -235,7 +235,11 @@ function retryAt(outcome: Settled, failures: number, now: Date): Date {
 /** Cancels an unsent message instead of retrying it, because its contact was deleted. */
 async function cancelReturned(db: TenantDb, { id }: MessageRow, now: Date): Promise<void> {
   await advanceMessage(db, id, ['sending'], { to: 'scheduled', scheduledAt: now });
-  await advanceMessage(db, id, ['scheduled'], { to: 'canceled', holdReason: 'lead_deleted' });
+  const canceled = await advanceMessage(db, id, ['scheduled'], {
+    to: 'canceled',
+    holdReason: 'lead_deleted',
+  });
+  if (canceled && !isErased(canceled.address)) await emitCanceled(db, [canceled], now);
 }
 
 /** While the line's carrier accepts nothing at all, messages are retried for a day before they fail. */

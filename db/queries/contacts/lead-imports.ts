@@ -88,11 +88,16 @@ export async function recordBatch(
   await db.query(sql.type(NoRows)`${insertion('rejected_rows', rows)}`);
 }
 
-/** Sets the final status. The file no longer counts against the storage quota. */
-export async function finishImport(db: TenantDb, id: string, error: string | null): Promise<void> {
-  await db.query(sql.type(NoRows)`
+/** Sets the final status; null: it was set before. The file no longer counts against the storage quota. */
+export async function finishImport(
+  db: TenantDb,
+  id: string,
+  error: string | null,
+): Promise<ImportRow | null> {
+  return db.maybeOne(sql.type(ImportRow)`
     update lead_imports set status = ${error === null ? 'completed' : 'failed'}, error = ${error}, stored_bytes = 0, updated_at = now()
-    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'`);
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'
+    returning *`);
 }
 
 /** The next rejected rows of an import, in file order. */

@@ -23,6 +23,7 @@ export const LeadRow = z.object({
   contactOwnerEmail: z.string().nullable(),
   timezone: z.string().nullable(),
   customFields: z.record(z.string(), z.string()),
+  tags: z.array(z.string()),
   status: LeadStatus.nullable(),
   source: z.string().nullable(),
   createdAt: z.date(),
@@ -351,6 +352,12 @@ export async function removeLeadsFromList(
       where l.workspace_id = ${db.workspaceId} and l.id = n.id`);
 }
 
+/** Requires `lockLead`. */
+export const setLeadTags = (db: TenantDb, id: string, tags: readonly string[]): Promise<LeadRow> =>
+  db.one(sql.type(LeadRow)`
+    update leads set tags = ${sql.array([...tags], 'text')}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
+
 /** Sets the custom fields and owners of leads. Requires `lockLeads`. */
 export async function setLeadFields(
   db: TenantDb,
@@ -451,6 +458,7 @@ export function presentLead(row: LeadRow): Lead {
     contactOwnerEmail: row.contactOwnerEmail,
     timezone: row.timezone,
     customFields: row.customFields,
+    tags: row.tags,
     status: row.status,
     source: row.source,
     createdAt: row.createdAt.toISOString(),

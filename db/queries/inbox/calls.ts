@@ -63,21 +63,26 @@ export async function callsOf(
     order by c.id limit ${limit}`);
 }
 
+/** What is known of a call itself. */
+export const presentParties = (row: CallRow): Omit<Call, 'recordingUrl' | 'recordingFailure'> => ({
+  callId: row.id,
+  from: row.fromNumber,
+  to: row.toNumber,
+  surface: row.surface,
+  status: row.status,
+  requestedAt: row.requestedAt.toISOString(),
+  ...(row.answeredAt !== null && { answeredAt: row.answeredAt.toISOString() }),
+  ...(row.endedAt !== null && { endedAt: row.endedAt.toISOString() }),
+  ...(row.durationSec !== null && { durationSec: row.durationSec }),
+  ...(row.billedSec !== null && { billedSec: row.billedSec }),
+  ...(row.billedCents !== null && { billedCents: row.billedCents }),
+  ...(row.hangupCause !== null && { hangupCause: row.hangupCause }),
+});
+
 export function presentCall(workspaceId: string, row: CallRow, links: FileLinks, now: Date): Call {
   const { recordingId, recordingName, recordingAt, recordingFailure } = row;
   return {
-    callId: row.id,
-    from: row.fromNumber,
-    to: row.toNumber,
-    surface: row.surface,
-    status: row.status,
-    requestedAt: row.requestedAt.toISOString(),
-    ...(row.answeredAt !== null && { answeredAt: row.answeredAt.toISOString() }),
-    ...(row.endedAt !== null && { endedAt: row.endedAt.toISOString() }),
-    ...(row.durationSec !== null && { durationSec: row.durationSec }),
-    ...(row.billedSec !== null && { billedSec: row.billedSec }),
-    ...(row.billedCents !== null && { billedCents: row.billedCents }),
-    ...(row.hangupCause !== null && { hangupCause: row.hangupCause }),
+    ...presentParties(row),
     recordingUrl:
       recordingId === null || recordingName === null || recordingAt === null
         ? null

@@ -6,7 +6,7 @@ import type { StoredStatus } from '#domain/messages/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { DISPATCHED_AT, IS_DISPATCHED, IS_WRITTEN, MessageRow } from '../messages/messages.ts';
 import { type Happening, traceMoment } from '#db/connection/message-traces.ts';
-import { AddressRow, IdRow, NoRows } from '#db/connection/rows.ts';
+import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { free, campaignAllowsSending } from './queue.ts';
 
@@ -250,27 +250,29 @@ export async function takeFromQueue(db: TenantDb, ids: readonly string[]): Promi
 /**
  * Like `advanceMessage` from `sent` to `delivered`, for many messages. One that has failed stays `failed`, and shows when it was
  * reported as delivered.
+ * @returns those that are delivered now.
  */
 export async function markDelivered(
   db: TenantDb,
   delivered: readonly { id: string; at: Date; happenedIn: Happening }[],
-): Promise<void> {
-  if (delivered.length === 0) return;
+): Promise<readonly MessageRow[]> {
+  if (delivered.length === 0) return [];
   const rows = delivered.map(({ id, at }) => [id, at.toISOString()]);
   const ids = delivered.map(({ id }) => id);
-  const marked = await db.any(sql.type(IdRow)`
+  const marked = await db.any(sql.type(MessageRow)`
     with locked as materialized (${lockedIn(db, 'sent', ids)})
     update messages m set status = 'delivered', updated_at = now(), hold_reason = null, delivered_at = r.at
     from locked join ${sql.unnest(rows, ['text', 'timestamptz'])} as r (id, at) on r.id = locked.id
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id
-    returning m.id`);
+    returning m.*`);
   traceMoments(db, 'message delivered', delivered, marked);
-  if (marked.length === delivered.length) return;
+  if (marked.length === delivered.length) return marked;
   await db.query(sql.type(NoRows)`
     with locked as materialized (${lockedIn(db, 'failed', ids)})
     update messages m set delivered_at = r.at
     from locked join ${sql.unnest(rows, ['text', 'timestamptz'])} as r (id, at) on r.id = locked.id
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.delivered_at is null`);
+  return marked;
 }
 
 /** Replaces the error of a failed message, if its carrier gives the reason later. */

@@ -504,6 +504,8 @@ const NOT_RECORDED: Record<string, string> = {
   deleteOptOut: 'opt-outs are records of their own',
   deleteNamedOptOut: 'opt-outs are records of their own',
   tagConversation: 'tags are no settings',
+  addLeadTags: 'tags are no settings',
+  removeLeadTags: 'tags are no settings',
   reportPresence: 'is not even stored',
   readConversation: 'what a user has read is theirs',
   createSavedFilter: 'how somebody looks at the inbox',

@@ -94,8 +94,12 @@ describe('a stream of events', () => {
         data,
       }))
       .filter(({ event }) => event !== 'webhook.ping');
-    const streamed = (await stream.received(2)).map(({ id, event, data }) => ({ id, event, data }));
-    expect(streamed.map(({ event }) => event)).toEqual(['message.sent', 'message.reply']);
+    const streamed = (await stream.received(3)).map(({ id, event, data }) => ({ id, event, data }));
+    expect(streamed.map(({ event }) => event).toSorted()).toEqual([
+      'message.delivered',
+      'message.reply',
+      'message.sent',
+    ]);
     expect(streamed).toEqual(expect.arrayContaining(posted));
     await endpoint.close();
   });

@@ -199,7 +199,7 @@ test('a webhook gets only the events of the lines, campaigns and tagged contacts
     start: false,
   });
   const register = (endpoint: Endpoint, filter: object) =>
-    registerWebhook(api, endpoint.url, { events: ['message.*'], ...filter });
+    registerWebhook(api, endpoint.url, { events: ['message.sent'], ...filter });
   await register(endpoints.line, { lineIds: [lineId] });
   await register(endpoints.otherLine, { lineIds: [otherLine] });
   await register(endpoints.campaign, { campaignIds: [made.campaign._id] });
@@ -222,6 +222,15 @@ test('a webhook gets only the events of the lines, campaigns and tagged contacts
   expect(ids(endpoints.all)).toContain(first);
   expect(ids(endpoints.tagged)).toEqual(new Set([second]));
   expect([endpoints.otherLine.received, endpoints.campaign.received]).toEqual([[], []]);
+});
+
+test('a webhook can subscribe to everything about messages', async () => {
+  const { api } = await createWorkspaceWithLine(app);
+  const endpoint = await startTestEndpoint();
+  await registerWebhook(api, endpoint.url, { events: ['message.*', 'message.sent'] });
+  await send(api);
+  const events = (await arrived(endpoint, 2)).map(({ json }) => json.event);
+  expect(events.toSorted()).toEqual(['message.delivered', 'message.sent']);
 });
 
 test('by default a webhook neither retries nor filters', async () => {

@@ -66,7 +66,10 @@ describe('events', () => {
     const failed = await send(phone('0002'));
     const fallback = await send(phone('0001'));
     const opened = await send(phone('0010'));
-    const received = await arrivals(one, 5);
+    const received = await eventually(async () => {
+      const statuses = one.received.filter(({ json }) => json.event !== 'message.delivered');
+      return statuses.length >= 5 && one.received;
+    });
     const of = (messageId: string, event: string) => {
       const found = received.filter(({ json }) => json.messageId === messageId && json.event === event);
       expect(found).toHaveLength(1);

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageDeliveredWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageCanceledWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostContactOptedOutWebhookRequest | PostContactOptedInWebhookRequest | PostLeadCreatedWebhookRequest | PostLeadUpdatedWebhookRequest | PostLeadDeletedWebhookRequest | PostCampaignCompletedWebhookRequest | PostCallEndedWebhookRequest | PostImportCompletedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -732,7 +732,7 @@ export type WebhookInput = {
      */
     campaignIds?: Array<string>;
     /**
-     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
      */
     tags?: Array<string>;
     /**
@@ -741,7 +741,7 @@ export type WebhookInput = {
     retries?: WebhookRetries;
 };
 
-export type EventPattern = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
+export type EventPattern = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
 
 /**
  * `none`: each event is sent once. `standard`: after a network error, 408, 429 or 5xx, it is sent again after 5 seconds, 1 minute, 10 minutes, 1, 6 and 24 hours, or when `Retry-After` says if that is later; 410 deactivates the webhook.
@@ -761,7 +761,7 @@ export type WebhookPatch = {
      */
     campaignIds?: Array<string>;
     /**
-     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
      */
     tags?: Array<string>;
     /**
@@ -1007,7 +1007,7 @@ export type AgencyWebhookInput = {
     events: Array<EventPattern>;
     name?: string;
     /**
-     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
      */
     tags?: Array<string>;
     /**
@@ -1159,6 +1159,7 @@ export type Lead = {
     customFields: {
         [key: string]: string;
     };
+    tags: Array<string>;
     status: 'available' | 'unavailable' | 'error' | null;
     source: string | null;
     createdAt: string;
@@ -1311,6 +1312,25 @@ export type ReputationTerm = {
         of: number;
         days: number;
     };
+};
+
+export type LeadImport = {
+    importId: string;
+    listId: string;
+    status: 'running' | 'completed' | 'failed';
+    /**
+     * Rows read so far: saved, duplicates and rejected.
+     */
+    processed: number;
+    saved: number;
+    duplicates: number;
+    rejected: number;
+    /**
+     * Why reading the file stopped.
+     */
+    error: string | null;
+    createdAt: string;
+    updatedAt: string;
 };
 
 export type Warning = {
@@ -2330,6 +2350,7 @@ export type ContactExport = {
         customFields: {
             [key: string]: string;
         };
+        tags: Array<string>;
         status: 'available' | 'unavailable' | 'error' | null;
         source: string | null;
         createdAt: string;
@@ -2955,7 +2976,7 @@ export type Webhook = {
      */
     campaignIds: Array<string>;
     /**
-     * Only events about contacts that have one of these tags when the event happens; empty: about all.
+     * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
      */
     tags: Array<string>;
     retries: WebhookRetries;
@@ -2993,7 +3014,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
 
 export type DeliveryExchange = {
     id: string;
@@ -3670,6 +3691,7 @@ export type LeadOutput = {
     customFields: {
         [key: string]: string;
     };
+    tags: Array<string>;
     status: 'available' | 'unavailable' | 'error' | null;
     source: string | null;
     createdAt: string;
@@ -7239,6 +7261,70 @@ export type GetApiLeadsByIdTimelineResponses = {
 
 export type GetApiLeadsByIdTimelineResponse = GetApiLeadsByIdTimelineResponses[keyof GetApiLeadsByIdTimelineResponses];
 
+export type DeleteApiLeadsByIdTagsData = {
+    body: {
+        tags: Array<string>;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/leads/{id}/tags';
+};
+
+export type DeleteApiLeadsByIdTagsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiLeadsByIdTagsError = DeleteApiLeadsByIdTagsErrors[keyof DeleteApiLeadsByIdTagsErrors];
+
+export type DeleteApiLeadsByIdTagsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        lead: LeadOutput;
+    };
+};
+
+export type DeleteApiLeadsByIdTagsResponse = DeleteApiLeadsByIdTagsResponses[keyof DeleteApiLeadsByIdTagsResponses];
+
+export type PostApiLeadsByIdTagsData = {
+    body: {
+        tags: Array<string>;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/leads/{id}/tags';
+};
+
+export type PostApiLeadsByIdTagsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLeadsByIdTagsError = PostApiLeadsByIdTagsErrors[keyof PostApiLeadsByIdTagsErrors];
+
+export type PostApiLeadsByIdTagsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        lead: LeadOutput;
+    };
+};
+
+export type PostApiLeadsByIdTagsResponse = PostApiLeadsByIdTagsResponses[keyof PostApiLeadsByIdTagsResponses];
+
 export type GetApiLeadsByIdExportData = {
     body?: never;
     path: {
@@ -8339,7 +8425,7 @@ export type PostApiWebhooksData = {
          */
         campaignIds?: Array<string>;
         /**
-         * Only events about contacts that have one of these tags when the event happens; empty: about all.
+         * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
          */
         tags?: Array<string>;
         /**
@@ -8385,7 +8471,7 @@ export type PostApiWebhooksResponses = {
              */
             campaignIds: Array<string>;
             /**
-             * Only events about contacts that have one of these tags when the event happens; empty: about all.
+             * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
              */
             tags: Array<string>;
             retries: WebhookRetries;
@@ -8476,7 +8562,7 @@ export type PatchApiWebhooksByIdData = {
          */
         campaignIds?: Array<string>;
         /**
-         * Only events about contacts that have one of these tags when the event happens; empty: about all.
+         * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
          */
         tags?: Array<string>;
         /**
@@ -11105,7 +11191,7 @@ export type PostApiAgencyWebhooksData = {
         events: Array<EventPattern>;
         name?: string;
         /**
-         * Only events about contacts that have one of these tags when the event happens; empty: about all.
+         * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
          */
         tags?: Array<string>;
         /**
@@ -11159,7 +11245,7 @@ export type PostApiAgencyWebhooksResponses = {
              */
             campaignIds: Array<string>;
             /**
-             * Only events about contacts that have one of these tags when the event happens; empty: about all.
+             * Only events about contacts whose conversation or lead has one of these tags when the event happens; empty: about all.
              */
             tags: Array<string>;
             retries: WebhookRetries;
@@ -11733,6 +11819,41 @@ export type PostMessageSentWebhookRequest = {
     query?: never;
 };
 
+export type PostMessageDeliveredWebhookPayload = {
+    event: 'message.delivered';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    /**
+     * Deduplicate by (`messageId`, `event`).
+     */
+    messageId: string;
+    leadId?: string;
+    campaignId?: string;
+    campaignName?: string;
+    crmAContactId: string | null;
+    crmAPortalId: string | null;
+    crmBContactId: string | null;
+    crmBLocationId: string | null;
+    crmCCompanyId: string | null;
+    crmCPersonId: string | null;
+    crmCLeadId: string | null;
+    message: Message;
+    data: {
+        deliveredAt?: string;
+    };
+    lead?: Lead;
+};
+
+export type PostMessageDeliveredWebhookRequest = {
+    body: PostMessageDeliveredWebhookPayload;
+    key: 'message.delivered';
+    path?: never;
+    query?: never;
+};
+
 export type PostMessageFailedWebhookPayload = {
     event: 'message.failed';
     /**
@@ -11806,6 +11927,44 @@ export type PostMessageFallbackWebhookPayload = {
 export type PostMessageFallbackWebhookRequest = {
     body: PostMessageFallbackWebhookPayload;
     key: 'message.fallback';
+    path?: never;
+    query?: never;
+};
+
+export type PostMessageCanceledWebhookPayload = {
+    event: 'message.canceled';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    /**
+     * Deduplicate by (`messageId`, `event`).
+     */
+    messageId: string;
+    leadId?: string;
+    campaignId?: string;
+    campaignName?: string;
+    crmAContactId: string | null;
+    crmAPortalId: string | null;
+    crmBContactId: string | null;
+    crmBLocationId: string | null;
+    crmCCompanyId: string | null;
+    crmCPersonId: string | null;
+    crmCLeadId: string | null;
+    message: Message;
+    data: {
+        /**
+         * Why, also `message.holdReason`, such as `reply`, `campaign_ended` or `lead_deleted`; null: by a caller.
+         */
+        reason: string | null;
+    };
+    lead?: Lead;
+};
+
+export type PostMessageCanceledWebhookRequest = {
+    body: PostMessageCanceledWebhookPayload;
+    key: 'message.canceled';
     path?: never;
     query?: never;
 };
@@ -12273,6 +12432,199 @@ export type PostContactOptOutSuspectedWebhookPayload = {
 export type PostContactOptOutSuspectedWebhookRequest = {
     body: PostContactOptOutSuspectedWebhookPayload;
     key: 'contact.opt_out_suspected';
+    path?: never;
+    query?: never;
+};
+
+export type PostContactOptedOutWebhookPayload = {
+    event: 'contact.opted_out';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    address: string;
+    source: 'reply' | 'unsubscribe' | 'carrier' | 'complaint' | 'api';
+    /**
+     * The reply by which the contact said so.
+     */
+    replyId?: string;
+};
+
+export type PostContactOptedOutWebhookRequest = {
+    body: PostContactOptedOutWebhookPayload;
+    key: 'contact.opted_out';
+    path?: never;
+    query?: never;
+};
+
+export type PostContactOptedInWebhookPayload = {
+    event: 'contact.opted_in';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    address: string;
+    source: 'reply' | 'unsubscribe' | 'carrier' | 'complaint' | 'api';
+    /**
+     * The reply by which the contact said so.
+     */
+    replyId?: string;
+};
+
+export type PostContactOptedInWebhookRequest = {
+    body: PostContactOptedInWebhookPayload;
+    key: 'contact.opted_in';
+    path?: never;
+    query?: never;
+};
+
+export type PostLeadCreatedWebhookPayload = {
+    event: 'lead.created';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    leadId: string;
+    listId: string;
+    lead: Lead;
+};
+
+export type PostLeadCreatedWebhookRequest = {
+    body: PostLeadCreatedWebhookPayload;
+    key: 'lead.created';
+    path?: never;
+    query?: never;
+};
+
+export type PostLeadUpdatedWebhookPayload = {
+    event: 'lead.updated';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    leadId: string;
+    listId: string;
+    lead: Lead;
+};
+
+export type PostLeadUpdatedWebhookRequest = {
+    body: PostLeadUpdatedWebhookPayload;
+    key: 'lead.updated';
+    path?: never;
+    query?: never;
+};
+
+export type PostLeadDeletedWebhookPayload = {
+    event: 'lead.deleted';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    leadId: string;
+    listId: string;
+    lead: Lead;
+};
+
+export type PostLeadDeletedWebhookRequest = {
+    body: PostLeadDeletedWebhookPayload;
+    key: 'lead.deleted';
+    path?: never;
+    query?: never;
+};
+
+export type PostCampaignCompletedWebhookPayload = {
+    event: 'campaign.completed';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    campaignId: string;
+    campaignName: string;
+    data: {
+        /**
+         * The leads that entered the campaign.
+         */
+        leads: number;
+        /**
+         * Those that finished it; the others stopped.
+         */
+        finished: number;
+    };
+};
+
+export type PostCampaignCompletedWebhookRequest = {
+    body: PostCampaignCompletedWebhookPayload;
+    key: 'campaign.completed';
+    path?: never;
+    query?: never;
+};
+
+export type PostCallEndedWebhookPayload = {
+    event: 'call.ended';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    callId: string;
+    lineId: string;
+    call: {
+        callId: string;
+        /**
+         * The caller ID that was displayed.
+         */
+        from: string;
+        to: string;
+        /**
+         * The rep's number; only for calls placed through the API.
+         */
+        agent?: string;
+        /**
+         * `carrier`: a call reported by the carrier.
+         */
+        surface: string;
+        status: 'requested' | 'ringing' | 'answered' | 'billed' | 'failed';
+        requestedAt: string;
+        answeredAt?: string;
+        endedAt?: string;
+        /**
+         * Talk time in seconds.
+         */
+        durationSec?: number;
+        billedSec?: number;
+        billedCents?: number;
+        hangupCause?: string;
+    };
+};
+
+export type PostCallEndedWebhookRequest = {
+    body: PostCallEndedWebhookPayload;
+    key: 'call.ended';
+    path?: never;
+    query?: never;
+};
+
+export type PostImportCompletedWebhookPayload = {
+    event: 'import.completed';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    importId: string;
+    listId: string;
+    import: LeadImport;
+};
+
+export type PostImportCompletedWebhookRequest = {
+    body: PostImportCompletedWebhookPayload;
+    key: 'import.completed';
     path?: never;
     query?: never;
 };

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "577f7be6cf66b024aea35e20dc416d32758ffba9700fdf8b40baa92612e85cbd"
+DIGEST = "339b7c6c5f7e214acdb05613e83624cbee2dfe03c61b5f3b201f67adda076d09"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -348,7 +348,7 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]]
+    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -505,7 +505,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
@@ -573,6 +573,7 @@ class Lead(TypedDict):
     contactOwnerEmail: str | None
     timezone: str | None
     customFields: dict[str, str]
+    tags: list[str]
     status: Literal["available", "unavailable", "error"] | None
     source: str | None
     createdAt: str
@@ -665,6 +666,19 @@ class ReputationTerm(TypedDict):
     points: float
     text: str
     evidence: ReputationTermEvidence
+
+
+class LeadImport(TypedDict):
+    importId: str
+    listId: str
+    status: Literal["running", "completed", "failed"]
+    processed: int
+    saved: int
+    duplicates: int
+    rejected: int
+    error: str | None
+    createdAt: str
+    updatedAt: str
 
 
 class Warning(TypedDict):
@@ -1208,6 +1222,7 @@ class ContactExportLead(TypedDict):
     contactOwnerEmail: str | None
     timezone: str | None
     customFields: dict[str, str]
+    tags: list[str]
     status: Literal["available", "unavailable", "error"] | None
     source: str | None
     createdAt: str
@@ -1520,7 +1535,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -1536,7 +1551,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -2007,6 +2022,7 @@ class LeadOutput(TypedDict):
     contactOwnerEmail: str | None
     timezone: str | None
     customFields: dict[str, str]
+    tags: list[str]
     status: Literal["available", "unavailable", "error"] | None
     source: str | None
     createdAt: str
@@ -2993,6 +3009,24 @@ class GetLeadTimelineParametersQuery(TypedDict):
     cursor: NotRequired[str]
 
 
+class AddLeadTagsRequest(TypedDict):
+    tags: list[str]
+
+
+class AddLeadTagsResponse(TypedDict):
+    success: Literal[True]
+    lead: LeadOutput
+
+
+class RemoveLeadTagsRequest(TypedDict):
+    tags: list[str]
+
+
+class RemoveLeadTagsResponse(TypedDict):
+    success: Literal[True]
+    lead: LeadOutput
+
+
 class ListListsParametersQuery(TypedDict):
     search: NotRequired[str]
 
@@ -3215,7 +3249,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -3228,7 +3262,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -3255,7 +3289,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]]
+    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -3996,7 +4030,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
@@ -4009,7 +4043,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -4134,6 +4168,10 @@ class DeleteAgencyAdminResponse(TypedDict):
     revokedKeys: int
 
 
+class OnMessageDeliveredRequestData(TypedDict):
+    deliveredAt: NotRequired[str]
+
+
 class OnMessageFailedRequestData(TypedDict):
     error: NotRequired[str]
 
@@ -4141,6 +4179,10 @@ class OnMessageFailedRequestData(TypedDict):
 class OnMessageFallbackRequestData(TypedDict):
     reason: str
     checkedAddresses: NotRequired[list[str]]
+
+
+class OnMessageCanceledRequestData(TypedDict):
+    reason: str | None
 
 
 class OnMessageOpenedRequestData(TypedDict):
@@ -4386,6 +4428,107 @@ class OnContactOptOutSuspectedRequest(TypedDict):
     message: str
 
 
+class OnContactOptedOutRequest(TypedDict):
+    event: Literal["contact.opted_out"]
+    timestamp: str
+    workspaceId: str
+    address: str
+    source: Literal["reply", "unsubscribe", "carrier", "complaint", "api"]
+    replyId: NotRequired[str]
+
+
+class OnContactOptedInRequest(TypedDict):
+    event: Literal["contact.opted_in"]
+    timestamp: str
+    workspaceId: str
+    address: str
+    source: Literal["reply", "unsubscribe", "carrier", "complaint", "api"]
+    replyId: NotRequired[str]
+
+
+class OnLeadCreatedRequest(TypedDict):
+    event: Literal["lead.created"]
+    timestamp: str
+    workspaceId: str
+    leadId: str
+    listId: str
+    lead: Lead
+
+
+class OnLeadUpdatedRequest(TypedDict):
+    event: Literal["lead.updated"]
+    timestamp: str
+    workspaceId: str
+    leadId: str
+    listId: str
+    lead: Lead
+
+
+class OnLeadDeletedRequest(TypedDict):
+    event: Literal["lead.deleted"]
+    timestamp: str
+    workspaceId: str
+    leadId: str
+    listId: str
+    lead: Lead
+
+
+class OnCampaignCompletedRequestData(TypedDict):
+    leads: int
+    finished: int
+
+
+class OnCampaignCompletedRequest(TypedDict):
+    event: Literal["campaign.completed"]
+    timestamp: str
+    workspaceId: str
+    campaignId: str
+    campaignName: str
+    data: OnCampaignCompletedRequestData
+
+
+OnCallEndedRequestCall = TypedDict(
+    "OnCallEndedRequestCall",
+    {
+        "callId": str,
+        "from": str,
+        "to": str,
+        "agent": NotRequired[str],
+        "surface": str,
+        "status": Literal["requested", "ringing", "answered", "billed", "failed"],
+        "requestedAt": str,
+        "answeredAt": NotRequired[str],
+        "endedAt": NotRequired[str],
+        "durationSec": NotRequired[float],
+        "billedSec": NotRequired[float],
+        "billedCents": NotRequired[float],
+        "hangupCause": NotRequired[str],
+    },
+)
+
+
+class OnCallEndedRequest(TypedDict):
+    event: Literal["call.ended"]
+    timestamp: str
+    workspaceId: str
+    callId: str
+    lineId: str
+    call: OnCallEndedRequestCall
+
+
+OnImportCompletedRequest = TypedDict(
+    "OnImportCompletedRequest",
+    {
+        "event": Literal["import.completed"],
+        "timestamp": str,
+        "workspaceId": str,
+        "importId": str,
+        "listId": str,
+        "import": LeadImport,
+    },
+)
+
+
 class OnConversationAssignedRequestBy(TypedDict):
     type: Literal["user", "key", "operator", "system"]
     id: str | None
@@ -4508,7 +4651,7 @@ class CampaignPatch(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -4735,7 +4878,7 @@ class FunnelStep(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -4862,6 +5005,26 @@ class OnMessageSentRequest(TypedDict):
     lead: NotRequired[Lead]
 
 
+class OnMessageDeliveredRequest(TypedDict):
+    event: Literal["message.delivered"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: Message
+    data: OnMessageDeliveredRequestData
+    lead: NotRequired[Lead]
+
+
 class OnMessageFailedRequest(TypedDict):
     event: Literal["message.failed"]
     timestamp: str
@@ -4899,6 +5062,26 @@ class OnMessageFallbackRequest(TypedDict):
     crmCLeadId: str | None
     message: Message
     data: OnMessageFallbackRequestData
+    lead: NotRequired[Lead]
+
+
+class OnMessageCanceledRequest(TypedDict):
+    event: Literal["message.canceled"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: Message
+    data: OnMessageCanceledRequestData
     lead: NotRequired[Lead]
 
 

@@ -1298,6 +1298,18 @@ class Contacts:
         Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
 
+    def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
+        """Add tags to a lead.
+
+        Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
+
+    def remove_lead_tags(self, id: str, **body: Unpack[models.RemoveLeadTagsRequest]) -> models.RemoveLeadTagsResponse:
+        """Remove tags from a lead.
+
+        In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`."""
+        return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
+
     def export(self, id: str) -> models.ContactExport:
         """Export everything stored about a contact as one JSON document.
 
@@ -1416,6 +1428,18 @@ class AsyncContacts:
 
         Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
+
+    async def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
+        """Add tags to a lead.
+
+        Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
+
+    async def remove_lead_tags(self, id: str, **body: Unpack[models.RemoveLeadTagsRequest]) -> models.RemoveLeadTagsResponse:
+        """Remove tags from a lead.
+
+        In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
 
     async def export(self, id: str) -> models.ContactExport:
         """Export everything stored about a contact as one JSON document.

@@ -1,0 +1,29 @@
+import { emitEvents } from '#db/commands/events/events.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { findLeads, type LeadRow, presentLead } from '#db/queries/contacts/leads.ts';
+
+/** Emits an event for each of the leads. */
+export const emitLeadEvents = (
+  db: TenantDb,
+  event: 'lead.created' | 'lead.updated' | 'lead.deleted',
+  leads: readonly LeadRow[],
+  now: Date,
+): Promise<void> =>
+  emitEvents(
+    db,
+    leads.map((row) => ({
+      event,
+      timestamp: now.toISOString(),
+      workspaceId: db.workspaceId,
+      leadId: row.id,
+      listId: row.listId,
+      lead: presentLead(row),
+    })),
+    now,
+  );
+
+/** Emits `lead.created` of leads by their ids. */
+export async function emitLeadsCreated(db: TenantDb, ids: readonly string[], now: Date): Promise<void> {
+  const leads = await findLeads(db, ids);
+  await emitLeadEvents(db, 'lead.created', [...leads.values()], now);
+}
