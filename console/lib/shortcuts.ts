@@ -48,10 +48,11 @@ function isMeantForField(event: KeyboardEvent, name: string): boolean {
 }
 
 function listen(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.altKey) return;
   const name = nameOf(event);
   const isCommand = name.startsWith('mod+');
+  // Also of a key that the field has acted on: who chose with Enter in the command palette types no more.
   const isOfField = isMeantForField(event, name);
+  if (event.defaultPrevented || event.altKey) return;
   if (!isCommand && (isOfField || isModal(event.target) || !shortcutsEnabled())) return;
   const sequence = event.timeStamp - firstAt < SEQUENCE_MS ? `${first} ${name}` : name;
   const of = (keys: string) => shown.findLast(({ current }) => current[keys])?.current[keys];

@@ -1,22 +1,16 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
-import { Keyboard, LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
+import { Keyboard, LogOut, Moon, Settings, Sun } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
+import { Spinner } from '#console/components/spinner.tsx';
 import { matchesWords } from '#console/lib/search-form.ts';
 import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from '#console/lib/sign-out.ts';
-import { useNavigation } from './navigation.ts';
+import { SETTINGS, useNavigation } from './navigation.ts';
+import { type Command, useFound } from './found.ts';
 
-interface Command {
-  title: string;
-  icon: LucideIcon;
-  /** Its keyboard shortcut. */
-  keys?: string;
-  run: () => void;
-}
-
-/** Finds pages and actions by parts of their names. */
+/** Finds pages, settings and actions by parts of their names, and through the API what the workspace contains. */
 export default function CommandPalette({ close, openHelp }: { close: () => void; openHelp: () => void }) {
   const { t } = useLingui();
   const navigate = useNavigate();
@@ -24,19 +18,35 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
   const listId = useId();
   const [text, setText] = useState('');
   const [position, setPosition] = useState(0);
+  const { found: things, isSearching, hasFailed } = useFound(text);
   const commands: Command[] = [
     ...navigation.flat().map(({ to, title, icon, key }) => ({
+      id: to,
       title,
       icon,
       keys: `g ${key}`,
       run: () => void navigate({ to }),
     })),
-    { title: t`Light theme`, icon: Sun, run: () => setTheme('light') },
-    { title: t`Dark theme`, icon: Moon, run: () => setTheme('dark') },
-    { title: t`Keyboard shortcuts`, icon: Keyboard, keys: '?', run: openHelp },
-    { title: t`Sign out`, icon: LogOut, run: () => void signOut() },
+    ...SETTINGS.map(({ value, title }) => ({
+      id: `settings-${value}`,
+      title: t(title),
+      icon: Settings,
+      detail: t`Settings`,
+      run: () => void navigate({ to: '/settings', search: { tab: value } } as never),
+    })),
+    { id: 'light', title: t`Light theme`, icon: Sun, run: () => setTheme('light') },
+    { id: 'dark', title: t`Dark theme`, icon: Moon, run: () => setTheme('dark') },
+    { id: 'help', title: t`Keyboard shortcuts`, icon: Keyboard, keys: '?', run: openHelp },
+    { id: 'out', title: t`Sign out`, icon: LogOut, run: () => void signOut() },
   ];
-  const found = commands.filter(({ title }) => matchesWords(title, text));
+  const isSetting = ({ id }: Command): boolean => id.startsWith('settings-');
+  const found = [
+    // Settings have many common words, which would be in the way of who has typed nothing.
+    ...commands.filter(
+      (command) => matchesWords(command.title, text) && (text !== '' || !isSetting(command)),
+    ),
+    ...things,
+  ];
   const chosen = Math.min(position, found.length - 1);
 
   const run = (command: Command | undefined): void => {
@@ -65,8 +75,8 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
             aria-expanded="true"
             aria-controls={listId}
             aria-activedescendant={found[chosen] && `${listId}-${chosen}`}
-            aria-label={t`Search for a page or an action`}
-            placeholder={t`Search for a page or an action`}
+            aria-label={t`Search for people, campaigns, lines, pages and actions`}
+            placeholder={t`Search for people, campaigns, lines, pages and actions`}
             className="w-full border-b border-line bg-transparent px-4 py-3.5 text-base outline-none"
             value={text}
             onKeyDown={listen}
@@ -78,7 +88,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
           <div id={listId} role="listbox" aria-label={t`Results`} className="max-h-80 scroll-y p-1.5">
             {found.map((command, index) => (
               <div
-                key={command.title}
+                key={command.id}
                 id={`${listId}-${index}`}
                 role="option"
                 aria-selected={index === chosen}
@@ -88,17 +98,33 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
                 onKeyDown={listen}
                 className="flex cursor-pointer items-center gap-3 rounded-lg px-3 py-2 aria-selected:bg-hover"
               >
-                <command.icon className="size-4 text-muted" aria-hidden="true" />
-                <span className="flex-1">{command.title}</span>
+                <command.icon className="size-4 shrink-0 text-muted" aria-hidden="true" />
+                <span className="min-w-0 flex-1 truncate">{command.title}</span>
+                {command.detail && (
+                  <span className="max-w-1/2 shrink-0 truncate text-xs text-muted">{command.detail}</span>
+                )}
                 {command.keys && <kbd className="font-sans text-xs text-muted">{command.keys}</kbd>}
               </div>
             ))}
           </div>
-          {found.length === 0 && (
-            <p className="px-4 pb-6 text-center text-muted">
-              <Trans>Nothing matches “{text}”.</Trans>
-            </p>
-          )}
+          <div role="status" className="px-4 text-center text-muted">
+            {isSearching ? (
+              <p className="flex items-center justify-center gap-2 py-3">
+                <Spinner />
+                <Trans>Searching…</Trans>
+              </p>
+            ) : hasFailed ? (
+              <p className="py-3">
+                <Trans>Not everything could be searched.</Trans>
+              </p>
+            ) : (
+              found.length === 0 && (
+                <p className="pt-2 pb-6">
+                  <Trans>Nothing matches “{text}”.</Trans>
+                </p>
+              )
+            )}
+          </div>
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

@@ -69,3 +69,15 @@ export function useNavigation(): readonly (readonly NavigationItem[])[] {
       .map((item) => ({ ...item, title: t(item.title) })),
   ).filter((group) => group.length > 0);
 }
+
+/** The tabs of the page Settings, which the command palette finds too. */
+export const SETTINGS = [
+  { value: 'team', title: msg`Team` },
+  { value: 'keys', title: msg`API keys` },
+  { value: 'sessions', title: msg`Sessions` },
+  { value: 'pools', title: msg`Line pools` },
+  { value: 'copilot', title: msg`AI copilot` },
+  { value: 'fallback', title: msg`SMS fallback` },
+  { value: 'emails', title: msg`Emails` },
+  { value: 'audit', title: msg`Audit log` },
+] as const;

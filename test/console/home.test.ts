@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { createLead, createWorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -80,4 +80,44 @@ test('Home counts only open conversations as unanswered', async () => {
   await tab.signIn(key);
   await page.getByRole('link', { name: /is unanswered|are unanswered/ }).waitFor();
   expect(await page.getByText('1 conversation is unanswered').count()).toBe(1);
+});
+
+test('Ctrl K finds contacts, conversations, campaigns, lines and settings, without case and accents', async () => {
+  const { page, app } = tab;
+  const { key, id, api, lineId } = await createWorkspaceWithLine(app, {
+    line: { first_name: 'Zoë', last_name: 'Åkesson' },
+  });
+  const contact = phone();
+  await createLead(app, id, { first_name: 'Renée', last_name: 'Łukasz', phones: [contact] });
+  await writeIn(app, { lineId, from: contact, text: 'Is the Café still open?' });
+  await eventually(async () => (await api('GET', '/api/conversations')).body.conversations.length === 1);
+  const campaign = { name: 'Für Gärtner', steps: [{ message: 'Hi' }] };
+  expect((await api('POST', '/api/campaigns', campaign)).status).toBe(201);
+  await tab.signIn(key);
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+
+  const find = async (text: string, option: RegExp): Promise<void> => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /Search/ }).fill(text);
+    await page.getByRole('option', { name: option }).first().waitFor();
+    if (text === 'cafe') expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('option', { name: option }).click();
+  };
+  await find('cafe', /Renée Łukasz.*Conversation/);
+  await page.getByText('Is the Café still open?').last().waitFor();
+  await find('renee lukasz', /^Renée Łukasz(?!.*Conversation)/);
+  await page.getByRole('dialog', { name: 'Renée Łukasz' }).waitFor();
+  await page.keyboard.press('Escape');
+  await find('GARTNER', /Für Gärtner/);
+  await page.getByRole('dialog', { name: 'Für Gärtner' }).waitFor();
+  await page.keyboard.press('Escape');
+  await find('zoe ake', /Zoë Åkesson/);
+  await page.getByRole('dialog', { name: 'Zoë Åkesson' }).waitFor();
+  await page.keyboard.press('Escape');
+  await find('audit', /Audit log/);
+  await page.getByRole('tab', { name: 'Audit log', selected: true }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: /Search/ }).fill('nobody has this name');
+  await page.getByText('Nothing matches “nobody has this name”.').waitFor();
+  await page.keyboard.press('Escape');
 });
