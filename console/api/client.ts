@@ -1,5 +1,6 @@
 import { t } from '@lingui/core/macro';
 import type { Endpoint, RequestTo, ResponseOf } from './routes.ts';
+import { textOfCode, textOfIssue } from './failure-texts.ts';
 import { isAway } from './presence.ts';
 import { currentSession, type Session, setSession } from './session.ts';
 
@@ -34,14 +35,35 @@ export class ApiFailure extends Error {
     body: { error?: string; code?: string; issues?: Issue[]; requestId?: string },
     retryAfter: string | null = null,
   ) {
-    super(body.error ?? t`The server did not answer. Check your connection and try again.`);
+    super(messageOf(body));
     this.status = status;
     this.code = body.code ?? null;
-    this.issues = body.issues ?? [];
+    this.issues = (body.issues ?? []).map(({ path, message }) => ({ path, message: textOfIssue(message) }));
     this.requestId = body.requestId ?? null;
     this.retryAfterMs = retryAfter === null ? null : Number(retryAfter) * 1000;
   }
 }
+
+function messageOf({
+  error,
+  code,
+  issues = [],
+}: {
+  error?: string;
+  code?: string;
+  issues?: Issue[];
+}): string {
+  const [first] = issues;
+  // The API's message is then about the first of them.
+  if (first && error === `${first.path}: ${first.message}`)
+    return `${first.path}: ${textOfIssue(first.message)}`;
+  return textOfCode(code) ?? error ?? t`The server did not answer. Check your connection and try again.`;
+}
+
+/** Whether what was asked for is refused because the workspace does not send and change anything at present. */
+export const isStopped = (error: unknown): boolean =>
+  error instanceof ApiFailure &&
+  ['READ_ONLY', 'SUBSCRIPTION_REQUIRED', 'WORKSPACE_SUSPENDED'].includes(error.code ?? '');
 
 /** Whether what was asked for is no longer there. */
 export const isNotFound = (error: unknown): boolean => error instanceof ApiFailure && error.status === 404;

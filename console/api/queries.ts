@@ -8,7 +8,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef } from 'react';
-import { ApiFailure, request } from './client.ts';
+import { ApiFailure, isStopped, request } from './client.ts';
 import { currentSession, onSessionChange, type Session } from './session.ts';
 import type {
   Endpoint,
@@ -177,6 +177,8 @@ export function useWrite<E extends WriteEndpoint>(
     },
     onError: (failure, call) => {
       if (isCurrent(call)) call.callbacks.onError?.(failure);
+      // The workspace was read before it stopped; every page says it then.
+      if (isStopped(failure)) void refreshReads(['GET /api/workspace']);
     },
     onSettled: () => {
       // Nobody waits for these, as they may be slow or refused.

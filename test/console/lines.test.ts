@@ -1,3 +1,4 @@
+import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { newUserId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
@@ -118,6 +119,31 @@ test('only the limits of a line that were changed are saved', async () => {
   await page.getByRole('dialog', { name: /Bea/ }).waitFor();
   await save('202');
   expect(await limits()).toMatchObject({ firstName: 'Bea' });
+});
+
+test('a workspace that stops sending says so on every page, in words', async () => {
+  const { page, app } = tab;
+  const { id, key } = await createWorkspaceWithLine(app, { line: { first_name: 'Rosa', last_name: 'Paz' } });
+  await tab.signIn(key, '/lines');
+  await page.getByRole('row', { name: /Rosa Paz/ }).press('Enter');
+  const drawer = page.getByRole('dialog');
+  await drawer.getByRole('tab', { name: 'Limits' }).click();
+  await drawer.getByLabel('Messages a day').fill('99999');
+  await drawer.getByRole('button', { name: 'Save' }).click();
+  await drawer.getByText('This must be at most 10000.').waitFor();
+  await app.pools.system.query(
+    sql.unsafe`update workspaces set subscription_status = 'past_due' where id = ${id}`,
+  );
+  await drawer.getByLabel('Messages a day').fill('200');
+  await drawer.getByRole('button', { name: 'Save' }).click();
+  await drawer.getByText('The subscription is past due. Nothing can be changed until it is paid.').waitFor();
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('400'), expect.stringContaining('402')]);
+  await page.keyboard.press('Escape');
+  await page.getByText(/A payment is past due: nothing is sent/).waitFor();
+  await tab.go('/contacts');
+  await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+  await page.getByText(/A payment is past due: nothing is sent/).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
 });
 
 test('members, who may not pause a line, have no button for it', async () => {

@@ -1,0 +1,32 @@
+import { Trans } from '@lingui/react/macro';
+import { CirclePause } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { type Identity, useIdentity } from '#console/api/workspace.ts';
+
+/** Says on every page that the workspace sends nothing, and why. */
+export function StoppedBanner() {
+  const { workspace } = useIdentity();
+  const reason = reasonOf(workspace);
+  if (reason === null) return null;
+  return (
+    <div
+      role="status"
+      className="flex shrink-0 items-center gap-3 border-b-4 border-bad bg-bad-soft px-4 py-2 font-semibold text-bad"
+    >
+      <CirclePause className="size-4 shrink-0" aria-hidden="true" />
+      <p className="min-w-0 flex-1">{reason}</p>
+    </div>
+  );
+}
+
+function reasonOf({ suspended, billingMode, subscriptionStatus }: Identity['workspace']): ReactNode {
+  if (suspended)
+    return <Trans>Suspended by the operator: nothing is sent, and nothing can be changed.</Trans>;
+  if (billingMode === 'none') return null;
+  if (subscriptionStatus === 'past_due')
+    return (
+      <Trans>A payment is past due: nothing is sent, and nothing can be changed until it is paid.</Trans>
+    );
+  if (subscriptionStatus === 'canceled') return <Trans>The subscription has ended: nothing is sent.</Trans>;
+  return null;
+}
