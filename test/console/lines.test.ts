@@ -77,6 +77,11 @@ describe('the lines', () => {
     const drawer = page.getByRole('dialog');
     await drawer.getByRole('tab', { name: 'Carrier' }).click();
     await drawer.getByRole('combobox', { name: 'Carrier' }).selectOption('bluebubbles');
+    const names = await drawer
+      .getByRole('combobox', { name: 'Carrier' })
+      .getByRole('option')
+      .allTextContents();
+    expect(names).toContain('BlueBubbles');
     await drawer.getByLabel('URL', { exact: true }).fill('http://mac.example');
     expect(await drawer.getByLabel('Password').getAttribute('type')).toBe('password');
     await drawer.getByLabel('Method (optional)').selectOption('private-api');

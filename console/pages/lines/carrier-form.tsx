@@ -9,7 +9,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { toast } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
 import { EmailAuthentication } from './email-authentication.tsx';
-import { type Carrier, carrierName, configOf, settingsOf, valuesOf } from './carrier-settings.ts';
+import { type Carrier, configOf, settingsOf, valuesOf } from './carrier-settings.ts';
 import { ConnectionChecks } from './connection-checks.tsx';
 import { SettingField } from './setting-field.tsx';
 
@@ -72,18 +72,18 @@ function Form({
       'GET /api/lines/by-user',
     ],
   });
-  const settings = settingsOf(carriers.find((carrier) => carrier.provider === provider)?.settings ?? {});
+  const chosen = carriers.find((carrier) => carrier.provider === provider);
+  const settings = settingsOf(chosen?.settings ?? {});
   const fields = ['provider', 'address', ...settings.map(({ name }) => `config.${name}`)];
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const carrier = carrierName(provider);
     connect.mutate(
       {
         params: { id: line._id },
         body: { provider, ...(address !== '' && { address }), config: configOf(settings, values) },
       },
-      { onSuccess: () => toast(t`The line sends through ${carrier} now`) },
+      { onSuccess: () => toast(t`The line sends through this carrier now`) },
     );
   };
 
@@ -92,7 +92,7 @@ function Form({
       <SelectField
         label={t`Carrier`}
         value={provider}
-        options={carriers.map(({ provider: name }) => ({ value: name, label: carrierName(name) }))}
+        options={carriers.map(({ provider: name, guide }) => ({ value: name, label: guide.title }))}
         onChange={(event) => {
           setProvider(event.target.value);
           setValues({});

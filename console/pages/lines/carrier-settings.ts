@@ -5,9 +5,6 @@ import { wordsOf } from '#console/lib/format.ts';
 
 export type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
 
-export const carrierName = (provider: string): string =>
-  provider === 'simulated' ? t`Simulated` : wordsOf(provider);
-
 /** One setting of a carrier, as its form shows it. */
 export interface Setting {
   name: string;
