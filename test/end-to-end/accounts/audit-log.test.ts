@@ -83,6 +83,7 @@ async function changeEverything(of: World): Promise<void> {
   await bodyOf(session('PATCH', '/api/workspace', { reputationPolicy: 'observe' }));
   await bodyOf(session('PUT', '/api/workspace/quiet-hours', { enabled: true }));
   const { webhook } = await bodyOf(api('POST', '/api/webhooks', { ...endpoint, name: 'CRM' }));
+  await bodyOf(api('POST', `/api/webhooks/${webhook._id}/replay`, { since: new Date().toISOString() }));
   await bodyOf(api('PATCH', `/api/webhooks/${webhook._id}`, { isActive: false }));
   await bodyOf(api('POST', `/api/webhooks/${webhook._id}/rotate-secret`));
   await bodyOf(api('DELETE', `/api/webhooks/${webhook._id}`));

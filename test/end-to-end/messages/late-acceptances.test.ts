@@ -108,7 +108,7 @@ describe('a message that the carrier accepts after its attempt was given up', ()
     await workspace.api('POST', `/api/messages/${id}/cancel`, {});
     await settle(attempt, accepted);
     expect((await get(id)).status).toBe('canceled');
-    expect(await eventsOf(id)).toEqual([]);
+    expect(await eventsOf(id)).toEqual(['message.canceled']);
   });
 
   it('is not sent as an SMS either', async () => {
