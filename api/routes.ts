@@ -53,6 +53,7 @@ import { lineRequestRoutes } from './routes/lines/line-requests.ts';
 import { lineRoutes } from './routes/lines/lines.ts';
 import { listRoutes } from './routes/contacts/lists.ts';
 import { mcpRoutes } from './routes/server/mcp.ts';
+import { messageActionRoutes } from './routes/messages/message-actions.ts';
 import { messageRoutes } from './routes/messages/messages.ts';
 import { notificationLinkRoutes } from './routes/events/notification-links.ts';
 import { poolRoutes } from './routes/lines/pools.ts';
@@ -94,7 +95,7 @@ function under(paths: string | readonly string[], routes: readonly Route[]): rea
 
 /** The whole API. A new resource is one file in `routes/` and one line here. */
 export const routes: readonly Route[] = [
-  ...under('/api/messages', messageRoutes),
+  ...under('/api/messages', [...messageRoutes, ...messageActionRoutes]),
   ...under('/api/drip', dripRoutes),
 
   ...under('/api/replies', replyRoutes),

@@ -53,8 +53,18 @@ export interface ShownMessage {
   [field: string]: unknown;
 }
 
+/** What was done to a message through the API. */
+export interface Done {
+  route: 'react' | 'edit' | 'unsend';
+  guid: string;
+  at: number;
+  body: Record<string, unknown>;
+}
+
 export interface BlueBubblesStandIn {
   url: string;
+  /** In order. */
+  done: readonly Done[];
   /** Outbound messages in its database that were sent through the API, in order. */
   messages: readonly SentMessage[];
   webhooks: readonly { id: number; url: string; events: string[] }[];
@@ -104,6 +114,7 @@ const WEBHOOK_EVENTS = [
   'typing-indicator',
   'imessage-alias-removed',
 ] as const;
+const REACTIONS = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'] as const;
 const Method = z.enum(['apple-script', 'private-api']).default('apple-script');
 const TextRequest = z.object({
   chatGuid: z.string(),
@@ -128,6 +139,7 @@ export async function startBlueBubbles(
   hasIMessage: (to: string) => boolean = () => true,
 ): Promise<BlueBubblesStandIn> {
   const messages: SentMessage[] = [];
+  const done: Done[] = [];
   const rows: ShownMessage[] = [];
   const requests = new Map<string, number>();
   const webhooks: { id: number; url: string; events: string[] }[] = [];
@@ -143,6 +155,7 @@ export async function startBlueBubbles(
 
   const standIn: BlueBubblesStandIn = {
     url: '',
+    done,
     messages,
     webhooks,
     requests,
@@ -433,6 +446,70 @@ export async function startBlueBubbles(
         );
     }
     await send(context, { to, service, text: '', tempGuid: fields.tempGuid, file }, (data) => data);
+  });
+  const ReactRequest = z.object({
+    chatGuid: z.string().min(1),
+    selectedMessageGuid: z.string().min(1),
+    reaction: z.enum(REACTIONS.flatMap((name) => [name, `-${name}`])),
+    partIndex: z.number().min(0).default(0),
+  });
+  const EditRequest = z.object({
+    editedMessage: z.string().min(1),
+    backwardsCompatibilityMessage: z.string().min(1),
+    partIndex: z.number().min(0).default(0),
+  });
+  /** Responds to an action as the server does, and reports it like one of another device. */
+  async function act(
+    context: Context,
+    { route, guid, body }: Omit<Done, 'at'>,
+    change: (row: ShownMessage) => Promise<unknown>,
+  ): Promise<void> {
+    const row = rows.find((known) => known.guid === guid);
+    if (!row)
+      return fail(
+        context,
+        400,
+        'Validation Error',
+        'Selected message does not exist!',
+        undefined,
+        BAD_REQUEST,
+      );
+    if (!hasPrivateApi(context, 'Message Send Error')) return;
+    const fault = faults.get((row['handle'] as { address: string }).address)?.kind;
+    done.push({ route, guid, at: Date.now(), body });
+    await change(row);
+    if (fault === 'response_lost') {
+      context.respond = false;
+      context.req.socket.destroy();
+      return;
+    }
+    context.body = { status: 200, message: 'Success', data: row };
+  }
+  routes.post('/message/react', async (context) => {
+    const body = ReactRequest.parse(context.request.body);
+    const { to } = partsOf(body.chatGuid);
+    await act(context, { route: 'react', guid: body.selectedMessageGuid, body }, () =>
+      standIn.write(to, {
+        isFromMe: true,
+        text: 'Reacted',
+        associatedMessageGuid: `p:0/${body.selectedMessageGuid}`,
+        associatedMessageType: body.reaction,
+      }),
+    );
+  });
+  routes.post('/message/:guid/edit', async (context) => {
+    const body = EditRequest.parse(context.request.body);
+    const guid = context.params['guid'] ?? '';
+    await act(context, { route: 'edit', guid, body }, () =>
+      standIn.change(guid, { text: body.editedMessage, dateEdited: Date.now() }),
+    );
+  });
+  routes.post('/message/:guid/unsend', async (context) => {
+    const body = z.object({ partIndex: z.number().min(0).default(0) }).parse(context.request.body);
+    const guid = context.params['guid'] ?? '';
+    await act(context, { route: 'unsend', guid, body }, () =>
+      standIn.change(guid, { text: null, partCount: 0, dateRetracted: Date.now() }),
+    );
   });
   routes.post('/message/query', (context) => {
     const query = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { truncate } from '#domain/base/text.ts';
-import type { SendRequest } from '#providers/carriers/simulated-protocol.ts';
+import type { ActionRequest, SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { normalizeRecipient } from './behaviour.ts';
 import type { FaultSettings } from './faults.ts';
 import type { Journal } from './journal.ts';
@@ -9,6 +9,11 @@ import type { Journal } from './journal.ts';
 export interface Sent extends SendRequest {
   id: string;
   acceptedAt: string;
+}
+
+/** What a line did to a message. */
+export interface Act extends ActionRequest {
+  at: string;
 }
 
 /** Longer texts are truncated, because a callback is limited to 1 MB and JSON takes up to 6 bytes per character. */
@@ -61,6 +66,7 @@ export type CarrierEntry =
   | Activity
   /** An activity that has been fully reported. */
   | { kind: 'told'; id: string }
+  | { kind: 'act'; act: Act }
   | { kind: 'line'; lineId: string; down: boolean }
   | { kind: 'faults'; faults: FaultSettings };
 
@@ -83,6 +89,10 @@ export interface CarrierLog {
   /** Resolves the carrier's id from either the carrier's or our id of a message. */
   carrierIdOf(reference: string): string;
   inbound(id: string): Inbound | undefined;
+  /** Records an action, unless it is repeated. */
+  act(act: Act): void;
+  /** Those to a recipient, oldest first. */
+  actions(to: string): Act[];
   setDown(lineId: string, down: boolean): void;
   isDown(lineId: string): boolean;
   setFaults(faults: FaultSettings): void;
@@ -95,6 +105,7 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
   const byRecipient = new Map<string, Sent[]>();
   const byReference = new Map<string, Sent>();
   const idsByMessage = new Map<string, string>();
+  const acts = new Map<string, Act>();
   const inbounds = new Map<string, Inbound>();
   const down = new Set<string>();
   const unfinished = new Map<string, Activity>();
@@ -111,6 +122,7 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
       byReference.set(sent.clientReference, sent);
       idsByMessage.set(sent.messageReference, sent.id);
     }
+    if (entry.kind === 'act') acts.set(entry.act.clientReference, entry.act);
     if (entry.kind === 'inbound') inbounds.set(entry.inbound.id, entry.inbound);
     if (entry.kind === 'line' && entry.down) down.add(entry.lineId);
     if (entry.kind === 'line' && !entry.down) down.delete(entry.lineId);
@@ -120,7 +132,8 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
   for (const entry of journal.takePast()) {
     apply(entry);
     if (entry.kind === 'told') unfinished.delete(entry.id);
-    else if (entry.kind !== 'line' && entry.kind !== 'faults') unfinished.set(idOf(entry), entry);
+    else if (entry.kind !== 'line' && entry.kind !== 'faults' && entry.kind !== 'act')
+      unfinished.set(idOf(entry), entry);
   }
 
   function record(entry: CarrierEntry): void {
@@ -143,6 +156,10 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
     sentByReference: (clientReference) => byReference.get(clientReference),
     carrierIdOf: (reference) => idsByMessage.get(reference) ?? reference,
     inbound: (id) => inbounds.get(id),
+    act(act) {
+      if (!acts.has(act.clientReference)) record({ kind: 'act', act });
+    },
+    actions: (to) => [...acts.values()].filter((act) => normalizeRecipient(act.to) === to),
     setDown: (lineId, isDown) => record({ kind: 'line', lineId, down: isDown }),
     isDown: (lineId) => down.has(lineId),
     setFaults: (settings) => record({ kind: 'faults', faults: settings }),

@@ -4,7 +4,12 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { newId } from '#domain/base/ids.ts';
-import { type Accepted, type ErrorCode, SendRequest } from '#providers/carriers/simulated-protocol.ts';
+import {
+  type Accepted,
+  ActionRequest,
+  type ErrorCode,
+  SendRequest,
+} from '#providers/carriers/simulated-protocol.ts';
 import { behaviourOf, isReachable, Recipient } from './behaviour.ts';
 import { createCallbacks, type Step } from './callbacks.ts';
 import {
@@ -115,6 +120,22 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     if (behaviour === 'respond_late' || fault === 'respond_late')
       await pause(LATE_RESPONSE_MS, undefined, { signal: stopping.signal });
     accept(context, sent);
+  });
+
+  routes.post('/carrier/actions', (context) => {
+    const action = ActionRequest.parse(context.request.body);
+    if (log.isDown(action.lineId))
+      return fail(context, 503, 'line_down', "The line's device does not respond");
+    if (behaviourOf(action.to) === 'refuse')
+      return fail(context, 422, 'rejected', 'The recipient does not exist');
+    log.act({ ...action, at: new Date().toISOString() });
+    context.status = 204;
+  });
+
+  routes.get('/simulated/carrier/actions', (context) => {
+    const { to } = z.object({ to: Recipient }).parse(context.query);
+    const actions = log.actions(to);
+    context.body = { to, count: actions.length, actions };
   });
 
   routes.get('/carrier/messages', (context) => {

@@ -16,6 +16,10 @@ import type { Dependencies } from '../dependencies.ts';
 import type { LineAtCarrier } from '../lines/line-home.ts';
 import { createComposer, type Draft } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
+import { type ClaimedAction, settleAction } from '#db/commands/messages/message-actions.ts';
+import { findActionTarget } from '#db/queries/messages/message-actions.ts';
+import type { ActionOutcome } from '#domain/messages/message-action.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { type Claim, claimFallback } from '#db/commands/sending/send-claim.ts';
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSettle } from './settlement.ts';
@@ -97,6 +101,29 @@ export function createSender(dependencies: Dependencies) {
     });
   }
 
+  /** @returns whether the action has ended. */
+  async function carryOut(line: LineAtCarrier, { row, line: of, answerBy }: ClaimedAction): Promise<boolean> {
+    const { carrier, config } = lineCarrier({ carriers, secrets }, of);
+    const target = await withTenant(pools, line.workspaceId, (db) => findActionTarget(db, row.messageId));
+    const outcome: ActionOutcome =
+      carrier.act && target?.carrierMessageId
+        ? await carrier.act(
+            config,
+            {
+              id: row.id,
+              lineId: of.id,
+              channel: target.channel ?? of.channel,
+              to: target.phone ?? target.address,
+              carrierMessageId: target.carrierMessageId,
+              action: row.action,
+            },
+            AbortSignal.timeout(Math.max(0, answerBy.getTime() - currentTime().getTime())),
+          )
+        : { kind: 'refused', reason: 'the carrier cannot do this' };
+    await withTenant(pools, line.workspaceId, (db) => settleAction(db, row, of, outcome));
+    return outcome.kind !== 'transient';
+  }
+
   return {
     /**
      * @param staysFor whether the round itself waits until a given time.
@@ -146,6 +173,12 @@ export function createSender(dependencies: Dependencies) {
         if (isOver()) return { retryAt: currentTime() };
         await sendFallback(line, messageId);
       }
+      const { claimed, ended } = plan.actions;
+      for (const { row, line: of, reason } of ended)
+        await withTenant(pools, line.workspaceId, (db) =>
+          settleAction(db, row, of, { kind: 'refused', reason }),
+        );
+      if (claimed && !(await carryOut(line, claimed))) return { retryAt: currentTime() };
       // A message that was not sent frees its place under the caps.
       return { retryAt: accepted.includes(false) ? currentTime() : null };
     },

@@ -56,6 +56,7 @@ export const ERRORS = {
   QUICK_SENDS_STAYS: [409, 'The list Quick Sends can be neither renamed nor deleted'],
   DUPLICATE_LEAD: [409, 'Another lead of the list has this email or phone'],
   MESSAGE_NOT_CANCELABLE: [409, 'Only a pending or scheduled message can be canceled'],
+  UNSUPPORTED_BY_CARRIER: [409, 'The carrier of the line cannot do this'],
   DRAFT_ALREADY_RESOLVED: [409, 'The draft was already resolved'],
   WEBHOOK_INACTIVE: [409, 'The webhook is inactive: set isActive to true first'],
   LAST_WAY_IN: [409, 'This is the last way in which the person can sign in'],

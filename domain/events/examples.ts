@@ -48,6 +48,8 @@ const message: Message = {
   sentAt: SENT_AT,
   deliveredAt: null,
   readAt: null,
+  editedAt: null,
+  unsentAt: null,
   reactions: [],
   createdAt: '2026-03-02T16:04:02.000Z',
   updatedAt: SENT_AT,
@@ -175,6 +177,7 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     leadId: LEAD,
     message: {
       messageId: MESSAGE,
+      direction: 'in',
       reaction: 'love',
       removed: false,
       reactedAtUtc: REPLIED_AT,

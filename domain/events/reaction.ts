@@ -8,17 +8,20 @@ import { eventBase } from './base.ts';
 const ReactionMessage = z
   .object({
     messageId: Id,
+    direction: z.enum(['in', 'out']).meta({ description: '`in`: the contact reacted; `out`: we did.' }),
     reaction: Reaction,
     emoji: z.string().optional().meta({ description: 'The emoji, if `reaction` is `emoji`.' }),
     removed: z.boolean(),
     reactedAtUtc: z.iso.datetime(),
     fromPhone: z.string().optional(),
     fromEmail: z.string().optional(),
+    toPhone: z.string().optional(),
+    toEmail: z.string().optional(),
   })
   .meta({ id: 'ReactionMessage' });
 export type ReactionMessage = z.infer<typeof ReactionMessage>;
 
-/** A lead or contact reacted to a message; not a reply. */
+/** A lead or contact reacted to a message of ours, or we to a message; not a reply. */
 export const MessageReaction = eventBase('message.reaction').extend({
   messageId: Id.meta({ description: 'The id of the message reacted to.' }),
   message: ReactionMessage,

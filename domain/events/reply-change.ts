@@ -5,9 +5,11 @@ import { eventBase } from './base.ts';
 
 const about = {
   messageId: Id,
-  direction: z.enum(['in', 'out']).meta({ description: '`in`: the contact wrote it.' }),
+  direction: z.enum(['in', 'out']).meta({ description: '`in`: the contact wrote it; `out`: we did.' }),
   fromPhone: z.string().optional(),
   fromEmail: z.string().optional(),
+  toPhone: z.string().optional(),
+  toEmail: z.string().optional(),
 };
 
 const changeEvent = <Name extends string, Change extends z.ZodObject>(event: Name, change: Change) =>
@@ -18,7 +20,7 @@ const changeEvent = <Name extends string, Change extends z.ZodObject>(event: Nam
     data: z.object({}).meta({ description: 'Empty.' }),
   });
 
-/** A contact edited a message. */
+/** A message was edited: by the contact who wrote it, or one of ours, before or after it was sent. */
 export const MessageEdited = changeEvent(
   'message.edited',
   z
@@ -30,7 +32,7 @@ export const MessageEdited = changeEvent(
     .meta({ id: 'EditedMessage' }),
 );
 
-/** A contact took a message back. */
+/** A message was taken back: by the contact who wrote it, or one of ours. */
 export const MessageUnsent = changeEvent(
   'message.unsent',
   z.object({ ...about, unsentAtUtc: z.iso.datetime() }).meta({ id: 'UnsentMessage' }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
+import { Capability } from './capability.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
 import { LineReputation, ReputationPolicy } from './reputation.ts';
 import { SINGLE_LINE } from '../base/text.ts';
@@ -37,6 +38,10 @@ export const Line = z
     requestSource: RequestSource,
     requestedChannelType: Channel,
     requestedLineType: LineType,
+    capabilities: z.array(Capability).meta({
+      description:
+        'What its carrier can do besides sending text. Empty while it is not connected. Anything else is answered with `UNSUPPORTED_BY_CARRIER`, or with the warning `unsupported_effect` if it is a property of a message.',
+    }),
     paymentLinkUrl: z.string().nullable(),
     paymentProviderInvoiceId: z.string().nullable(),
     dailyNewConversationsLimit: z.int(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isTimeZone } from '../base/calendar.ts';
 import { Channel } from '../base/channel.ts';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
+import { OWN_REACTIONS } from './message-action.ts';
 import { MessageStatus } from './message-status.ts';
 import { Moment } from '../base/moment.ts';
 import { ShownReaction } from './reaction.ts';
@@ -116,6 +117,22 @@ export const MessageInput = DripInput.extend({
 }).meta({ id: 'MessageInput' });
 export type MessageInput = z.infer<typeof MessageInput>;
 
+/** The body of `PATCH /api/messages/{id}`. */
+export const MessageEdit = z.object({ message: TemplateText }).meta({ id: 'MessageEdit' });
+
+/** The body of `POST /api/messages/{id}/reactions`. */
+export const ReactionInput = z
+  .object({
+    reaction: z.enum(OWN_REACTIONS),
+    emoji: z.emoji().max(64).optional().meta({ description: 'One emoji, if `reaction` is `emoji`.' }),
+    remove: z.boolean().optional().meta({ description: 'Removes the reaction again.' }),
+  })
+  .refine(({ reaction, emoji }) => (reaction === 'emoji') === (emoji !== undefined), {
+    path: ['emoji'],
+    message: 'is required if `reaction` is `emoji`, and not allowed otherwise',
+  })
+  .meta({ id: 'ReactionInput' });
+
 /** A message as the API returns it; fields that are not set are null. */
 export const Message = z
   .object({
@@ -155,7 +172,13 @@ export const Message = z
     sentAt: z.iso.datetime().nullable(),
     deliveredAt: z.iso.datetime().nullable(),
     readAt: z.iso.datetime().nullable(),
-    reactions: z.array(ShownReaction).meta({ description: "The contact's reactions to it." }),
+    editedAt: z.iso.datetime().nullable().meta({
+      description: 'When its text was last replaced after it was sent.',
+    }),
+    unsentAt: z.iso.datetime().nullable().meta({ description: 'When it was taken back.' }),
+    reactions: z.array(ShownReaction).meta({
+      description: 'Of the contact, and our own.',
+    }),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
     ...CrmIds.shape,

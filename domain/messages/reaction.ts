@@ -3,12 +3,17 @@ import { Reaction } from '../lines/carrier-event.ts';
 
 /** A reaction as it is stored with its message. */
 export const StoredReaction = z.object({
+  by: z.enum(['us', 'contact']).default('contact'),
   reaction: Reaction.meta({ description: 'One of the six tapbacks, `emoji`, or `sticker`.' }),
   emoji: z.string().optional().meta({ description: 'The emoji, if `reaction` is `emoji`.' }),
-  /** The contact's address. */
+  /** The address of who reacted. */
   from: z.string(),
   /** ISO 8601. */
   at: z.string(),
+  status: z
+    .enum(['pending', 'sent', 'failed'])
+    .default('sent')
+    .meta({ description: 'Of ours: whether the carrier has taken it.' }),
   removed: z.boolean(),
 });
 export type StoredReaction = z.infer<typeof StoredReaction>;
@@ -20,24 +25,54 @@ export type ShownReaction = z.infer<typeof ShownReaction>;
 export const shownReactions = (stored: readonly StoredReaction[]): ShownReaction[] =>
   stored
     .filter(({ removed }) => !removed)
-    .map(({ reaction, emoji, from, at }) => ({
+    .map(({ by, reaction, emoji, from, at, status }) => ({
+      by,
       reaction,
       ...(emoji !== undefined && { emoji }),
       from,
       at,
+      status,
     }));
 
+const isSame = (
+  a: Pick<StoredReaction, 'by' | 'from' | 'reaction' | 'emoji'>,
+  b: Pick<StoredReaction, 'by' | 'from' | 'reaction' | 'emoji'>,
+): boolean => a.by === b.by && a.from === b.from && a.reaction === b.reaction && a.emoji === b.emoji;
+
+const inOrder = (reactions: StoredReaction[]): StoredReaction[] =>
+  reactions.toSorted((a, b) => (a.at < b.at ? -1 : 1));
+
 /**
- * Applies a reaction or its removal. The latest by the carrier's clock wins, whatever the order of arrival.
+ * Applies a reaction of a contact or its removal. The latest by the carrier's clock wins, whatever the order of arrival.
  * @returns null if a later event was applied before: nothing changes.
  */
 export function withReaction(
   known: readonly StoredReaction[],
   next: StoredReaction,
 ): StoredReaction[] | null {
-  const isSame = (other: StoredReaction): boolean =>
-    other.from === next.from && other.reaction === next.reaction && other.emoji === next.emoji;
-  const before = known.find(isSame);
+  const before = known.find((other) => isSame(other, next));
   if (before && before.at >= next.at) return null;
-  return [...known.filter((other) => !isSame(other)), next].toSorted((a, b) => (a.at < b.at ? -1 : 1));
+  return inOrder([...known.filter((other) => !isSame(other, next)), next]);
 }
+
+type OwnReaction = Pick<StoredReaction, 'reaction' | 'emoji' | 'from' | 'at'>;
+
+const isOurs = (one: StoredReaction, own: OwnReaction): boolean =>
+  one.by === 'us' && one.reaction === own.reaction && one.emoji === own.emoji;
+
+/** Whether one of ours can be removed. */
+export const hasOwn = (known: readonly StoredReaction[], own: OwnReaction): boolean =>
+  known.some((one) => isOurs(one, own) && one.status === 'sent' && !one.removed);
+
+/** Our reaction, asked for or with the result. A new one that was sent replaces the others of ours, as on a phone. */
+export function withOwnReaction(
+  known: readonly StoredReaction[],
+  own: OwnReaction,
+  status: StoredReaction['status'],
+): StoredReaction[] {
+  const others = known.filter((one) => (status === 'sent' ? one.by !== 'us' : !isOurs(one, own)));
+  return inOrder([...others, { ...own, by: 'us', status, removed: false }]);
+}
+
+export const withoutOwnReaction = (known: readonly StoredReaction[], own: OwnReaction): StoredReaction[] =>
+  known.filter((one) => !isOurs(one, own));

@@ -19,6 +19,8 @@ const record: MessageRecord = {
     isNew: true,
   },
   holds: [],
+  edits: [],
+  actions: [],
   orders: [],
   moves: [],
   attempts: [

@@ -3,6 +3,7 @@ import { JsonValue } from '../base/json-value.ts';
 import { earliest } from '../base/earliest.ts';
 import { Id } from '../base/ids.ts';
 import type { LineStop } from '../lines/line-stop.ts';
+import type { MessageAction } from './message-action.ts';
 import { MessageStatus, shownStatus, type StoredStatus } from './message-status.ts';
 import { momentText } from '../sending/moment-text.ts';
 import { pastOf } from '../sending/wait-reasons.ts';
@@ -18,6 +19,9 @@ export const TimelineEvent = z
         'moved',
         'held',
         'ordered',
+        'edited',
+        'unsent',
+        'reacted',
         'claimed',
         'sent',
         'delivered',
@@ -33,7 +37,8 @@ export const TimelineEvent = z
         description:
           '`moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; ' +
           '`data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, ' +
-          'and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.',
+          'and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`. `edited`, `unsent`, `reacted`: we replaced its text, took it back or reacted to it; ' +
+          '`data` has `by`, and if that failed, `reason`.',
       }),
     text: z.string().meta({ description: 'For people; may change.' }),
     data: z.record(z.string(), JsonValue),
@@ -73,12 +78,24 @@ export interface MessageRecord {
   moves: readonly Move[];
   /** The holds of its line while the message was due. */
   holds: readonly RecordedHold[];
+  /** What we did to it after it was sent. */
+  actions: readonly RecordedAction[];
+  /** Who replaced its text before it was sent. */
+  edits: readonly { at: Date; by: string | null }[];
   /** The orders of operators about this message. */
   orders: readonly RecordedOrder[];
   attempts: readonly RecordedAttempt[];
   /** The events of the message, of the last 30 days. */
   events: readonly { event: string; createdAt: Date }[];
   deliveries: readonly RecordedDelivery[];
+}
+
+interface RecordedAction {
+  action: MessageAction;
+  actorName: string | null;
+  status: 'pending' | 'calling' | 'done' | 'failed';
+  reason: string | null;
+  finishedAt: Date | null;
 }
 
 interface RecordedOrder {
@@ -167,6 +184,8 @@ function timelineEvents(record: MessageRecord): TimelineEvent[] {
     ...beginning(record),
     ...record.moves.map((move) => moved(record, move)),
     ...heldWhileDue(record),
+    ...record.edits.map(edited),
+    ...record.actions.flatMap(acted),
     ...record.orders.map(ordered),
     ...record.attempts.flatMap((attempt) => attempted(record, attempt)),
   ];
@@ -308,6 +327,40 @@ const ordered = ({ at, action, by, reason }: RecordedOrder): Happened => ({
   text: `${ORDERS[action] ?? action}: ordered${byText(by, reason)}.`,
   data: { action, by, reason },
 });
+
+const edited = ({ at, by }: { at: Date; by: string | null }): Happened => ({
+  at,
+  type: 'edited',
+  text: `Its text was replaced${byText(by, null)}.`,
+  data: { by },
+});
+
+const ACTIONS = {
+  edit: { type: 'edited', did: 'Its text was replaced', not: 'Its text could not be replaced' },
+  unsend: { type: 'unsent', did: 'It was taken back', not: 'It could not be taken back' },
+  reaction: { type: 'reacted', did: 'We reacted to it', not: 'The reaction was not sent' },
+} as const;
+
+function acted({ action, actorName: by, status, reason, finishedAt: at }: RecordedAction): Happened[] {
+  if (at === null) return [];
+  const { type, did, not } = ACTIONS[action.kind];
+  const isDone = status === 'done';
+  return [
+    {
+      at,
+      type,
+      text: `${isDone ? did : not}${byText(by, null)}${reason === null ? '' : `: ${reason}`}.`,
+      data: {
+        by,
+        ...(reason !== null && { reason }),
+        ...(action.kind === 'reaction' && {
+          reaction: action.emoji ?? action.reaction,
+          removed: action.removed,
+        }),
+      },
+    },
+  ];
+}
 
 const byText = (by: string | null, reason: string | null): string =>
   `${by === null ? '' : ` by ${by}`}${reason === null ? '' : ` (${reason})`}`;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toZoned } from '../base/calendar.ts';
 import type { Channel } from '../base/channel.ts';
+import { Capability } from '../lines/capability.ts';
 import { hasLink } from '../lines/first-touch.ts';
 import { isLikelyNumber } from '../base/phone.ts';
 import { firstSendTime, type SendTimes } from '../sending/quiet-hours.ts';
@@ -20,8 +21,13 @@ export const Warning = z
       'quiet_hours',
       'number_unlikely',
       'unknown_field',
+      'unsupported_effect',
     ]),
+
     text: z.string().meta({ description: 'For a person; may change.' }),
+    capability: Capability.optional().meta({
+      description: 'With `unsupported_effect`: what the line of the message cannot do.',
+    }),
     name: z.string().optional().meta({
       description: 'With `unknown_field`: the name in the template that no lead can have.',
       example: 'first_name',
@@ -49,6 +55,8 @@ export interface WarnedMessage {
   /** The text of a fallback SMS; absent: none. */
   fallbackText?: string | undefined;
   subject?: string | null | undefined;
+  /** The properties that its line cannot send; absent: its line is not known. */
+  unsupported?: readonly Capability[] | undefined;
   /** The names of the workspace's custom fields; absent: not known. */
   customFields?: readonly string[] | undefined;
   /** Whether it is the first message to the contact; null: not known without a query. */
@@ -78,7 +86,10 @@ const MAX_SMS_LENGTH = 1600;
 const MANY_UNANSWERED = 2;
 
 /** One check for each code, which says what is wrong; null: nothing. */
-const CHECKS: Record<Exclude<Warning['code'], 'unknown_field'>, (message: WarnedMessage) => string | null> = {
+const CHECKS: Record<
+  Exclude<Warning['code'], 'unknown_field' | 'unsupported_effect'>,
+  (message: WarnedMessage) => string | null
+> = {
   first_message_link: ({ isFirst, text }) =>
     isFirst !== false && hasLink(text)
       ? `${first(isFirst)} contains a link. Strangers take it for spam, and carriers filter it: ask first, and send the link with the answer.`
@@ -127,7 +138,28 @@ export const warningsOf = (message: WarnedMessage): Warning[] => [
     return text === null ? [] : [{ code, text }];
   }),
   ...fieldWarnings(message),
+  ...(message.unsupported ?? []).map(unsupportedWarning),
 ];
+
+/** What happens instead. */
+const WITHOUT: Partial<Record<Capability, string>> = {
+  voice_notes: 'The carrier of the line sends no voice notes: it is sent as an audio file.',
+};
+
+const unsupportedWarning = (capability: Capability): Warning => ({
+  code: 'unsupported_effect',
+  capability,
+  text: WITHOUT[capability] ?? `The carrier of the line cannot send this: ${capability}. It is left out.`,
+});
+
+/** The properties of a message that need more than text, and which its line cannot send. */
+export const unsupportedIn = (
+  { voiceNote }: { voiceNote: boolean },
+  able: readonly Capability[],
+): Capability[] => {
+  const needed: Capability[] = voiceNote ? ['voice_notes'] : [];
+  return needed.filter((capability) => !able.includes(capability));
+};
 
 function fieldWarnings({ text, subject, fallbackText, customFields }: WarnedMessage): Warning[] {
   const templates = [text, subject ?? '', fallbackText ?? ''];

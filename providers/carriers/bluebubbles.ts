@@ -2,6 +2,7 @@ import { rootCertificates } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
+import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import { firstOf, listOf } from '#domain/base/bounded-schema.ts';
 import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
@@ -354,6 +355,13 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   return {
     name: 'bluebubbles',
     channels: ['imessage', 'sms'],
+    capabilities(channel, { method }) {
+      if (channel !== 'imessage') return ['attachments'];
+      // AppleScript can only send.
+      return method === 'private-api'
+        ? ['reactions', 'edit', 'unsend', 'voice_notes', 'attachments']
+        : ['voice_notes', 'attachments'];
+    },
     config: BlueBubblesConfig,
     callbackSecret: 'callbackSecret',
     servers: ({ url }) => ({ url: { url, ports: PORTS } }),
@@ -395,6 +403,30 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const failure = signal.aborted ? null : await checkRecipient(config, message);
       return failure ?? outcomeOfParts(await sendParts(config, message, limit));
+    },
+
+    async act(config, { channel, to, carrierMessageId: guid, action }, signal) {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const path = `/message/${encodeURIComponent(guid)}`;
+      if (action.kind === 'reaction') {
+        const reaction = `${action.removed ? '-' : ''}${action.reaction}`;
+        const body = {
+          chatGuid: chatGuid(channel, to),
+          selectedMessageGuid: guid,
+          reaction,
+          partIndex: 0,
+        };
+        return actionOutcome(await call(config, '/message/react', { body, signal: limit }));
+      }
+      if (action.kind === 'unsend')
+        return actionOutcome(await call(config, `${path}/unsend`, { body: { partIndex: 0 }, signal: limit }));
+      const body = {
+        editedMessage: action.text,
+        // What phones show that know no edits.
+        backwardsCompatibilityMessage: `Edited to “${action.text}”`,
+        partIndex: 0,
+      };
+      return actionOutcome(await call(config, `${path}/edit`, { body, signal: limit }));
     },
 
     /** The server discards our reference after its response, so the message is found by its content. */
@@ -550,6 +582,17 @@ function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>):
     return { kind: 'unknown', reason };
   if (isOwnError(failed) && isPrivateApiMissing(reason)) return { kind: 'transient', reason, ofLine: true };
   return failureOfLine(response, isOwnError(failed), reason) ?? { kind: 'refused', reason };
+}
+
+function actionOutcome(response: Exchange): ActionOutcome {
+  const reason = reasonOf(response);
+  if (!response.connected) return { kind: 'transient', reason };
+  if (isOk(response)) return { kind: 'accepted' };
+  const isOwn = isOwnError(readJson(response, ErrorResponse));
+  if (isOwn && isPrivateApiMissing(reason)) return { kind: 'transient', reason };
+  const failed = response.error === null ? failureOfLine(response, isOwn, reason) : null;
+  if (response.error !== null || failed?.kind === 'unknown') return { kind: 'unknown', reason };
+  return { kind: failed?.kind === 'transient' ? 'transient' : 'refused', reason };
 }
 
 /** Others also respond with a `message`, for example an API gateway. */

@@ -2,7 +2,9 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import type { Channel } from '#domain/base/channel.ts';
+import type { Capability } from '#domain/lines/capability.ts';
 import type { EmailSender } from '#domain/lines/email-authentication.ts';
+import type { ActionOutcome, MessageAction } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 
 export type { CarrierEvent } from '#domain/lines/carrier-event.ts';
@@ -16,6 +18,11 @@ export interface Carrier<Config = unknown> {
   /** Used in `lines.carrier`, in the callback URL and in the name of the task queue. */
   readonly name: string;
   readonly channels: readonly Channel[];
+  /**
+   * What its lines of a channel can do besides sending text.
+   * @param stored the settings of the line, with encrypted secrets.
+   */
+  capabilities(channel: Channel, stored: Record<string, unknown>): readonly Capability[];
   /** A line's settings. Fields marked `.meta({ secret: true })` are stored encrypted and never shown. */
   readonly config: z.ZodType<Config>;
   /** The timeout of a send, in milliseconds, after which its outcome is unknown. */
@@ -40,6 +47,13 @@ export interface Carrier<Config = unknown> {
 
   /** Sends one message. Never throws. */
   send(config: Config, message: OutboundMessage, signal: AbortSignal): Promise<SendOutcome>;
+  /**
+   * Edits or takes back a message, or reacts to one: for carriers with one of the capabilities `edit`, `unsend` and `reactions`. Never
+   * throws.
+   */
+  act?(config: Config, action: OutboundAction, signal: AbortSignal): Promise<ActionOutcome>;
+  /** Whether reactions can be any emoji, and not only the six of Apple's Messages. */
+  readonly reactsWithEmoji?: true;
   /** Determines the outcome of an attempt whose response was lost. */
   reconcile(config: Config, attempt: AttemptReference): Promise<ReconcileOutcome>;
   checkAvailability(config: Config, address: string): Promise<Availability>;
@@ -223,6 +237,18 @@ export interface OutboundMessage {
   callbackUrl: string;
   /** Email only: the one-click unsubscribe URL (RFC 8058). */
   unsubscribeUrl?: string;
+}
+
+export interface OutboundAction {
+  /** Unique, for carriers that recognize repeated requests. */
+  id: string;
+  lineId: string;
+  channel: Channel;
+  /** The contact. */
+  to: string;
+  /** The carrier's id of the message. */
+  carrierMessageId: string;
+  action: MessageAction;
 }
 
 export interface OutboundAttachment {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Channel } from '#domain/base/channel.ts';
+import type { CapabilitiesOf } from '#domain/lines/capability.ts';
 import { TEST_CARRIER } from '#domain/test-mode/test-mode.ts';
 import type { Guard } from '../egress-guard.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
@@ -45,6 +46,8 @@ export interface CarrierRegistry {
   readonly connectable: readonly string[];
   /** @throws if no carrier of that name is configured. */
   get(name: string): Carrier;
+  /** What a line can do besides sending text; nothing while it is not connected. */
+  readonly capabilitiesOf: CapabilitiesOf;
   /** The carrier that provisions new lines of a channel and type; null if there is none. */
   provisionerOf(channel: Channel, lineType: 'purchased' | 'byo'): Carrier | null;
   /** Checks the account in which numbers are bought. @throws with the reason. Null: there is none. */
@@ -91,6 +94,8 @@ export function createCarriers({
       if (!carrier) throw new Error(`unknown carrier "${name}"`);
       return carrier;
     },
+    capabilitiesOf: ({ carrier, channel, carrierConfig }) =>
+      byName.get(carrier)?.capabilities(channel, carrierConfig) ?? [],
     provisionerOf: (channel, lineType) =>
       carriers.find(
         ({ provisioning, channels }) =>

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
 import { CarrierEvent, MAX_EVENTS, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Channel } from '#domain/base/channel.ts';
+import { MessageAction } from '#domain/messages/message-action.ts';
 import { Explanation } from './http-response.ts';
 
 /** The HTTP protocol of the simulated carrier. */
@@ -31,6 +32,16 @@ export const SendRequest = z.object({
   callbackUrl: z.url({ protocol: /^https?$/ }),
 });
 export type SendRequest = z.infer<typeof SendRequest>;
+
+/** `POST /carrier/actions`, idempotent by `clientReference`: what a line does to a message. Responds 204. */
+export const ActionRequest = z.object({
+  clientReference: z.string().min(1).max(200),
+  lineId: z.string().min(1).max(100),
+  messageId: z.string().min(1).max(200),
+  to: z.string().min(1).max(320),
+  action: MessageAction,
+});
+export type ActionRequest = z.infer<typeof ActionRequest>;
 
 /** The response to an accepted send, and to a query for one. */
 export const Accepted = z.object({ id: z.string().min(1), status: z.literal('accepted') });

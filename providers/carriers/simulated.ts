@@ -21,11 +21,13 @@ import {
   ErrorResponse,
   InboundSettings,
   type SendRequest,
+  type ActionRequest,
 } from './simulated-protocol.ts';
 import { failed, passed, serverCheck } from './connection-checks.ts';
 import {
   failureOfLine,
   failureReason,
+  isOk,
   MAX_OBJECT_BYTES,
   mediaOf,
   readJson,
@@ -71,6 +73,11 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
   return {
     name: 'simulated',
     channels: ['imessage', 'sms', 'email'],
+    capabilities: (channel) =>
+      channel === 'imessage'
+        ? ['reactions', 'edit', 'unsend', 'voice_notes', 'attachments']
+        : ['attachments'],
+    reactsWithEmoji: true,
     config: SimulatedConfig,
     timeoutMs,
 
@@ -102,6 +109,30 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
       } as const;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       return sendOutcome(await exchange(agent, request, limit, MAX_OBJECT_BYTES));
+    },
+
+    async act(_config, { id, lineId, carrierMessageId, to, action }, signal) {
+      const request = {
+        origin,
+        path: '/carrier/actions',
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          clientReference: id,
+          lineId,
+          messageId: carrierMessageId,
+          to,
+          action,
+        } satisfies ActionRequest),
+      } as const;
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const response = await exchange(agent, request, limit, MAX_OBJECT_BYTES);
+      const reason = reasonOf(response);
+      if (!response.connected) return { kind: 'transient', reason };
+      if (isOk(response)) return { kind: 'accepted' };
+      const code = readJson(response, ErrorResponse)?.error.code;
+      if (code === 'line_down') return { kind: 'transient', reason };
+      return { kind: code === undefined ? 'unknown' : 'refused', reason };
     },
 
     async reconcile(_config, { attemptId, startedAt }) {

@@ -178,6 +178,7 @@ export function smtpCarrier({
   return {
     name: 'smtp',
     channels: ['email'],
+    capabilities: () => ['attachments'],
     config: SmtpConfig,
     callbackSecret: 'inboundSecret',
     servers: (config) => ({

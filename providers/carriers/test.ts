@@ -20,6 +20,11 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
   return {
     name: TEST_CARRIER,
     channels: ['imessage', 'sms', 'email'],
+    capabilities: (channel) =>
+      channel === 'imessage'
+        ? ['reactions', 'edit', 'unsend', 'voice_notes', 'attachments']
+        : ['attachments'],
+    reactsWithEmoji: true,
     // A fallback account has more fields, which are ignored here.
     config: TestConfig,
     timeoutMs: 10_000,
@@ -34,6 +39,9 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
         return { kind: 'unknown', reason: error instanceof Error ? error.message : 'not kept' };
       }
     },
+
+    /** Nobody sees it. */
+    act: async () => ({ kind: 'accepted' }),
 
     async reconcile(_config, { attemptId }) {
       return (await sends.has(attemptId))

@@ -149,6 +149,7 @@ export function twilioOperatorCarrier(
   return {
     name: TWILIO_OPERATOR,
     channels: twilio.channels,
+    capabilities: twilio.capabilities,
     config: OperatorConfig,
     timeoutMs: twilio.timeoutMs,
     ...(twilio.callbackAnswer && { callbackAnswer: twilio.callbackAnswer }),

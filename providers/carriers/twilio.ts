@@ -175,6 +175,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
   return {
     name: 'twilio',
     channels: ['sms'],
+    capabilities: () => ['attachments'],
     config: TwilioConfig,
     servers: ({ baseUrl }) => (baseUrl === undefined ? {} : { baseUrl: { url: baseUrl, ports: HTTP_PORTS } }),
     timeoutMs,

@@ -83,6 +83,8 @@ const BODIES: Record<string, object> = {
   updateTeamMember: { role: 'org:admin' },
   overrideLineReputation: { hours: 1, reason: 'A new list' },
   sendMessage: { message: 'Hi', recipientPhone: phone(), scheduledDate: tomorrow() },
+  editMessage: { message: 'Hi' },
+  reactToMessage: { reaction: 'love' },
   drip: { message: 'Hi', recipientPhone: phone() },
   sendReply: { message: 'Hi', phone: phone() },
   resolveAutoReply: { action: 'reject' },

@@ -39,6 +39,7 @@ const line = (number: number, firstName: string, lastName: string, fields: Parti
   requestSource: 'dashboard',
   requestedChannelType: 'imessage',
   requestedLineType: 'purchased',
+  capabilities: ['voice_notes', 'attachments'],
   paymentLinkUrl: null,
   paymentProviderInvoiceId: null,
   dailyNewConversationsLimit: 50,
@@ -148,7 +149,9 @@ const THREAD = [
     direction: 'out',
     status: 'delivered',
     readAt: minutesAgo(12),
-    reactions: [{ reaction: 'love', from: '+14155550145', at: minutesAgo(11) }],
+    reactions: [
+      { by: 'contact', reaction: 'love', from: '+14155550145', at: minutesAgo(11), status: 'sent' },
+    ],
   }),
   item(1, 'The flat on Harbour Street is free from May: two rooms, a balcony, 1,450 a month.', 1600, {
     direction: 'out',

@@ -52,8 +52,9 @@ export const agencyLineRoutes = [
     tag: 'Agency',
     summary: "List the lines of the agency's workspaces with today's usage",
     responses: { 200: z.object({ success: z.literal(true), lines: z.array(Line) }) },
-    async handler({ db, caller, now }) {
-      const lines = await listLinesOf(db, await listClients(db, caller.agency.id), now);
+    async handler({ db, caller, carriers, now }) {
+      const clients = await listClients(db, caller.agency.id);
+      const lines = await listLinesOf(db, clients, carriers.capabilitiesOf, now);
       return { status: 200, body: { success: true, lines } };
     },
   }),
@@ -125,7 +126,7 @@ async function transfer(
   { now, audit }: { now: Date; audit: RecordAudit },
   services: Services,
 ) {
-  const { pools } = services;
+  const { pools, carriers } = services;
   const move = () =>
     withSystemShare(pools, caller.agency.id, async (db) => {
       await lockAgency(db, caller.agency.id);
@@ -147,7 +148,7 @@ async function transfer(
           { id: lineId, workspaceId: target.id, changes: { direction: 'in', ...changes } },
         ]);
       }
-      const moved = await findLineWithUsage(to, lineId, target.timezone, now);
+      const moved = await findLineWithUsage(to, lineId, target.timezone, carriers.capabilitiesOf, now);
       if (!moved) throw lineNotFound();
       return {
         success: true,

@@ -5,6 +5,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { Id } from '#domain/base/ids.ts';
 import { Line, LinePauseInput } from '#domain/lines/line.ts';
+import type { Services } from '#api/services.ts';
 import { authorOf } from '#api/http/audit.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { lineNotFound } from './lines.ts';
@@ -27,8 +28,8 @@ export const linePauseRoutes = [
     responses: { 200: OneLine },
     errors: ['NOT_FOUND'],
     audit: { action: 'line.paused', target: 'line', targets: 'handler' },
-    async handler({ db, caller, params: { id }, body: { reason }, now }) {
-      return setPausedTo(db, caller, id, { isPaused: true, reason }, now);
+    async handler({ db, caller, carriers, params: { id }, body: { reason }, now }) {
+      return setPausedTo(db, caller, id, { isPaused: true, reason }, { carriers, now });
     },
   }),
 
@@ -43,8 +44,8 @@ export const linePauseRoutes = [
     responses: { 200: OneLine },
     errors: ['NOT_FOUND'],
     audit: { action: 'line.resumed', target: 'line', targets: 'handler' },
-    async handler({ db, caller, params: { id }, now }) {
-      return setPausedTo(db, caller, id, { isPaused: false }, now);
+    async handler({ db, caller, carriers, params: { id }, now }) {
+      return setPausedTo(db, caller, id, { isPaused: false }, { carriers, now });
     },
   }),
 ];
@@ -54,11 +55,12 @@ async function setPausedTo(
   caller: WorkspaceCaller,
   id: string,
   { isPaused, reason = null }: { isPaused: boolean; reason?: string | null | undefined },
-  now: Date,
+  { carriers, now }: Pick<Services, 'carriers'> & { now: Date },
 ) {
   const locked = await lockLine(db, id);
   if (locked) await pauseOrResume(db, locked, isPaused, { ...authorOf(caller), reason }, now);
-  const line = locked && (await findLineWithUsage(db, id, caller.workspace.timezone, now));
+  const line =
+    locked && (await findLineWithUsage(db, id, caller.workspace.timezone, carriers.capabilitiesOf, now));
   if (!line) throw lineNotFound();
   return { status: 200, body: { success: true, line } } as const;
 }

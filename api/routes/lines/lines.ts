@@ -24,8 +24,10 @@ export const lineRoutes = [
       }),
     }),
     responses: { 200: z.object({ lines: z.array(Line) }) },
-    async handler({ db, caller, query: { search }, now }) {
-      return { status: 200, body: { lines: await listLines(db, caller.workspace.timezone, now, search) } };
+    async handler({ db, caller, query: { search }, carriers, now }) {
+      const { timezone } = caller.workspace;
+      const lines = await listLines(db, timezone, carriers.capabilitiesOf, now, search);
+      return { status: 200, body: { lines } };
     },
   }),
 
@@ -38,8 +40,14 @@ export const lineRoutes = [
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true), line: Line }) },
     errors: ['NOT_FOUND'],
-    async handler({ db, caller, params, now }) {
-      const line = await findLineWithUsage(db, params.id, caller.workspace.timezone, now);
+    async handler({ db, caller, params, carriers, now }) {
+      const line = await findLineWithUsage(
+        db,
+        params.id,
+        caller.workspace.timezone,
+        carriers.capabilitiesOf,
+        now,
+      );
       if (!line) throw lineNotFound();
       return { status: 200, body: { success: true, line } };
     },
@@ -69,9 +77,11 @@ export const lineRoutes = [
         'reputationPolicy',
       ],
     },
-    async handler({ db, caller, params, body, now }) {
+    async handler({ db, caller, params, body, carriers, now }) {
       const found = await updateLine(db, params.id, body);
-      const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
+      const line = found
+        ? await findLineWithUsage(db, params.id, caller.workspace.timezone, carriers.capabilitiesOf, now)
+        : null;
       if (!line) throw lineNotFound();
       // Deactivating a line reassigns its messages, except pinned ones; activating it assigns messages without a line.
       if (body.isActive !== undefined) await rehomeMessages(db, body.isActive ? null : params.id);

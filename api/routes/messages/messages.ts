@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
+import { PERSONALIZATION } from '#db/commands/campaigns/personalizations.ts';
+import { ACCEPTED, Accepted, requestEdit } from './message-actions.ts';
+import { emitEdited, renderFor, rewriteMessage } from '#db/commands/messages/own-changes.ts';
 import { contactRelation } from '#db/queries/messages/contact-relation.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { cancelWaitingMessage } from '#db/commands/sending/message-orders.ts';
-import { findMessage, presentMessage } from '#db/queries/messages/messages.ts';
+import { findMessage, type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
 import {
   findWaits,
   listShownMessages,
@@ -14,24 +17,47 @@ import {
 import { recipientOf } from '#db/queries/messages/message-recipient.ts';
 import { sendWindow } from '#db/queries/messages/message-window.ts';
 import { findTimeline } from '#db/queries/messages/timeline.ts';
-import { withTenant } from '#db/connection/transactions.ts';
+import { findLine } from '#db/queries/lines/lines.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import { Id } from '#domain/base/ids.ts';
+import type { Capability } from '#domain/lines/capability.ts';
+import { NO_CARRIER } from '#domain/lines/line.ts';
+import { isErased } from '#domain/contacts/erasure.ts';
 import { draftMessage } from '#domain/messages/message-draft.ts';
 import { phoneOf } from '#domain/base/phone.ts';
-import { quietUntil, Warnings, warningsOf } from '#domain/messages/warnings.ts';
+import { quietUntil, unsupportedIn, Warnings, warningsOf } from '#domain/messages/warnings.ts';
 import { wakingHours } from '#domain/sending/quiet-hours.ts';
 import { MessageStatus } from '#domain/messages/message-status.ts';
-import { Message, MessageInput } from '#domain/messages/message.ts';
+import { Message, MessageEdit, MessageInput } from '#domain/messages/message.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { presentTimeline, Timeline } from '#domain/messages/timeline.ts';
 import { waitingFor } from '#domain/sending/waiting.ts';
-import { ApiError } from '#api/http/errors.ts';
+import type { CarrierRegistry } from '#providers/carriers/registry.ts';
+import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const MessageParams = z.object({ id: Id });
+
+/** Messages wait for lines that are not connected, so what those will be able to do is not known. */
+async function unsupportedOf(
+  db: TenantDb,
+  { capabilitiesOf }: CarrierRegistry,
+  message: MessageRow,
+): Promise<Capability[]> {
+  const line = message.lineId === null ? null : await findLine(db, message.lineId);
+  return line === null || line.carrier === NO_CARRIER ? [] : unsupportedIn(message, capabilitiesOf(line));
+}
+
+/** Why a text cannot be sent. */
+const UNSENDABLE = {
+  empty_message: 'is empty for this contact',
+  message_too_long: 'is too long for this contact',
+  template_error: 'cannot be rendered for this contact',
+  template_too_expensive: 'takes too long to render for this contact',
+} as const;
 
 export const messageNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Message not found');
 
@@ -50,7 +76,7 @@ export const messageRoutes = [
     body: MessageInput,
     responses: { 201: Message.extend({ warnings: Warnings }) },
     errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND', 'LIMIT_REACHED'],
-    async handler({ db, caller, body, now, links, waitingMessages }) {
+    async handler({ db, caller, body, now, links, waitingMessages, carriers }) {
       waitingMessages.admit(caller.workspace.id);
       const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
       const { scheduledDate, timezone = context.timezone } = body;
@@ -67,6 +93,7 @@ export const messageRoutes = [
         phone: phoneOf(message.address),
         fallbackText: message.smsFallbackMessage ?? undefined,
         subject: message.subject,
+        unsupported: await unsupportedOf(db, carriers, message),
         customFields: await knownCustomFields(db),
         ...(await contactRelation(db, message.lineId, message.address)),
         quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),
@@ -141,6 +168,37 @@ export const messageRoutes = [
       const [found] = await noteUnserved([told.found], taskQueues, now);
       const waits = found?.facts ? waitingFor(found.facts, told.said, now) : null;
       return { status: 200, body: presentTimeline(params.id, told.record, waits) };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'editMessage',
+    method: 'PATCH',
+    path: '/api/messages/{id}',
+    tag: 'Messages',
+    needsSubscription: true,
+    summary: 'Replace the text of a message',
+    description:
+      'Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` tells.',
+    params: MessageParams,
+    body: MessageEdit,
+    responses: { 200: Message, 202: Accepted },
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'UNSUPPORTED_BY_CARRIER', 'LIMIT_REACHED'],
+    audit: { action: 'message.edited', target: 'message' },
+    async handler({ db, caller, params: { id }, body: { message: text }, now, carriers }) {
+      const row = await findMessage(db, id);
+      if (!row || isErased(row.address)) throw messageNotFound();
+      const rendered = await renderFor(db, row, text);
+      if ('reason' in rendered) throw invalid('message', UNSENDABLE[rendered.reason]);
+      const rewritten = await rewriteMessage(db, id, text);
+      if (rewritten) {
+        await emitEdited(db, { ...rewritten, phone: rewritten.recipientPhone }, text, now);
+        return { status: 200, body: await showMessage(db, rewritten, now) };
+      }
+      if (row.holdReason === PERSONALIZATION)
+        throw new ApiError('INVALID_STATE', 'Its text is still being written');
+      await requestEdit({ db, caller, carriers, now }, id, rendered.text);
+      return { status: 202, body: ACCEPTED };
     },
   }),
 

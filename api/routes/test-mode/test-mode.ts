@@ -210,10 +210,10 @@ export const testModeRoutes = [
     body: LineInput,
     responses: { 201: Done.extend({ line: Line }) },
     errors: ['LIMIT_REACHED'],
-    async handler({ db, caller, body: { channelType: channel, ...names }, now }) {
+    async handler({ db, caller, carriers, body: { channelType: channel, ...names }, now }) {
       await requireRoomForTestLine(db);
       const id = await insertTestLine(db, { channel, ...names });
-      const line = await findLineWithUsage(db, id, caller.workspace.timezone, now);
+      const line = await findLineWithUsage(db, id, caller.workspace.timezone, carriers.capabilitiesOf, now);
       if (!line) throw new Error('the inserted line was not found');
       return { status: 201, body: { success: true, line } };
     },

@@ -88,6 +88,12 @@ async function forgetFiles(db: TenantDb, fileIds: readonly string[]): Promise<vo
     where workspace_id = ${db.workspaceId} and (id = any(${texts(fileIds)}) or voice_note_of = any(${texts(fileIds)}))`);
 }
 
+/** What we did to messages, or were about to do. */
+async function forgetActions(db: TenantDb, messageIds: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    delete from message_actions where workspace_id = ${db.workspaceId} and message_id = any(${texts(messageIds)})`);
+}
+
 /** Keeps the kind, times and outcome of messages, but neither recipients nor texts. */
 export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileIds }: Chunk): Promise<void> {
   await forgetFiles(db, fileIds);
@@ -95,6 +101,7 @@ export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileI
     update attempts t set address = ${pseudonymOf(erasure, sql.fragment`t.address`, sql.fragment`t.message_id`)},
       reason = reason_code(t.reason)
     where t.workspace_id = ${db.workspaceId} and t.message_id = any(${texts(ids)})`);
+  await forgetActions(db, ids);
   await db.query(sql.type(NoRows)`
     delete from drip_claims where workspace_id = ${db.workspaceId}
       and message_id in (select decode(id, 'hex') from unnest(${texts(ids)}) as i (id))`);
@@ -128,6 +135,7 @@ export async function nextReplies(db: TenantDb, erasure: Erasure): Promise<Chunk
 /** Replies with the copilot's drafts that answer them. */
 export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileIds }: Chunk): Promise<void> {
   await forgetFiles(db, fileIds);
+  await forgetActions(db, ids);
   await db.query(sql.type(NoRows)`
     update ai_drafts d set address = ${pseudonymOf(erasure, sql.fragment`d.address`, sql.fragment`d.reply_id`)}, draft = null,
       error = case when error is not null then 'erased' end
@@ -135,7 +143,7 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
   await db.query(sql.type(NoRows)`
     update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
       subject = null, sender_name = null, authentication = null, email_references = null,
-      former_texts = '[]', whole_text = null,
+      former_texts = '[]', whole_text = null, reactions = '[]',
       announced_at = least(announced_at, now()),
       -- An email that is read again is recognized by its own id. Some senders write their address into it.
       carrier_message_id = case when exists (

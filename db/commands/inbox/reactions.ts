@@ -41,6 +41,8 @@ export async function applyReaction(
   const from = dialled(await contactAddress(db, event.from), message.recipientPhone);
   const at = event.at.toISOString();
   const reactions = withReaction(message.reactions, {
+    by: 'contact',
+    status: 'sent',
     reaction,
     ...(emoji !== undefined && { emoji }),
     from,
@@ -63,6 +65,7 @@ export async function applyReaction(
         messageId,
         message: {
           messageId,
+          direction: 'in',
           reaction,
           ...(emoji !== undefined && { emoji }),
           removed,

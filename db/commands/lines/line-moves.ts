@@ -5,9 +5,10 @@ import { newId } from '#domain/base/ids.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
 import { ON_ITS_WAY_MS } from '#domain/messages/lost-records.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
+import { abandonActions } from '#db/commands/messages/message-actions.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { deleteSignals, moveSignals } from '#db/queries/lines/line-signals.ts';
-import { LineRow } from '#db/queries/lines/lines.ts';
+import { findLine, LineRow } from '#db/queries/lines/lines.ts';
 import { findLineNumber, moveLineNumber } from '#db/queries/lines/line-numbers.ts';
 import { moveLookup, removeLookup } from '#db/queries/accounts/lookups.ts';
 import type { Pools } from '#db/connection/pools.ts';
@@ -92,6 +93,7 @@ export async function moveLine(
 ): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
   const pause = await openPause(from, lineId);
+  await abandonActions(from, line);
   await endHold(from, lineId, currentTime());
   const there = {
     workspace_id: b,
@@ -178,6 +180,8 @@ const workflowsOf = (lineId: string): string[] => [
 
 /** Deletes a line and assigns its unsent messages to other lines. Requires `lockHeldLine`. */
 export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
+  const line = await findLine(db, lineId);
+  if (line) await abandonActions(db, line);
   await endHold(db, lineId, currentTime());
   await db.query(
     sql.type(NoRows)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,

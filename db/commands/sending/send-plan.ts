@@ -29,6 +29,7 @@ import {
   workspaceStop,
 } from '#domain/sending/why-it-waits.ts';
 import { VOICE_NOTES_AHEAD_MS } from '#domain/messages/voice-note.ts';
+import { type ActionPlan, planActions } from '#db/commands/messages/message-actions.ts';
 import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
 import { awakeAmong } from './awake-recipients.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
@@ -45,6 +46,8 @@ export interface SendPlan extends Look {
   claims: Claim[];
   /** When the line may send again, if the carrier accepts all claims; null: only a new plan can tell. */
   resumesAt: Date | null;
+  /** What is done to messages that were exchanged: one at a time. */
+  actions: Pick<ActionPlan, 'claimed' | 'ended'>;
   /** Messages to send as SMS immediately, without the line. */
   forced: string[];
   /** Messages whose fallback SMS has not been sent yet. */
@@ -128,6 +131,11 @@ export async function planSends(
   const owed = await awakeAmong(db, line, others.owed, now, postponeFallbacks);
   const claimed = await claimDue(db, state, now, { carrierTimeoutMs, isBrief });
   const { claims, isLong, waitsFor } = claimed;
+  // A longer round claims it.
+  const actions =
+    others.hasActions && !isLong && holds.all?.at !== null
+      ? await planActions(db, row, claims.length > 0 ? now : history.lastSentAt, carrierTimeoutMs, now)
+      : NO_ACTIONS;
   const sent = claims.map(({ attempt }) => attempt);
   // Stored now, because the next plan may be made after the hour or day of the cap.
   await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, afterSends(history, sent), now));
@@ -136,8 +144,16 @@ export async function planSends(
   const isStable = claims.length === 0 && (state.firstAnswerBy === null || holds.all?.at === null);
   return {
     ...nothing,
-    ...nextLook(state, holds, claimed, others, isStable ? hold : undefined, now),
+    ...nextLook(
+      state,
+      holds,
+      claimed,
+      { ...others, nextActionAt: actions.nextAt },
+      isStable ? hold : undefined,
+      now,
+    ),
     claims,
+    actions,
     isLong,
     isResting: waitsFor === 'line_resting',
     forced,
@@ -147,9 +163,12 @@ export async function planSends(
   };
 }
 
+const NO_ACTIONS: ActionPlan = { claimed: null, ended: [], nextAt: null };
+
 /** A plan in which the line sends nothing. */
 const nothingPlanned = ({ row, isPaused, firstAnswerBy }: LineState) => ({
   claims: [],
+  actions: NO_ACTIONS,
   resumesAt: null,
   forced: [],
   owed: [],
@@ -162,7 +181,7 @@ const nothingPlanned = ({ row, isPaused, firstAnswerBy }: LineState) => ({
   blockedBy: null,
 });
 
-type OutsideQueue = Awaited<ReturnType<typeof workOutsideQueue>>;
+type OutsideQueue = Awaited<ReturnType<typeof workOutsideQueue>> & { nextActionAt: Date | null };
 
 /** When the line plans again, and why not before. */
 function nextLook(
@@ -177,7 +196,12 @@ function nextLook(
   const blockedBy = blockOf(state, holds, claimed, now);
   // Stored with the decision, so that they are sent even if this run of the workflow is lost.
   const owedAgainAt = others.owed.length > 0 ? new Date(now.getTime() + FALLBACK_AGAIN_MS) : null;
-  const nextOther = earliest(others.nextForcedAt, earliest(others.nextOwedAt, owedAgainAt));
+  const nextOther = [
+    others.nextForcedAt,
+    others.nextOwedAt,
+    owedAgainAt,
+    others.nextActionAt,
+  ].reduce<Date | null>((a, b) => earliest(a, b), null);
   const isAlone = others.forced.length === 0 && others.owed.length === 0;
   const gapEnd = leavesMore && isAlone ? endOfGap(state.line, now) : null;
   const lookAt = nextAt && isCap(waitsFor) ? endOf(hold, nextAt) : nextAt;

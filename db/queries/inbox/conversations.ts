@@ -262,12 +262,12 @@ export const RECEIVED_AT = sql.fragment`date_trunc('milliseconds', received_at)`
 const OUT = sql.fragment`
   select id, address, 'out' direction, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
     false auto_reply, coalesce(sent_subject, subject) subject, null warning, null::jsonb authentication, null original_message_id, attachment_urls, attachment_names, reactions,
-    null::timestamptz edited_at, null::timestamptz unsent_at, false is_shortened
+    edited_at, unsent_at, false is_shortened
   from messages`;
 const IN = sql.fragment`
   select id, address, 'in' direction, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
     null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
-    auto_reply, subject, warning, authentication, original_message_id, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, '[]'::jsonb reactions,
+    auto_reply, subject, warning, authentication, original_message_id, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, reactions,
     edited_at, unsent_at, whole_text is not null or length(body) > ${SHOWN_LENGTH} is_shortened
   from inbound_messages`;
 
@@ -320,7 +320,7 @@ export async function presentThread(
     return {
       messageId: row.id,
       direction: row.direction,
-      message: row.direction === 'out' ? shownText(row) : shownReply(row.body),
+      message: row.direction === 'in' ? shownReply(row.body) : row.unsentAt === null ? shownText(row) : '',
       at: row.at.toISOString(),
       lineId: row.lineId,
       campaignId: row.campaignId,

@@ -4,6 +4,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import { withInbox } from '#domain/lines/inbox-health.ts';
 import { dayBounds, localDate } from '#domain/base/calendar.ts';
 import { Channel } from '#domain/base/channel.ts';
+import type { CapabilitiesOf } from '#domain/lines/capability.ts';
 import {
   HealthStatus,
   type Line,
@@ -166,7 +167,13 @@ const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int(), blockReason: 
 
 /** All lines with today's usage, oldest first. */
 /** Oldest first. `search` matches any part of the name, number or address. */
-export async function listLines(db: TenantDb, timezone: string, now: Date, search?: string): Promise<Line[]> {
+export async function listLines(
+  db: TenantDb,
+  timezone: string,
+  capabilitiesOf: CapabilitiesOf,
+  now: Date,
+  search?: string,
+): Promise<Line[]> {
   const digits = search === undefined ? null : digitsSearched(search);
   const rows = await db.any(sql.type(UsedLineRow)`
     select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason from lines l
@@ -179,7 +186,7 @@ export async function listLines(db: TenantDb, timezone: string, now: Date, searc
           digits !== null && containsText(sql.fragment`l.phone`, digits),
         ]),
     ])} order by l.id`);
-  return rows.map((row) => presentLine(row, localDate(timezone, now)));
+  return rows.map((row) => presentLine(row, localDate(timezone, now), capabilitiesOf));
 }
 
 /**
@@ -189,6 +196,7 @@ export async function listLines(db: TenantDb, timezone: string, now: Date, searc
 export async function listLinesOf(
   db: SystemDb,
   workspaces: readonly { id: string; timezone: string }[],
+  capabilitiesOf: CapabilitiesOf,
   now: Date,
 ): Promise<Line[]> {
   const zones = new Map(workspaces.map(({ id, timezone }) => [id, timezone]));
@@ -200,7 +208,9 @@ export async function listLinesOf(
     )} as w (id, day) join lines l on l.workspace_id = w.id
       ${usageSince(sql.fragment`l.workspace_id`, sql.fragment`w.day`)}
     order by l.workspace_id, l.id`);
-  return rows.map((row) => presentLine(row, localDate(zones.get(row.workspaceId) ?? 'UTC', now)));
+  return rows.map((row) =>
+    presentLine(row, localDate(zones.get(row.workspaceId) ?? 'UTC', now), capabilitiesOf),
+  );
 }
 
 export async function findLine(db: TenantDb, id: string): Promise<LineRow | null> {
@@ -229,13 +239,14 @@ export async function findLineWithUsage(
   db: TenantDb,
   id: string,
   timezone: string,
+  capabilitiesOf: CapabilitiesOf,
   now: Date,
 ): Promise<Line | null> {
   const row = await db.maybeOne(sql.type(UsedLineRow)`
     select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
-  return row && presentLine(row, localDate(timezone, now));
+  return row && presentLine(row, localDate(timezone, now), capabilitiesOf);
 }
 
 const ChoosableLine = LineRow.pick({ id: true, channel: true, phone: true, stoppedAt: true }).extend({
@@ -341,7 +352,7 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
   return rowCount > 0;
 }
 
-function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
+function presentLine(row: z.infer<typeof UsedLineRow>, date: string, capabilitiesOf: CapabilitiesOf): Line {
   const usRegistration = usRegistrationOf(row.carrierConfig);
   return {
     _id: row.id,
@@ -356,6 +367,7 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
     requestSource: row.requestSource,
     requestedChannelType: row.channel,
     requestedLineType: row.lineType,
+    capabilities: [...capabilitiesOf(row)],
     paymentLinkUrl: row.paymentLinkUrl,
     paymentProviderInvoiceId: row.paymentProviderInvoiceId,
     dailyNewConversationsLimit: row.dailyNewLimit,

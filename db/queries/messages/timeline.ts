@@ -6,6 +6,7 @@ import { dueTime, type MessageRecord } from '#domain/messages/timeline.ts';
 import type { SaidOfWait } from '#domain/sending/waiting.ts';
 import { AttemptOutcome, AttemptRow, lastFailure } from '../sending/attempts.ts';
 import { holdsBetween } from '../sending/line-holds.ts';
+import { actionsOf } from './message-actions.ts';
 import { findMessage, type MessageRow } from './messages.ts';
 import { campaignAllowsSending } from '../sending/queue.ts';
 import { findWaits, type FoundMessage, showWait } from './shown-messages.ts';
@@ -77,10 +78,16 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const events = await eventsOf(db, row, attempts);
   const deliveries = await deliveriesOf(db, events);
   // The clocks of processes differ from the database's by some milliseconds.
-  const orders = await db.any(sql.type(Ordered)`
+  const recorded = await db.any(sql.type(Ordered)`
     select at, action, actor_name "by", reason, (changes ->> 'plannedFor')::timestamptz planned_for from audit_log
     where workspace_id = ${db.workspaceId} and id >= first_id(${sql.timestamp(stored.createdAt)} - interval '1 minute')
-      and action in ('message.sent_now', 'message.skipped') and target_id = ${id} order by id`);
+      and action in ('message.sent_now', 'message.skipped', 'message.edited') and target_id = ${id} order by id`);
+  const actions = await actionsOf(db, id);
+  // After it was sent, the carrier decides.
+  const edits = recorded.filter(
+    ({ action, at }) => action === 'message.edited' && (row.sentAt === null || at < row.sentAt),
+  );
+  const orders = recorded.filter(({ action }) => action !== 'message.edited');
   const { from, until } = dueTime({ message: row, moves, orders, attempts });
   const { lineId } = row;
   const holds = lineId === null ? [] : await holdsBetween(db, lineId, { from, until: until ?? now });
@@ -90,6 +97,8 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       message: row,
       moves: held ? [...moves, held] : moves,
       holds,
+      edits,
+      actions,
       orders,
       attempts,
       events,
@@ -113,10 +122,18 @@ const AROUND = { before: '5 seconds', after: '15 seconds' };
 /** Events have no index by message, so they are searched around the times at which the message changed. */
 async function eventsOf(
   db: TenantDb,
-  { id, sentAt, deliveredAt, readAt, updatedAt }: MessageRow,
+  { id, sentAt, deliveredAt, readAt, editedAt, unsentAt, updatedAt }: MessageRow,
   attempts: readonly z.infer<typeof Attempt>[],
 ): Promise<readonly z.infer<typeof Event>[]> {
-  const times = [sentAt, deliveredAt, readAt, updatedAt, ...attempts.map(({ finishedAt }) => finishedAt)];
+  const times = [
+    sentAt,
+    deliveredAt,
+    readAt,
+    editedAt,
+    unsentAt,
+    updatedAt,
+    ...attempts.map(({ finishedAt }) => finishedAt),
+  ];
   const seconds = new Set(times.flatMap((at) => (at ? Math.floor(at.getTime() / 1000) : [])));
   return db.any(sql.type(Event)`
     select distinct e.id, e.event, e.created_at

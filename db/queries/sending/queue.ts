@@ -239,6 +239,8 @@ const OutsideQueue = z.object({
   nextOwedAt: z.date().nullable(),
   /** A voice note is due soon. */
   hasVoiceNotes: z.boolean(),
+  /** There are actions that are neither done nor failed. */
+  hasActions: z.boolean(),
 });
 
 /** The work of a line besides its queue. */
@@ -261,7 +263,9 @@ export async function workOutsideQueue(
       (select min(m.fallback_at) from messages m where ${owed} and m.fallback_at > ${sql.timestamp(now)}) next_owed_at,
       exists (select from messages m where ${ofLine} and m.status in ('pending', 'scheduled') and not m.held
         and m.voice_note and m.channel = ${VOICE_NOTE_CHANNEL}
-        and m.scheduled_at <= ${sql.timestamp(voiceNotesUntil)}) has_voice_notes`);
+        and m.scheduled_at <= ${sql.timestamp(voiceNotesUntil)}) has_voice_notes,
+      exists (select from message_actions a where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId}
+        and a.status in ('pending', 'calling')) has_actions`);
 }
 
 /**

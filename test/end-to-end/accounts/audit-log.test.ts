@@ -122,6 +122,25 @@ async function changeEverything(of: World): Promise<void> {
 
   const lineId = await createLine(app, workspace.id);
   await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
+  const later = new Date(Date.now() + 86_400_000).toISOString();
+  const waiting = { message: 'secret text', recipientPhone: phone(), scheduledDate: later };
+  const { _id: messageId } = await bodyOf(api('POST', '/api/messages', waiting));
+  await bodyOf(api('PATCH', `/api/messages/${messageId}`, { message: 'secret new text' }));
+  const sentId = newId();
+  await insertRow(app, 'messages', {
+    workspace_id: workspace.id,
+    id: sentId,
+    channel: 'imessage',
+    status: 'sent',
+    line_id: lineId,
+    address: phone(),
+    body: 'secret text',
+    scheduled_at: new Date(),
+    sent_at: new Date(),
+    source: 'api',
+    carrier_message_id: sentId,
+  });
+  await bodyOf(api('POST', `/api/messages/${sentId}/unsend`));
   await bodyOf(session('POST', `/api/lines/${lineId}/pause`, { reason: 'Holidays' }));
   await bodyOf(session('POST', `/api/lines/${lineId}/resume`));
   const override = `/api/lines/${lineId}/reputation/override`;
@@ -488,6 +507,7 @@ const paused = (lineId: string): NewAuditEntry => ({
 const NOT_RECORDED: Record<string, string> = {
   sendMessage: 'each message is not recorded',
   cancelMessage: 'each message is not recorded',
+  reactToMessage: 'each message is not recorded',
   drip: 'each message is not recorded',
   sendFallbackSms: 'each message is not recorded',
   addCampaignLead: 'each lead is not recorded',

@@ -198,6 +198,63 @@ test('an event about an unknown message changes nothing', async () => {
   expect((await api('GET', '/api/conversations')).body.conversations).toEqual([]);
 });
 
+describe('what we do to messages', () => {
+  beforeEach(async () => {
+    Object.assign(mac.info, { private_api: true, helper_connected: true });
+    const config = { url: mac.url, password: PASSWORD, method: 'private-api' };
+    await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
+  });
+
+  it('is declared by its carrier: AppleScript can only send', async () => {
+    const able = async () => (await api('GET', `/api/lines/${lineId}`)).body.line.capabilities;
+    expect(await able()).toEqual(expect.arrayContaining(['reactions', 'edit', 'unsend']));
+    const config = { url: mac.url, password: PASSWORD, method: 'apple-script' };
+    await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
+    expect(await able()).toEqual(['voice_notes', 'attachments']);
+  });
+
+  it('takes its routes, each once', async () => {
+    const to = phone();
+    const id = await send(to);
+    await settled(id, 'delivered');
+    const { guid } = await mac.write(to, { text: 'Yes' });
+    const [{ messageId }] = await received(to);
+    expect((await api('POST', `/api/messages/${messageId}/reactions`, { reaction: 'love' })).status).toBe(
+      202,
+    );
+    expect((await api('PATCH', `/api/messages/${id}`, { message: 'Hello again' })).status).toBe(202);
+    expect((await api('POST', `/api/messages/${id}/unsend`)).status).toBe(202);
+    await eventually(async () => (await message(id)).unsentAt !== null);
+    const sent = mac.messages.find((known) => known.to === to)?.guid;
+    expect(mac.done).toMatchObject([
+      { route: 'react', guid, body: { reaction: 'love' } },
+      { route: 'edit', guid: sent, body: { editedMessage: 'Hello again' } },
+      { route: 'unsend', guid: sent },
+    ]);
+    const { reactions } = (await thread(to)).find(
+      (item: { messageId: string }) => item.messageId === messageId,
+    );
+    expect(reactions).toMatchObject([{ by: 'us', reaction: 'love', status: 'sent' }]);
+    // What the server reports of it is not something that a person did on the Mac.
+    expect(await thread(to)).toHaveLength(2);
+  });
+
+  it('is not repeated if the response is lost', async () => {
+    const to = phone();
+    await mac.write(to, { text: 'Hello' });
+    const [{ messageId }] = await received(to);
+    mac.fault(to, { kind: 'response_lost' });
+    await api('POST', `/api/messages/${messageId}/reactions`, { reaction: 'like' });
+    await eventually(async () => (await thread(to))[0].reactions[0]?.status === 'failed');
+    expect(mac.done).toHaveLength(1);
+    const { status, body } = await api('POST', `/api/messages/${messageId}/reactions`, {
+      reaction: 'emoji',
+      emoji: '🔥',
+    });
+    expect([status, body.code]).toEqual([409, 'UNSUPPORTED_BY_CARRIER']);
+  });
+});
+
 describe('what contacts edit and unsend', () => {
   it('is shown as they left it, and reported', async () => {
     const endpoint = await startTestEndpoint();

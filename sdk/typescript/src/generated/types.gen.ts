@@ -60,6 +60,25 @@ export type MessageInput = {
 
 export type MessageStatus = 'pending' | 'scheduled' | 'sent' | 'delivered' | 'fallback' | 'failed' | 'canceled';
 
+export type MessageEdit = {
+    /**
+     * A Liquid template, rendered with the lead's fields when the message is sent.
+     */
+    message: string;
+};
+
+export type ReactionInput = {
+    reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji';
+    /**
+     * One emoji, if `reaction` is `emoji`.
+     */
+    emoji?: string;
+    /**
+     * Removes the reaction again.
+     */
+    remove?: boolean;
+};
+
 export type DripInput = {
     /**
      * A Liquid template, rendered with the lead's fields when the message is sent.
@@ -1114,9 +1133,18 @@ export type Message = {
     deliveredAt: string | null;
     readAt: string | null;
     /**
-     * The contact's reactions to it.
+     * When its text was last replaced after it was sent.
+     */
+    editedAt: string | null;
+    /**
+     * When it was taken back.
+     */
+    unsentAt: string | null;
+    /**
+     * Of the contact, and our own.
      */
     reactions: Array<{
+        by?: 'us' | 'contact';
         /**
          * One of the six tapbacks, `emoji`, or `sticker`.
          */
@@ -1127,6 +1155,10 @@ export type Message = {
         emoji?: string;
         from: string;
         at: string;
+        /**
+         * Of ours: whether the carrier has taken it.
+         */
+        status?: 'pending' | 'sent' | 'failed';
     }>;
     createdAt: string;
     updatedAt: string;
@@ -1241,6 +1273,10 @@ export type Reply = {
 
 export type ReactionMessage = {
     messageId: string;
+    /**
+     * `in`: the contact reacted; `out`: we did.
+     */
+    direction: 'in' | 'out';
     reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
     /**
      * The emoji, if `reaction` is `emoji`.
@@ -1250,16 +1286,20 @@ export type ReactionMessage = {
     reactedAtUtc: string;
     fromPhone?: string;
     fromEmail?: string;
+    toPhone?: string;
+    toEmail?: string;
 };
 
 export type EditedMessage = {
     messageId: string;
     /**
-     * `in`: the contact wrote it.
+     * `in`: the contact wrote it; `out`: we did.
      */
     direction: 'in' | 'out';
     fromPhone?: string;
     fromEmail?: string;
+    toPhone?: string;
+    toEmail?: string;
     /**
      * The new text. The former one is not told.
      */
@@ -1270,11 +1310,13 @@ export type EditedMessage = {
 export type UnsentMessage = {
     messageId: string;
     /**
-     * `in`: the contact wrote it.
+     * `in`: the contact wrote it; `out`: we did.
      */
     direction: 'in' | 'out';
     fromPhone?: string;
     fromEmail?: string;
+    toPhone?: string;
+    toEmail?: string;
     unsentAtUtc: string;
 };
 
@@ -1334,11 +1376,15 @@ export type LeadImport = {
 };
 
 export type Warning = {
-    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'sms_too_long' | 'quiet_hours' | 'number_unlikely' | 'unknown_field';
+    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'sms_too_long' | 'quiet_hours' | 'number_unlikely' | 'unknown_field' | 'unsupported_effect';
     /**
      * For a person; may change.
      */
     text: string;
+    /**
+     * With `unsupported_effect`: what the line of the message cannot do.
+     */
+    capability?: Capability;
     /**
      * With `unknown_field`: the name in the template that no lead can have.
      */
@@ -1348,6 +1394,8 @@ export type Warning = {
      */
     suggestion?: string | null;
 };
+
+export type Capability = 'reactions' | 'typing' | 'read_receipts' | 'replies' | 'effects' | 'edit' | 'unsend' | 'contact_card' | 'groups' | 'voice_notes' | 'attachments';
 
 export type Error = {
     /**
@@ -1405,9 +1453,9 @@ export type WaitingFor = {
 export type TimelineEvent = {
     at: string;
     /**
-     * `moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; `data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.
+     * `moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; `data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`. `edited`, `unsent`, `reacted`: we replaced its text, took it back or reacted to it; `data` has `by`, and if that failed, `reason`.
      */
-    type: 'accepted' | 'scheduled' | 'moved' | 'held' | 'ordered' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed' | 'fallback' | 'canceled' | 'reconciled' | 'webhook_delivered' | 'webhook_failed';
+    type: 'accepted' | 'scheduled' | 'moved' | 'held' | 'ordered' | 'edited' | 'unsent' | 'reacted' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed' | 'fallback' | 'canceled' | 'reconciled' | 'webhook_delivered' | 'webhook_failed';
     /**
      * For people; may change.
      */
@@ -1613,6 +1661,7 @@ export type ThreadItem = {
      */
     attachments: Array<ThreadFile>;
     reactions: Array<{
+        by: 'us' | 'contact';
         /**
          * One of the six tapbacks, `emoji`, or `sticker`.
          */
@@ -1623,6 +1672,10 @@ export type ThreadItem = {
         emoji?: string;
         from: string;
         at: string;
+        /**
+         * Of ours: whether the carrier has taken it.
+         */
+        status: 'pending' | 'sent' | 'failed';
     }>;
     /**
      * When it was last edited.
@@ -1945,6 +1998,10 @@ export type Line = {
     requestSource: 'api' | 'dashboard' | 'agency';
     requestedChannelType: 'imessage' | 'sms' | 'email';
     requestedLineType: 'purchased' | 'byo';
+    /**
+     * What its carrier can do besides sending text. Empty while it is not connected. Anything else is answered with `UNSUPPORTED_BY_CARRIER`, or with the warning `unsupported_effect` if it is a property of a message.
+     */
+    capabilities: Array<Capability>;
     paymentLinkUrl: string | null;
     paymentProviderInvoiceId: string | null;
     dailyNewConversationsLimit: number;
@@ -2478,9 +2535,18 @@ export type ContactExport = {
         deliveredAt: string | null;
         readAt: string | null;
         /**
-         * The contact's reactions to it.
+         * When its text was last replaced after it was sent.
+         */
+        editedAt: string | null;
+        /**
+         * When it was taken back.
+         */
+        unsentAt: string | null;
+        /**
+         * Of the contact, and our own.
          */
         reactions: Array<{
+            by: 'us' | 'contact';
             /**
              * One of the six tapbacks, `emoji`, or `sticker`.
              */
@@ -2491,6 +2557,10 @@ export type ContactExport = {
             emoji?: string;
             from: string;
             at: string;
+            /**
+             * Of ours: whether the carrier has taken it.
+             */
+            status: 'pending' | 'sent' | 'failed';
         }>;
         createdAt: string;
         updatedAt: string;
@@ -3363,7 +3433,7 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
         type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
@@ -3528,9 +3598,18 @@ export type MessageOutput = {
     deliveredAt: string | null;
     readAt: string | null;
     /**
-     * The contact's reactions to it.
+     * When its text was last replaced after it was sent.
+     */
+    editedAt: string | null;
+    /**
+     * When it was taken back.
+     */
+    unsentAt: string | null;
+    /**
+     * Of the contact, and our own.
      */
     reactions: Array<{
+        by: 'us' | 'contact';
         /**
          * One of the six tapbacks, `emoji`, or `sticker`.
          */
@@ -3541,6 +3620,10 @@ export type MessageOutput = {
         emoji?: string;
         from: string;
         at: string;
+        /**
+         * Of ours: whether the carrier has taken it.
+         */
+        status: 'pending' | 'sent' | 'failed';
     }>;
     createdAt: string;
     updatedAt: string;
@@ -3918,9 +4001,18 @@ export type PostApiMessagesResponses = {
         deliveredAt: string | null;
         readAt: string | null;
         /**
-         * The contact's reactions to it.
+         * When its text was last replaced after it was sent.
+         */
+        editedAt: string | null;
+        /**
+         * When it was taken back.
+         */
+        unsentAt: string | null;
+        /**
+         * Of the contact, and our own.
          */
         reactions: Array<{
+            by: 'us' | 'contact';
             /**
              * One of the six tapbacks, `emoji`, or `sticker`.
              */
@@ -3931,6 +4023,10 @@ export type PostApiMessagesResponses = {
             emoji?: string;
             from: string;
             at: string;
+            /**
+             * Of ours: whether the carrier has taken it.
+             */
+            status: 'pending' | 'sent' | 'failed';
         }>;
         createdAt: string;
         updatedAt: string;
@@ -3976,6 +4072,45 @@ export type GetApiMessagesByIdResponses = {
 };
 
 export type GetApiMessagesByIdResponse = GetApiMessagesByIdResponses[keyof GetApiMessagesByIdResponses];
+
+export type PatchApiMessagesByIdData = {
+    body: {
+        /**
+         * A Liquid template, rendered with the lead's fields when the message is sent.
+         */
+        message: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/messages/{id}';
+};
+
+export type PatchApiMessagesByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiMessagesByIdError = PatchApiMessagesByIdErrors[keyof PatchApiMessagesByIdErrors];
+
+export type PatchApiMessagesByIdResponses = {
+    /**
+     * Success
+     */
+    200: MessageOutput;
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        status: 'pending';
+    };
+};
+
+export type PatchApiMessagesByIdResponse = PatchApiMessagesByIdResponses[keyof PatchApiMessagesByIdResponses];
 
 export type GetApiMessagesByIdTimelineData = {
     body?: never;
@@ -4030,6 +4165,76 @@ export type PostApiMessagesByIdCancelResponses = {
 };
 
 export type PostApiMessagesByIdCancelResponse = PostApiMessagesByIdCancelResponses[keyof PostApiMessagesByIdCancelResponses];
+
+export type PostApiMessagesByIdUnsendData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/messages/{id}/unsend';
+};
+
+export type PostApiMessagesByIdUnsendErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiMessagesByIdUnsendError = PostApiMessagesByIdUnsendErrors[keyof PostApiMessagesByIdUnsendErrors];
+
+export type PostApiMessagesByIdUnsendResponses = {
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        status: 'pending';
+    };
+};
+
+export type PostApiMessagesByIdUnsendResponse = PostApiMessagesByIdUnsendResponses[keyof PostApiMessagesByIdUnsendResponses];
+
+export type PostApiMessagesByIdReactionsData = {
+    body: {
+        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji';
+        /**
+         * One emoji, if `reaction` is `emoji`.
+         */
+        emoji?: string;
+        /**
+         * Removes the reaction again.
+         */
+        remove?: boolean;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/messages/{id}/reactions';
+};
+
+export type PostApiMessagesByIdReactionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiMessagesByIdReactionsError = PostApiMessagesByIdReactionsErrors[keyof PostApiMessagesByIdReactionsErrors];
+
+export type PostApiMessagesByIdReactionsResponses = {
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        status: 'pending';
+    };
+};
+
+export type PostApiMessagesByIdReactionsResponse = PostApiMessagesByIdReactionsResponses[keyof PostApiMessagesByIdReactionsResponses];
 
 export type PostApiDripData = {
     body?: {
@@ -10330,7 +10535,7 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -10823,7 +11028,7 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.

@@ -2,11 +2,12 @@
 
 from typing import Literal
 
-DIGEST = "339b7c6c5f7e214acdb05613e83624cbee2dfe03c61b5f3b201f67adda076d09"
+DIGEST = "d88787592e8a47a61ffb5fa7e222fdad240b3e329aae3d7f3d5e0588fab09777"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
     "POST /api/messages",
+    "POST /api/messages/{id}/reactions",
     "POST /api/drip",
     "POST /api/conversations/{address}/notes",
     "POST /api/inbox/send-reply",
@@ -93,6 +94,7 @@ ErrorCode = Literal[
     "TEST_MODE_ONLY",
     "UNAUTHORIZED",
     "UNAVAILABLE",
+    "UNSUPPORTED_BY_CARRIER",
     "UNSUPPORTED_MEDIA_TYPE",
     "URL_NOT_ALLOWED",
     "VALIDATION_ERROR",

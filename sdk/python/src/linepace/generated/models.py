@@ -44,6 +44,16 @@ class MessageInput(TypedDict):
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
 
 
+class MessageEdit(TypedDict):
+    message: str
+
+
+class ReactionInput(TypedDict):
+    reaction: Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji"]
+    emoji: NotRequired[str]
+    remove: NotRequired[bool]
+
+
 class DripInput(TypedDict):
     message: NotRequired[str]
     messageType: NotRequired[Literal["imessage", "sms", "email"]]
@@ -549,10 +559,12 @@ class PasskeyAuthentication(TypedDict):
 MessageReaction = TypedDict(
     "MessageReaction",
     {
+        "by": NotRequired[Literal["us", "contact"]],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
         "at": str,
+        "status": NotRequired[Literal["pending", "sent", "failed"]],
     },
 )
 
@@ -622,12 +634,15 @@ class Reply(TypedDict):
 
 class ReactionMessage(TypedDict):
     messageId: str
+    direction: Literal["in", "out"]
     reaction: Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"]
     emoji: NotRequired[str]
     removed: bool
     reactedAtUtc: str
     fromPhone: NotRequired[str]
     fromEmail: NotRequired[str]
+    toPhone: NotRequired[str]
+    toEmail: NotRequired[str]
 
 
 class EditedMessage(TypedDict):
@@ -635,6 +650,8 @@ class EditedMessage(TypedDict):
     direction: Literal["in", "out"]
     fromPhone: NotRequired[str]
     fromEmail: NotRequired[str]
+    toPhone: NotRequired[str]
+    toEmail: NotRequired[str]
     message: str
     editedAtUtc: str
 
@@ -644,6 +661,8 @@ class UnsentMessage(TypedDict):
     direction: Literal["in", "out"]
     fromPhone: NotRequired[str]
     fromEmail: NotRequired[str]
+    toPhone: NotRequired[str]
+    toEmail: NotRequired[str]
     unsentAtUtc: str
 
 
@@ -679,13 +698,6 @@ class LeadImport(TypedDict):
     error: str | None
     createdAt: str
     updatedAt: str
-
-
-class Warning(TypedDict):
-    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "sms_too_long", "quiet_hours", "number_unlikely", "unknown_field"]
-    text: str
-    name: NotRequired[str]
-    suggestion: NotRequired[str | None]
 
 
 class ErrorIssue(TypedDict):
@@ -782,10 +794,12 @@ class ThreadItemAuthentication(TypedDict):
 ThreadItemReaction = TypedDict(
     "ThreadItemReaction",
     {
+        "by": Literal["us", "contact"],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
         "at": str,
+        "status": Literal["pending", "sent", "failed"],
     },
 )
 
@@ -1000,6 +1014,7 @@ class Line(TypedDict):
     requestSource: Literal["api", "dashboard", "agency"]
     requestedChannelType: Literal["imessage", "sms", "email"]
     requestedLineType: Literal["purchased", "byo"]
+    capabilities: list[Literal["reactions", "typing", "read_receipts", "replies", "effects", "edit", "unsend", "contact_card", "groups", "voice_notes", "attachments"]]
     paymentLinkUrl: str | None
     paymentProviderInvoiceId: str | None
     dailyNewConversationsLimit: int
@@ -1281,10 +1296,12 @@ class ContactExportDrip(TypedDict):
 ContactExportMessageReaction = TypedDict(
     "ContactExportMessageReaction",
     {
+        "by": Literal["us", "contact"],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
         "at": str,
+        "status": Literal["pending", "sent", "failed"],
     },
 )
 
@@ -1332,6 +1349,8 @@ class ContactExportMessage(TypedDict):
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
     reactions: list[ContactExportMessageReaction]
     createdAt: str
     updatedAt: str
@@ -1787,7 +1806,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.moved", "message.resent", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -1887,10 +1906,12 @@ class SetAside(TypedDict):
 MessageOutputReaction = TypedDict(
     "MessageOutputReaction",
     {
+        "by": Literal["us", "contact"],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
         "at": str,
+        "status": Literal["pending", "sent", "failed"],
     },
 )
 
@@ -1926,6 +1947,8 @@ class MessageOutput(TypedDict):
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
     reactions: list[MessageOutputReaction]
     createdAt: str
     updatedAt: str
@@ -2103,56 +2126,14 @@ class SendMessageRequest(TypedDict):
 SendMessageResponseReaction = TypedDict(
     "SendMessageResponseReaction",
     {
+        "by": Literal["us", "contact"],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
         "at": str,
+        "status": Literal["pending", "sent", "failed"],
     },
 )
-
-
-class SendMessageResponse(TypedDict):
-    _id: str
-    workspaceId: str
-    message: str
-    messageType: Literal["imessage", "sms", "email"]
-    subject: str | None
-    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
-    holdReason: str | None
-    fromLineId: str | None
-    poolId: str | None
-    recipientPhone: str | None
-    recipientEmail: str | None
-    recipientName: str | None
-    leadId: str | None
-    createdByUserId: str | None
-    attachmentUrls: list[str]
-    attachmentNames: list[str]
-    voiceNote: bool
-    fallbackSmsDispatched: bool
-    source: str
-    correlationId: str | None
-    traceId: str | None
-    scheduledDate: str | None
-    batchId: str | None
-    stepIndex: int | None
-    variant: Literal["A", "B", "C", "D"] | None
-    campaignId: str | None
-    errorMessage: str | None
-    sentAt: str | None
-    deliveredAt: str | None
-    readAt: str | None
-    reactions: list[SendMessageResponseReaction]
-    createdAt: str
-    updatedAt: str
-    crmAContactId: NotRequired[str]
-    crmAPortalId: NotRequired[str]
-    crmBContactId: NotRequired[str]
-    crmBLocationId: NotRequired[str]
-    crmCCompanyId: NotRequired[str]
-    crmCPersonId: NotRequired[str]
-    crmCLeadId: NotRequired[str]
-    warnings: list[Warning]
 
 
 class ListMessagesParametersQuery(TypedDict):
@@ -2169,6 +2150,31 @@ class ListMessagesResponse(TypedDict):
     success: Literal[True]
     messages: list[MessageOutput]
     nextCursor: str | None
+
+
+class EditMessageRequest(TypedDict):
+    message: str
+
+
+class EditMessageResponse(TypedDict):
+    success: Literal[True]
+    status: Literal["pending"]
+
+
+class UnsendMessageResponse(TypedDict):
+    success: Literal[True]
+    status: Literal["pending"]
+
+
+class ReactToMessageRequest(TypedDict):
+    reaction: Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji"]
+    emoji: NotRequired[str]
+    remove: NotRequired[bool]
+
+
+class ReactToMessageResponse(TypedDict):
+    success: Literal[True]
+    status: Literal["pending"]
 
 
 class DripRequest(TypedDict):
@@ -2201,14 +2207,6 @@ class DripRequest(TypedDict):
     crmCCompanyId: NotRequired[str]
     crmCPersonId: NotRequired[str]
     crmCLeadId: NotRequired[str]
-
-
-class DripResponse(TypedDict):
-    status: Literal["queued"]
-    correlationId: str
-    scheduledDate: str
-    jitterMs: int
-    warnings: list[Warning]
 
 
 class ListRepliesParametersQuery(TypedDict):
@@ -3205,14 +3203,6 @@ class PreviewCampaignResponseStep(TypedDict):
     hasConsent: bool
 
 
-class PreviewCampaignResponse(TypedDict):
-    success: Literal[True]
-    campaignId: str
-    leadId: str
-    steps: list[PreviewCampaignResponseStep]
-    warnings: list[Warning]
-
-
 class ForecastRequestStepDelay(TypedDict):
     days: NotRequired[int]
     hours: NotRequired[int]
@@ -3757,7 +3747,7 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.moved", "message.resent", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
@@ -3895,7 +3885,7 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.moved", "message.resent", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
@@ -4712,6 +4702,8 @@ class Message(TypedDict):
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
     reactions: list[MessageReaction]
     createdAt: str
     updatedAt: str
@@ -4724,9 +4716,17 @@ class Message(TypedDict):
     crmCLeadId: NotRequired[str]
 
 
+class Warning(TypedDict):
+    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "sms_too_long", "quiet_hours", "number_unlikely", "unknown_field", "unsupported_effect"]
+    text: str
+    capability: NotRequired[Literal["reactions", "typing", "read_receipts", "replies", "effects", "edit", "unsend", "contact_card", "groups", "voice_notes", "attachments"]]
+    name: NotRequired[str]
+    suggestion: NotRequired[str | None]
+
+
 class TimelineEvent(TypedDict):
     at: str
-    type: Literal["accepted", "scheduled", "moved", "held", "ordered", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
+    type: Literal["accepted", "scheduled", "moved", "held", "ordered", "edited", "unsent", "reacted", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
     data: dict[str, Any]
 
@@ -4900,6 +4900,60 @@ class CampaignStepOutput(TypedDict):
     smsFallbackMessage: NotRequired[str]
 
 
+class SendMessageResponse(TypedDict):
+    _id: str
+    workspaceId: str
+    message: str
+    messageType: Literal["imessage", "sms", "email"]
+    subject: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    holdReason: str | None
+    fromLineId: str | None
+    poolId: str | None
+    recipientPhone: str | None
+    recipientEmail: str | None
+    recipientName: str | None
+    leadId: str | None
+    createdByUserId: str | None
+    attachmentUrls: list[str]
+    attachmentNames: list[str]
+    voiceNote: bool
+    fallbackSmsDispatched: bool
+    source: str
+    correlationId: str | None
+    traceId: str | None
+    scheduledDate: str | None
+    batchId: str | None
+    stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
+    campaignId: str | None
+    errorMessage: str | None
+    sentAt: str | None
+    deliveredAt: str | None
+    readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
+    reactions: list[SendMessageResponseReaction]
+    createdAt: str
+    updatedAt: str
+    crmAContactId: NotRequired[str]
+    crmAPortalId: NotRequired[str]
+    crmBContactId: NotRequired[str]
+    crmBLocationId: NotRequired[str]
+    crmCCompanyId: NotRequired[str]
+    crmCPersonId: NotRequired[str]
+    crmCLeadId: NotRequired[str]
+    warnings: list[Warning]
+
+
+class DripResponse(TypedDict):
+    status: Literal["queued"]
+    correlationId: str
+    scheduledDate: str
+    jitterMs: int
+    warnings: list[Warning]
+
+
 class GetConversationResponse(TypedDict):
     success: Literal[True]
     conversation: Conversation
@@ -4977,6 +5031,14 @@ class UpdateCampaignRequest(TypedDict):
     requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
     needsAiPersonalization: NotRequired[bool]
+
+
+class PreviewCampaignResponse(TypedDict):
+    success: Literal[True]
+    campaignId: str
+    leadId: str
+    steps: list[PreviewCampaignResponseStep]
+    warnings: list[Warning]
 
 
 class ListWebhookDeliveriesResponse(TypedDict):

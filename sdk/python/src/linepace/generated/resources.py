@@ -32,6 +32,12 @@ class Messages:
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}")
 
+    def edit(self, id: str, **body: Unpack[models.EditMessageRequest]) -> Any:
+        """Replace the text of a message.
+
+        Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` tells. A key needs the scope `send`. Recorded in the audit log as `message.edited`."""
+        return self._transport.call("PATCH", f"/api/messages/{self._transport.escape(id)}", body=body)
+
     def get_timeline(self, id: str) -> models.Timeline:
         """Get what has happened to a message, and what it waits for.
 
@@ -43,6 +49,18 @@ class Messages:
 
         A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/cancel")
+
+    def unsend(self, id: str) -> models.UnsendMessageResponse:
+        """Take back a message, within 2 minutes after it was sent.
+
+        The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` tells. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`."""
+        return self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/unsend")
+
+    def react_to(self, id: str, **body: Unpack[models.ReactToMessageRequest]) -> models.ReactToMessageResponse:
+        """React to a message of a contact or of ours.
+
+        The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` tells. A new reaction replaces the one before. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/reactions", body=body)
 
     def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
         """Bulk intake: queue a message, to be sent when its line permits.
@@ -79,6 +97,12 @@ class AsyncMessages:
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}")
 
+    async def edit(self, id: str, **body: Unpack[models.EditMessageRequest]) -> Any:
+        """Replace the text of a message.
+
+        Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` tells. A key needs the scope `send`. Recorded in the audit log as `message.edited`."""
+        return await self._transport.call("PATCH", f"/api/messages/{self._transport.escape(id)}", body=body)
+
     async def get_timeline(self, id: str) -> models.Timeline:
         """Get what has happened to a message, and what it waits for.
 
@@ -90,6 +114,18 @@ class AsyncMessages:
 
         A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/cancel")
+
+    async def unsend(self, id: str) -> models.UnsendMessageResponse:
+        """Take back a message, within 2 minutes after it was sent.
+
+        The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` tells. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`."""
+        return await self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/unsend")
+
+    async def react_to(self, id: str, **body: Unpack[models.ReactToMessageRequest]) -> models.ReactToMessageResponse:
+        """React to a message of a contact or of ours.
+
+        The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` tells. A new reaction replaces the one before. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/reactions", body=body)
 
     async def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
         """Bulk intake: queue a message, to be sent when its line permits.

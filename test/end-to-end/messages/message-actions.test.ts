@@ -1,0 +1,189 @@
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { newId } from '#domain/base/ids.ts';
+import { age } from '#test/support/age.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type Endpoint, registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
+import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
+import { deliverMessage } from '#test/support/messages.ts';
+
+let app: TestApp;
+let workspace: WorkspaceWithLine;
+let endpoint: Endpoint;
+
+beforeAll(async () => void (app = await sharedApp()));
+beforeEach(async () => {
+  workspace = await createWorkspaceWithLine(app);
+  endpoint = await startTestEndpoint();
+  await registerWebhook(workspace.api, endpoint.url, {
+    events: ['message.edited', 'message.unsent', 'message.reaction'],
+  });
+});
+
+const call = (method: string, path: string, body?: object) => workspace.api(method, path, body);
+const message = async (id: string) => (await call('GET', `/api/messages/${id}`)).body;
+const thread = async (of: string) =>
+  (await call('GET', `/api/conversations/${encodeURIComponent(of)}`)).body.messages ?? [];
+const react = (id: string, body: object) => call('POST', `/api/messages/${id}/reactions`, body);
+const told = () => eventually(async () => endpoint.received[0]?.json);
+/** What the carrier was asked to do. */
+async function done(to: string): Promise<{ messageId: string; action: object; at: string }[]> {
+  const response = await fetch(`${app.url}/simulated/carrier/actions?to=${encodeURIComponent(to)}`);
+  return ((await response.json()) as { actions: { messageId: string; action: object; at: string }[] })
+    .actions;
+}
+
+describe('a message that was sent', () => {
+  it('is edited at the carrier, up to five times within 15 minutes', async () => {
+    const to = phone();
+    const id = await deliverMessage(workspace.api, { recipientPhone: to });
+    const edited = await call('PATCH', `/api/messages/${id}`, { message: 'Hello again' });
+    expect([edited.status, edited.body]).toEqual([202, { success: true, status: 'pending' }]);
+    await eventually(async () => (await message(id)).editedAt !== null);
+    expect((await message(id)).message).toBe('Hello again');
+    expect(await told()).toMatchObject({
+      event: 'message.edited',
+      message: { messageId: id, direction: 'out', toPhone: to, message: 'Hello again' },
+    });
+    expect(await done(to)).toMatchObject([{ action: { kind: 'edit', text: 'Hello again' } }]);
+    expect(await sentTo(app, to)).toHaveLength(1);
+    const { events } = (await call('GET', `/api/messages/${id}/timeline`)).body;
+    expect(events.filter(({ type }: { type: string }) => type === 'edited')).toHaveLength(1);
+
+    for (let times = 1; times < 5; times += 1)
+      expect((await call('PATCH', `/api/messages/${id}`, { message: `${times}` })).status).toBe(202);
+    expect((await call('PATCH', `/api/messages/${id}`, { message: 'Six' })).body.code).toBe('INVALID_STATE');
+  });
+
+  it('is taken back within two minutes, and no longer shown', async () => {
+    const to = phone();
+    const id = await deliverMessage(workspace.api, { recipientPhone: to });
+    expect((await call('POST', `/api/messages/${id}/unsend`)).status).toBe(202);
+    await eventually(async () => (await message(id)).unsentAt !== null);
+    expect(await told()).toMatchObject({
+      event: 'message.unsent',
+      message: { messageId: id, direction: 'out', toPhone: to },
+    });
+    expect(await thread(to)).toMatchObject([{ messageId: id, message: '' }]);
+    expect((await react(id, { reaction: 'love' })).body.code).toBe('INVALID_STATE');
+  });
+
+  it('is neither edited nor taken back later', async () => {
+    const id = await deliverMessage(workspace.api, { recipientPhone: phone() });
+    await age(app.pools, 'messages', ['sent_at'], '20 minutes', `id = '${id}'`);
+    for (const [method, path, body] of [
+      ['PATCH', '', { message: 'Late' }],
+      ['POST', '/unsend', undefined],
+    ] as const) {
+      const { status, body: answer } = await call(method, `/api/messages/${id}${path}`, body);
+      expect([status, answer.code]).toEqual([409, 'INVALID_STATE']);
+    }
+  });
+
+  it('is left alone by a line that cannot', async () => {
+    const request = await call('POST', '/api/line-requests', {
+      channelType: 'sms',
+      firstName: 'Dana',
+      lastName: 'Doe',
+    });
+    await eventually(
+      async () => (await call('GET', `/api/lines/${request.body.line._id}`)).body.line.isActive,
+    );
+    const id = await deliverMessage(workspace.api, { messageType: 'sms', recipientPhone: phone() });
+    const refused = [
+      [await call('PATCH', `/api/messages/${id}`, { message: 'No' }), 'edit'],
+      [await call('POST', `/api/messages/${id}/unsend`), 'unsend'],
+      [await react(id, { reaction: 'love' }), 'reactions'],
+    ] as const;
+    for (const [{ status, body }, capability] of refused)
+      expect([status, body.code, body.capability]).toEqual([409, 'UNSUPPORTED_BY_CARRIER', capability]);
+  });
+});
+
+describe('a reaction', () => {
+  it('to a message of ours or of a contact is sent once, with a gap, and shown', async () => {
+    const to = phone();
+    const id = await deliverMessage(workspace.api, { recipientPhone: to });
+    await writeIn(app, { lineId: workspace.lineId, from: to, text: 'Yes' });
+    const { messageId: replyId } = await eventually(async () =>
+      (await thread(to)).find(({ direction }: { direction: string }) => direction === 'in'),
+    );
+    const answer = await react(replyId, { reaction: 'love' });
+    expect([answer.status, answer.body]).toEqual([202, { success: true, status: 'pending' }]);
+    expect((await react(id, { reaction: 'emoji', emoji: '🔥' })).status).toBe(202);
+    const of = async (messageId: string) =>
+      (await thread(to)).find((item: { messageId: string }) => item.messageId === messageId).reactions;
+    await eventually(async () => (await of(id))[0]?.status === 'sent');
+    expect(await of(replyId)).toMatchObject([{ by: 'us', reaction: 'love', status: 'sent' }]);
+    expect((await message(id)).reactions).toMatchObject([{ by: 'us', reaction: 'emoji', emoji: '🔥' }]);
+    const [first, second, ...more] = await done(to);
+    expect([first?.action, second?.action, more]).toEqual([
+      { kind: 'reaction', reaction: 'love', removed: false },
+      { kind: 'reaction', reaction: 'emoji', emoji: '🔥', removed: false },
+      [],
+    ]);
+    expect(Date.parse(second?.at ?? '') - Date.parse(first?.at ?? '')).toBeGreaterThanOrEqual(1900);
+    expect(await told()).toMatchObject({
+      event: 'message.reaction',
+      messageId: replyId,
+      message: { direction: 'out', reaction: 'love', removed: false, toPhone: to },
+    });
+    // In no cap.
+    const { line } = (await call('GET', `/api/lines/${workspace.lineId}`)).body;
+    expect(line.usage.totalMessages).toBe(1);
+
+    expect((await react(replyId, { reaction: 'like', remove: true })).body.code).toBe('INVALID_STATE');
+    expect((await react(replyId, { reaction: 'love', remove: true })).status).toBe(202);
+    await eventually(async () => (await of(replyId)).length === 0);
+  });
+
+  it('fails if the carrier refuses it', async () => {
+    const from = phone('0002');
+    await writeIn(app, { lineId: workspace.lineId, from, text: 'Hello' });
+    const [{ messageId }] = await eventually(async () => {
+      const found = await thread(from);
+      return found.length > 0 && found;
+    });
+    expect((await react(messageId, { reaction: 'like' })).status).toBe(202);
+    await eventually(async () => (await thread(from))[0].reactions[0]?.status === 'failed');
+  });
+
+  it('needs one of the six or an emoji, and a contact who may be written to', async () => {
+    const to = phone();
+    const id = await deliverMessage(workspace.api, { recipientPhone: to });
+    for (const body of [{ reaction: 'sad' }, { reaction: 'emoji' }, { reaction: 'love', emoji: '🔥' }])
+      expect((await react(id, body)).body.code).toBe('VALIDATION_ERROR');
+    await call('POST', '/api/opt-outs', { address: to });
+    expect((await react(id, { reaction: 'love' })).body.code).toBe('INVALID_STATE');
+  });
+});
+
+test('what a crash has left open is not repeated', async () => {
+  const to = phone();
+  const id = await deliverMessage(workspace.api, { recipientPhone: to });
+  const before = new Date(Date.now() - 120_000);
+  await insertRow(app, 'message_actions', {
+    workspace_id: workspace.id,
+    id: newId(before),
+    line_id: workspace.lineId,
+    message_id: id,
+    kind: 'unsend',
+    content: '{}',
+    status: 'calling',
+    due_at: before,
+    expires_at: new Date(Date.now() + 60_000),
+    started_at: before,
+    answer_by: before,
+  });
+  expect((await react(id, { reaction: 'love' })).status).toBe(202);
+  await eventually(async () => (await message(id)).reactions[0]?.status === 'sent');
+  expect(await done(to)).toMatchObject([{ action: { reaction: 'love' } }]);
+  const { events } = (await call('GET', `/api/messages/${id}/timeline`)).body;
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      type: 'unsent',
+      data: expect.objectContaining({ reason: 'outcome_unknown' }),
+    }),
+  );
+});
