@@ -88,7 +88,12 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
     leadIds: [planted.leadId],
     change: { customFields: { bulk: 'yes' } },
   });
-  const draft = { name: 'Draft', steps: [{ message: 'Hi', delay: {} }] };
+  // What is searched by name has a name that nothing of another tenant has.
+  const named = `For ${person.phone}`;
+  expect((await api('PATCH', `/api/lists/${planted.listId}`, { name: named })).status).toBe(200);
+  const { lines } = (await api('GET', '/api/lines/by-user')).body;
+  const line = lines.find(({ _id }: { _id: string }) => _id === lineId);
+  const draft = { name: named, steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
   const snippet = (await create('POST', '/api/snippets', { name: 'Hours', text: 'We open at nine' })).snippet
@@ -198,6 +203,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       number: person.phone,
       to: person.phone,
       search: person.phone,
+      '/api/lines/by-user search': line.phone,
     },
   };
 }
