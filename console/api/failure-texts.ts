@@ -9,11 +9,9 @@ export function textOfCode(code: string | undefined): string | undefined {
 
 /** A message about a field, without the words of the parser, which are about types. */
 export function textOfIssue(message: string): string {
-  const [, limit] = /^Too (?:small|big): expected number to be [<>]=?(-?[\d.]+)$/.exec(message) ?? [];
+  const [, size, limit] = /^Too (small|big): expected number to be [<>]=?(-?[\d.]+)$/.exec(message) ?? [];
   if (limit !== undefined)
-    return message.startsWith('Too small')
-      ? t`This must be at least ${limit}.`
-      : t`This must be at most ${limit}.`;
+    return size === 'small' ? t`This must be at least ${limit}.` : t`This must be at most ${limit}.`;
   if (
     /^Invalid input: .*received undefined$|^Too small: expected string to have >=1 characters$/.test(message)
   )
