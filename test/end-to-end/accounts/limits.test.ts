@@ -296,14 +296,17 @@ describe('a workspace that never had a subscription', () => {
     expect(routes.map(({ id }) => id).toSorted()).toEqual([
       'addCampaignLead',
       'drip',
+      'editMessage',
       'importLeads',
       'inviteToTeam',
+      'reactToMessage',
       'resolveAutoReply',
       'resumeCampaign',
       'sendFallbackSms',
       'sendMessage',
       'sendReply',
       'startCampaign',
+      'unsendMessage',
       'uploadAttachment',
     ]);
     const refused = { status: 402, body: { error: 'subscription_required', code: 'SUBSCRIPTION_REQUIRED' } };
