@@ -146,7 +146,7 @@ describe('npm run ops', () => {
     await eventually(async () => (await api('GET', `/api/messages/${id}`)).body.status === 'delivered');
     expect(await refusal('skip-message', id, ...BY)).toEqual({
       error: 'The message is delivered',
-      code: 'INVALID_STATE',
+      code: 'MESSAGE_NOT_CANCELABLE',
     });
     for (const command of ['pause-line', 'skip-message', 'timeline'])
       expect((await refusal(command, newId(), ...BY)).code, command).toBe('NOT_FOUND');

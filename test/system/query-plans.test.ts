@@ -136,7 +136,14 @@ test('a line with many due messages finds those forced to SMS without reading th
       await withTenant(app.pools, workspace.id, (db) =>
         workOutsideQueue(db, lineId, { now: new Date(), voiceNotesUntil: new Date() }),
       ),
-    ).toEqual({ forced: [forced], nextForcedAt: null, owed: [], nextOwedAt: null, hasVoiceNotes: false });
+    ).toEqual({
+      forced: [forced],
+      nextForcedAt: null,
+      owed: [],
+      nextOwedAt: null,
+      hasVoiceNotes: false,
+      hasActions: false,
+    });
     await eventually(async () => (await scans()) === before + 1);
   });
 });
