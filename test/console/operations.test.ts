@@ -68,7 +68,7 @@ test('a line leads an operator to its workflow in Temporal, and nobody else', as
   expect(await link.getAttribute('href')).toBe(pageOf(linePacerId(lineId)));
 
   await tab.signInAsOwner(workspace, `/lines?line=${lineId}`);
-  await page.getByRole('dialog').getByText('Health').waitFor();
+  await page.getByRole('dialog').getByRole('heading', { name: 'Health' }).waitFor();
   expect(await link.count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Operations' }).count()).toBe(0);
 });

@@ -42,7 +42,10 @@ test('the band empties test mode, after a question', async () => {
   await page.getByRole('button', { name: 'Delete test data' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete everything in test mode?' });
   expect(await inaccessible(page)).toEqual([]);
+  // Home is shown first, and is loaded anew when the data are gone.
+  const reloaded = page.waitForEvent('load');
   await dialog.getByRole('button', { name: 'Delete test data' }).click();
+  await reloaded;
   await page.getByRole('heading', { name: 'Home' }).waitFor();
   await eventually(async () => (await api('GET', '/api/lines/by-user')).body.lines.length === 3);
   await tab.go('/lines');
