@@ -1,3 +1,4 @@
+import { containsText } from '#db/queries/base/search.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { inIndexOrder } from '#db/connection/index-order.ts';
 import { AddressRow, CountRow } from '#db/connection/rows.ts';
@@ -96,7 +97,7 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
       select address from (
         select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${MAX_SEARCHED}
       ) newest
-      where search_form(address) like search_pattern(${q})
+      where ${containsText(sql.fragment`address`, q)}
         ${digits === null ? sql.fragment`` : sql.fragment`or address like search_pattern(${digits})`}
       limit ${MAX_FOUND})`;
   const found = await inIndexOrder(db, () => db.anyFirst(search));
