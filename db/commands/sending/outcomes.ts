@@ -66,7 +66,7 @@ export async function settlePrimary(
   now: Date,
 ): Promise<void> {
   // Before the rows of messages: the refusals of a line are counted one after the other.
-  if (outcome.kind === 'refused' && !isOptOut(outcome)) await lockLine(db, attempt.lineId);
+  if (isAboutRecipient(outcome)) await lockLine(db, attempt.lineId);
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
   const refusal = await aboutTheLine(db, attempt, outcome, now);
   const found = await findMessage(db, attempt.messageId);
@@ -98,9 +98,14 @@ export async function settlePrimary(
   }
 }
 
+/** The carrier took nothing of the message because of its recipient, or so it says. */
+const isAboutRecipient = (outcome: NotAccepted): boolean =>
+  outcome.kind === 'unavailable' || (outcome.kind === 'refused' && outcome.sentPart === undefined);
+
 /**
  * After five recipients in a row, a refusal is about the line rather than about its recipient: its carrier is called as after a failure
- * of the line, and no further message fails. Requires the line's lock.
+ * of the line, and no further message fails. Until it accepts one, neither does an opt-out or a recipient whom the channel cannot reach show
+ * that it takes messages again. Requires the line's lock.
  * @returns `kept` if the message keeps its place.
  */
 async function aboutTheLine(
@@ -109,11 +114,11 @@ async function aboutTheLine(
   outcome: NotAccepted,
   now: Date,
 ): Promise<'kept' | 'counted' | null> {
-  if (outcome.kind !== 'refused' || isOptOut(outcome) || outcome.sentPart !== undefined) return null;
+  if (!isAboutRecipient(outcome)) return null;
   const refused = await refusedInARow(db, lineId, new Date(now.getTime() - OUTAGE_TOLERANCE_MS));
   if (refused < REFUSALS_TO_OPEN) return null;
   await markOfLine(db, id);
-  return refused > REFUSALS_TO_OPEN ? 'kept' : 'counted';
+  return refused > REFUSALS_TO_OPEN && !isOptOut(outcome) ? 'kept' : 'counted';
 }
 
 /**

@@ -73,7 +73,7 @@ export async function finishAttempt(
   return rowCount > 0;
 }
 
-/** The refusal of an attempt is about its line, not about its recipient. */
+/** The answer to an attempt is about its line, not about its recipient. */
 export async function markOfLine(db: TenantDb, id: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update attempts set about = 'line' where workspace_id = ${db.workspaceId} and id = ${id}`);
@@ -261,9 +261,16 @@ const RoundRow = z.object({
 });
 
 /**
+ * From when calls of a line `l` say how its carrier fares. Those that blocked the line do as long as it is blocked, and a change of its
+ * settings starts anew.
+ */
+const counted = (since: Date) => sql.fragment`
+  greatest(least(${sql.timestamp(since)}, l.blocked_at - interval '1 day'), l.updated_at)`;
+
+/**
  * How the latest calls for each line ended. A call without an answer, even to its reconciliation, counts as failed, and so
- * does one that was refused because of the line. A change of the line's settings starts the count again.
- * @param since a day is enough.
+ * does one whose answer is about the line. A change of the line's settings starts the count again.
+ * @param since a day is enough, for lines that are not blocked.
  */
 export async function callHistories(
   db: TenantDb,
@@ -273,7 +280,7 @@ export async function callHistories(
   const latest = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`(
     select started_at, finished_at, outcome, about, answer_by from attempts
     where workspace_id = ${db.workspaceId} and line_id = l.id and kind = 'primary' and ${condition}
-      and started_at > greatest(${sql.timestamp(since)}, l.updated_at)
+      and started_at > ${counted(since)}
     order by started_at desc limit ${CALLS_LOOKED_AT})`;
   const rounds = await db.any(sql.type(RoundRow)`
     select l.id line_id, round.failed, round.of_line, round.running, round.ended_at
@@ -281,7 +288,7 @@ export async function callHistories(
       lineIds.map((id) => [id]),
       ['text'],
     )} as asked (id) cross join lateral (
-      select id, updated_at from lines where workspace_id = ${db.workspaceId} and id = asked.id offset 0
+      select id, updated_at, blocked_at from lines where workspace_id = ${db.workspaceId} and id = asked.id offset 0
     ) l cross join lateral (
       select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown') or about is not distinct from 'line') failed,
         bool_or(about is not distinct from 'line') of_line,
@@ -300,7 +307,7 @@ const CountRow = z.object({ count: z.int() });
 /**
  * How many different recipients the carrier of a line has refused since it last accepted a message, and since the line's
  * settings changed; at most as many as open the circuit, and one more.
- * @param since a day is enough.
+ * @param since a day is enough, for a line that is not blocked.
  */
 export async function refusedInARow(db: TenantDb, lineId: string, since: Date): Promise<number> {
   return db.oneFirst(sql.type(CountRow)`
@@ -308,10 +315,10 @@ export async function refusedInARow(db: TenantDb, lineId: string, since: Date): 
       select distinct a.address from attempts a
       where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.kind = 'primary' and a.outcome = 'refused'
         and a.about is distinct from 'recipient'
-        and a.started_at > greatest(${sql.timestamp(since)},
-          (select l.updated_at from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${lineId}),
+        and a.started_at > greatest(
+          (select ${counted(since)} from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${lineId}),
           (select max(s.started_at) from attempts s where s.workspace_id = ${db.workspaceId} and s.line_id = ${lineId}
-            and s.kind = 'primary' and (s.outcome is null or s.outcome in ('accepted', 'unknown')) and s.outcome = 'accepted'))
+            and s.kind = 'primary' and ${SENT} and s.outcome = 'accepted'))
       limit ${REFUSALS_TO_OPEN + 1}) refused`);
 }
 

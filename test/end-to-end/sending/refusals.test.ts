@@ -27,6 +27,7 @@ const ANSWERS = {
   credentials: refusedCredentials('Authenticate'),
   overloaded: { kind: 'transient', reason: 'Too many requests' },
   unavailable: { kind: 'unavailable', reason: 'not on iMessage' },
+  optedOut: { kind: 'refused', reason: 'Recipient has opted out', optedOut: true },
 } as const satisfies Record<string, SendOutcome>;
 type Answer = keyof typeof ANSWERS;
 
@@ -54,6 +55,8 @@ async function startLine(minGapSeconds: number) {
     lineId,
     calls,
     api,
+    /** Nothing is tried, as while the send window of the line is closed. */
+    rest: (days: number) => void (time += days * 24 * 3_600_000),
     /** Plans, and answers what is sent, until the line rests. */
     async run(answer: (call: number) => Answer, { rounds = 40 } = {}): Promise<void> {
       for (let round = 0; round < rounds; round += 1) {
@@ -95,6 +98,40 @@ test('a line whose carrier refuses five recipients in a row fails no further mes
   const before = line.calls.length;
   await line.run((call) => (call === before + 2 ? 'accepted' : 'refused'), { rounds: 8 });
   expect(failed(await line.messages())).toBeLessThanOrEqual(10);
+});
+
+test.each([
+  ['a recipient who is not on iMessage', 'unavailable', 5],
+  ['a recipient who has opted out', 'optedOut', MESSAGES],
+] as const)('%s does not end the block by five refusals', async (_, answer, failures) => {
+  const line = await startLine(1);
+  await line.run((call) => (call < 5 ? 'refused' : answer));
+  expect(failed(await line.messages())).toBe(failures);
+  const trials = line.calls.slice(5);
+  expect(trials).toHaveLength(MESSAGES - 5);
+  for (const [n, { at }] of trials.entries())
+    expect(at - (line.calls[n + 4]?.at ?? 0)).toBeGreaterThanOrEqual(Math.min(15_000 * 2 ** n, 300_000));
+  expect((await line.line()).blocked).not.toBeNull();
+  await line.api('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: phone(),
+    fromLineId: line.lineId,
+  });
+  await line.run(() => 'accepted');
+  expect((await line.line()).blocked).toBeNull();
+});
+
+test('the block by five refusals lasts over days on which nothing is tried', async () => {
+  const line = await startLine(0);
+  await line.run(() => 'refused', { rounds: 8 });
+  for (const days of [3, 10]) {
+    line.rest(days);
+    const before = line.calls.length;
+    await line.run(() => 'refused', { rounds: 2 });
+    expect(new Set(line.calls.slice(before).map(({ at }) => at)).size).toBe(line.calls.length - before);
+    expect((await line.line()).blocked).not.toBeNull();
+  }
+  expect(failed(await line.messages())).toBe(5);
 });
 
 test('an operator who resumes a blocked line has its carrier tried again at once', async () => {
@@ -139,13 +176,12 @@ test('no sequence of answers makes a line call its carrier faster than its gap, 
           expect(call.at - last.at).toBeGreaterThanOrEqual(gap === 0 ? 0 : gapMs);
         }
         const accepted = calls.filter(({ answer }) => answer === 'accepted').length;
-        expect(failed(await line.messages())).toBeLessThanOrEqual(5 * (accepted + 1));
-        // A carrier that says of a recipient that they are not on iMessage has answered: the line is tried again at once.
-        const isRefused = calls.at(-1)?.answer === 'refused';
-        if (isRefused && accepted === 0 && calls.filter(({ answer }) => answer === 'refused').length > 5)
+        const optOuts = calls.filter(({ answer }) => answer === 'optedOut').length;
+        expect(failed(await line.messages()) - optOuts).toBeLessThanOrEqual(5 * (accepted + 1));
+        if (accepted === 0 && calls.filter(({ answer }) => answer === 'refused').length > 5)
           expect((await line.line()).blocked).not.toBeNull();
       },
     ),
-    { numRuns: 12 },
+    { numRuns: 15 },
   );
 }, 120_000);
