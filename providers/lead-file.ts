@@ -20,7 +20,7 @@ import {
   type PhoneDefaults,
 } from '#domain/contacts/lead.ts';
 import { csvDialect, hasHeaderLine } from '#domain/shared/csv-dialect.ts';
-import { takingTurns } from '#domain/base/turns.ts';
+import { yielding } from '#domain/base/turns.ts';
 
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
@@ -56,8 +56,8 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
   }
   const { delimiter, headerStart } = csvDialect(start);
   async function* fromHeader(): AsyncGenerator<string> {
-    yield* takingTurns(inPieces(start.slice(headerStart)));
-    for await (const next of text) yield* takingTurns(inPieces(next));
+    yield* yielding(inPieces(start.slice(headerStart)));
+    for await (const next of text) yield* yielding(inPieces(next));
   }
   const parser = parse({
     delimiter,
@@ -94,7 +94,7 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
     async *rows(skipped) {
       const problem = columnsProblem(columns);
       if (problem !== null) throw new UnreadableFile(problem);
-      for await (const cells of takingTurns(following()))
+      for await (const cells of yielding(following()))
         if (rowNumber - 1 > skipped) yield readLead(rowNumber, cells, columns, defaults);
     },
   };

@@ -8,9 +8,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { homeOf, type LineRoundState, queueTimeout, roundAt } from './line-home.ts';
+import { locationOf, type LineRoundState, queueTimeout, roundAt } from './line-location.ts';
 import { createLoop } from './work-loop.ts';
-import type { LineHome, LineRound } from './protocol/round.ts';
+import type { LineLocation, LineRound } from './protocol/round.ts';
 import { planQuery } from './protocol/queries.ts';
 import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './protocol/updates.ts';
 import { onOrder, OPERATOR } from './orders.ts';
@@ -67,7 +67,7 @@ export async function linePacer(input: WakeInput): Promise<string> {
   setHandler(planQuery, () => ({ ...loop.status(), ...line.home, lineId }), {
     description: 'When the line sends next, and why it does not send now.',
   });
-  const sendAtCarrier = ({ workspaceId, carrier }: LineHome) =>
+  const sendAtCarrier = ({ workspaceId, carrier }: LineLocation) =>
     sendingAt(carrier, line).sendDue({ workspaceId, lineId, isSending: loop.status().state === 'sending' });
   /** @param isBrief the round probably has only the messages to send that are due now. */
   const send = async (isBrief: boolean): Promise<LineRound> => {
@@ -80,11 +80,11 @@ export async function linePacer(input: WakeInput): Promise<string> {
     return round;
   };
 
-  line = { home: await homeOf(input) };
+  line = { home: await locationOf(input) };
 
   let round = await loop.run(() => send(workflowInfo().continuedFromExecutionRunId === undefined));
   while (await loop.wait(round, stateOf(round, line.home))) {
-    const isBrief = !round.goesOn && !round.isBlocked && !round.unservedRounds;
+    const isBrief = !round.goesOn && !round.isBlocked && !round.roundsWithoutWorker;
     round = await loop.run(() => send(isBrief), detailsOf(round));
   }
   return loop.isOver ? round.reason : continueAsNew<typeof linePacer>({ ...line.home, subjectId: lineId });
@@ -95,7 +95,10 @@ export async function linePacer(input: WakeInput): Promise<string> {
  * @returns null if an activity must send instead: the worker does not serve the carrier, the carrier is slow, more is due than is sent at
  *   once, or something failed.
  */
-async function sendBriefly({ workspaceId, carrier }: LineHome, lineId: string): Promise<LineRound | null> {
+async function sendBriefly(
+  { workspaceId, carrier }: LineLocation,
+  lineId: string,
+): Promise<LineRound | null> {
   try {
     return await sendAtOnce({ workspaceId, lineId, carrier });
   } catch (error) {
@@ -112,11 +115,11 @@ async function sendBriefly({ workspaceId, carrier }: LineHome, lineId: string): 
 const LONG_PAUSE_MS = 2 * 60_000;
 
 function stateOf(
-  { nextAt, waitMs, isPaused, isBlocked, isResting, unservedRounds }: LineRound,
-  { carrier }: LineHome,
+  { nextAt, waitMs, isPaused, isBlocked, isResting, roundsWithoutWorker }: LineRound,
+  { carrier }: LineLocation,
 ): string {
   if (carrier === null) return 'unconnected';
-  if (unservedRounds) return 'waiting';
+  if (roundsWithoutWorker) return 'waiting';
   if (isPaused) return 'paused';
   if (isBlocked) return 'blocked';
   if (isResting) return 'resting';
@@ -125,8 +128,8 @@ function stateOf(
 }
 
 /** The details that operators see during the next round. */
-function detailsOf({ isBlocked, unservedRounds, reason }: LineRound): string {
-  if (unservedRounds) return `Waiting: ${reason}.`;
+function detailsOf({ isBlocked, roundsWithoutWorker, reason }: LineRound): string {
+  if (roundsWithoutWorker) return `Waiting: ${reason}.`;
   if (isBlocked) return `Blocked: ${reason}. Its pending activity checks whether the line can send again.`;
   return 'Sending: its pending activity sends what is due, and waits out the gaps in between.';
 }

@@ -10,7 +10,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { isUnserved } from './line-home.ts';
+import { hasNoWorker } from './line-location.ts';
 import {
   activateLine,
   addLineToAgencyInvoice,
@@ -159,7 +159,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
         throw error;
       }
       if (!(error instanceof ActivityFailure)) throw error;
-      if (isUnserved(error) && Date.now() < by) return;
+      if (hasNoWorker(error) && Date.now() < by) return;
       // The decision is stored even if the workflow is canceled now.
       await CancellationScope.nonCancellable(() => failLine(line));
       return;

@@ -1,6 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { homeOf, type LineRoundState, queueTimeout, roundAt } from './line-home.ts';
+import { locationOf, type LineRoundState, queueTimeout, roundAt } from './line-location.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './protocol/round.ts';
 import { lineQueue } from './protocol/task-queues.ts';
@@ -24,7 +24,7 @@ const readingAt = (carrier: string | null, line: LineRoundState) =>
 export async function mailboxReader(input: WakeInput): Promise<string> {
   const loop = createLoop('connected', 'overdue');
   const lineId = input.subjectId;
-  let line: LineRoundState = { home: await homeOf(input) };
+  let line: LineRoundState = { home: await locationOf(input) };
   const read = async (): Promise<LineRound> => {
     const round = await roundAt(line, lineId, ({ workspaceId, carrier }) =>
       readingAt(carrier, line).readInbox({ workspaceId, lineId }),

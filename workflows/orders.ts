@@ -80,7 +80,7 @@ export function decidesBy(name: SignalName, command: (order: Order) => Promise<u
     name,
     handle(loop, argument) {
       if (isCommitted(argument)) return loop.runAgain();
-      return loop.inTurn(async () => {
+      return loop.serially(async () => {
         const refusal = await carryOut(argument);
         loop.setNote(refusal && `The signal ${name} was refused: ${refusal}.`);
         loop.runAgain();

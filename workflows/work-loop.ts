@@ -43,7 +43,7 @@ export interface WorkLoop {
   /** Makes the next round due, like a signal. For updates, which change the database. */
   runAgain(): void;
   /** Runs work after that of earlier calls, so that the first of several signals is carried out first. */
-  inTurn(work: () => Promise<void>): Promise<void>;
+  serially(work: () => Promise<void>): Promise<void>;
   /** Adds a sentence to the current details, until the next note. */
   setNote(note: string): void;
   /** Sets the status and the search attribute `State`. */
@@ -64,7 +64,7 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
   let signaled = false;
   let isOver = false;
   let note = '';
-  let turn = Promise.resolve();
+  let running = Promise.resolve();
   let status: Status = {
     state: workflowInfo().typedSearchAttributes.get(STATE) ?? 'idle',
     reason: 'it has just started',
@@ -128,9 +128,9 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
       return isOver ? last.reason : null;
     },
     runAgain,
-    async inTurn(work) {
-      turn = turn.then(work);
-      await turn;
+    async serially(work) {
+      running = running.then(work);
+      await running;
     },
     setNote: (text) => void (note = text === '' ? '' : ` ${text}`),
     setStatus,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { overdueAgencyOutboxes } from '#db/commands/events/mails.ts';
-import { abandonLine, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
+import { removeLineFromWorkspace, strandedQueues } from '#db/commands/lines/line-reassignment.ts';
 import { recordRun } from '#db/queries/sending/recorded-runs.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { claimOverdue, knownWakes, lateAmong } from '#db/wakes/wakes.ts';
@@ -62,7 +62,7 @@ export function createSweepActivities(dependencies: Dependencies) {
         for (const { workspaceId, lineId } of queues) {
           const isFound = await withTenant(pools, workspaceId, async (db) => {
             if ((await knownWakes(db, [lineHandoverId(lineId, workspaceId)])).length > 0) return false;
-            await abandonLine(db, lineId);
+            await removeLineFromWorkspace(db, lineId);
             return true;
           });
           if (isFound)

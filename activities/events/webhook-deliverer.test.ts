@@ -28,15 +28,15 @@ test('an endpoint keeps for ten idle minutes what it has been given at once', as
     logger: pino({ level: 'silent' }),
     onDelivery() {},
   });
-  const lane = deliverer.lane('workspace');
-  for (let id = 0; id < FIRST_LIMIT; id += 1) lane.start(delivery(id));
+  const slots = deliverer.slots('workspace');
+  for (let id = 0; id < FIRST_LIMIT; id += 1) slots.start(delivery(id));
   await vi.advanceTimersByTimeAsync(1);
-  expect(lane.underWay).toBe(0);
-  const limit = lane.limits.get('hook');
+  expect(slots.underWay).toBe(0);
+  const limit = slots.limits.get('hook');
   expect(limit).toBeGreaterThan(FIRST_LIMIT);
   await vi.advanceTimersByTimeAsync(9 * 60_000);
-  expect(deliverer.lane('workspace').limits.get('hook')).toBe(limit);
+  expect(deliverer.slots('workspace').limits.get('hook')).toBe(limit);
   await vi.advanceTimersByTimeAsync(2 * 60_000);
-  expect(deliverer.lane('workspace').limits.get('hook')).toBeUndefined();
+  expect(deliverer.slots('workspace').limits.get('hook')).toBeUndefined();
   vi.useRealTimers();
 });

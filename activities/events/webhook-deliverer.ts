@@ -7,7 +7,7 @@ import { withTenant } from '#db/connection/transactions.ts';
 import { alarmFailingWebhooks } from '#db/commands/events/webhook-alarms.ts';
 import { planRetries } from '#db/commands/events/webhook-retries.ts';
 import {
-  type ClaimedDelivery,
+  type StartedDelivery,
   type DeliveryResult,
   finishDeliveries,
   releaseDelivery,
@@ -18,14 +18,14 @@ import { FIRST_LIMIT, nextLimit } from '#domain/events/delivery-limit.ts';
 import { postDelivery } from '#providers/webhook-post.ts';
 
 /** The deliveries of one workspace that are in progress in this process. */
-export interface DeliveryLane {
+export interface DeliverySlots {
   /** The number of deliveries in progress, by webhook. */
   readonly busy: ReadonlyMap<string, number>;
   /** The maximum number of deliveries in progress, by webhook. Others have `FIRST_LIMIT`. */
   readonly limits: ReadonlyMap<string, number>;
   readonly underWay: number;
   /** Sends a claimed delivery and records its result. */
-  start(delivery: ClaimedDelivery): void;
+  start(delivery: StartedDelivery): void;
   /** Resolves when a delivery has ended, or after `atMostMs`. */
   progress(atMostMs: number): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface DeliveryLane {
  * results of other endpoints.
  */
 export interface WebhookDeliverer {
-  lane(workspaceId: string): DeliveryLane;
+  slots(workspaceId: string): DeliverySlots;
   /** Waits until all deliveries have ended and are recorded. */
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export function createWebhookDeliverer(services: {
   onDelivery: (result: DeliveryResult) => void;
 }): WebhookDeliverer {
   const { pools, logger, onDelivery } = services;
-  const lanes = new Map<string, DeliveryLane>();
+  const open = new Map<string, DeliverySlots>();
   const running = new Set<Promise<void>>();
 
   /** Posts a delivery within the trace of its message, which the endpoint can continue. */
@@ -83,7 +83,7 @@ export function createWebhookDeliverer(services: {
     );
 
   /** @returns null if nothing was sent, because the secret cannot be decrypted: the delivery is still to be made. */
-  async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult | null> {
+  async function send(workspaceId: string, delivery: StartedDelivery): Promise<DeliveryResult | null> {
     const attemptCount = delivery.attemptCount + 1;
     const unsendable = (error: string): DeliveryResult => {
       const { id, webhookId, retries } = delivery;
@@ -118,7 +118,7 @@ export function createWebhookDeliverer(services: {
     }
   }
 
-  function openLane(workspaceId: string): DeliveryLane {
+  function openSlots(workspaceId: string): DeliverySlots {
     const busy = new Map<string, number>();
     const limits = new Map<string, number>();
     let underWay = 0;
@@ -175,7 +175,7 @@ export function createWebhookDeliverer(services: {
     }
 
     /** Returns a delivery to the queue. Its webhook gets none until the key may be there. */
-    async function giveBack({ id, webhookId }: ClaimedDelivery): Promise<void> {
+    async function giveBack({ id, webhookId }: StartedDelivery): Promise<void> {
       limits.set(webhookId, 0);
       setTimeout(() => limits.delete(webhookId), SECRET_AGAIN_MS).unref();
       leave(webhookId);
@@ -187,7 +187,7 @@ export function createWebhookDeliverer(services: {
     function forgetLater(): void {
       clearTimeout(forgetting);
       forgetting = setTimeout(() => {
-        if (underWay === 0) lanes.delete(workspaceId);
+        if (underWay === 0) open.delete(workspaceId);
       }, REMEMBERED_MS).unref();
     }
 
@@ -200,7 +200,7 @@ export function createWebhookDeliverer(services: {
       start(delivery) {
         busy.set(delivery.webhookId, (busy.get(delivery.webhookId) ?? 0) + 1);
         underWay += 1;
-        lanes.set(workspaceId, this);
+        open.set(workspaceId, this);
         const done = send(workspaceId, delivery)
           .then((result) => (result ? end(delivery.webhookId, result) : giveBack(delivery)))
           .finally(() => running.delete(done));
@@ -216,7 +216,7 @@ export function createWebhookDeliverer(services: {
   }
 
   return {
-    lane: (workspaceId) => lanes.get(workspaceId) ?? openLane(workspaceId),
+    slots: (workspaceId) => open.get(workspaceId) ?? openSlots(workspaceId),
     async close() {
       while (running.size > 0) await Promise.all(running);
     },
@@ -224,8 +224,8 @@ export function createWebhookDeliverer(services: {
 }
 
 /** A delivery whose contact was not erased. */
-type Sendable = ClaimedDelivery & { body: string };
-const isSendable = (delivery: ClaimedDelivery): delivery is Sendable => delivery.body !== null;
+type Sendable = StartedDelivery & { body: string };
+const isSendable = (delivery: StartedDelivery): delivery is Sendable => delivery.body !== null;
 
 /** The message that the event is about; null: none. */
 const messageOf = ({ body }: Sendable): string | null =>

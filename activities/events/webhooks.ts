@@ -4,9 +4,9 @@ import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { nextRetry, planRetries, queueRetries } from '#db/commands/events/webhook-retries.ts';
 import {
-  beginClaims,
+  beginDispatch,
   claimDeliveries,
-  type Claims,
+  type DispatcherPosition,
   failInterrupted,
   oldestClaim,
   oldestPending,
@@ -19,7 +19,7 @@ import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Rounds } from '../base/polled-rounds.ts';
-import type { DeliveryLane } from './webhook-deliverer.ts';
+import type { DeliverySlots } from './webhook-deliverer.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { dueNow, isDue, leftToPolling } from '../base/round.ts';
 
@@ -85,10 +85,10 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
     const end = Date.now() + ROUND_MS;
     let lastFound = 0;
     let poll = POLL_MS;
-    const claims = createClaims(tenant, beginOf);
+    const claims = createDispatch(tenant, beginOf);
     while (Date.now() < end && !canceled.aborted) {
-      const lane = deliverer.lane(workspaceId);
-      const found = await claims.start(lane);
+      const slots = deliverer.slots(workspaceId);
+      const found = await claims.start(slots);
       if (found !== 'none') {
         lastFound = Date.now();
         poll = POLL_MS;
@@ -101,7 +101,7 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
         claims.restart();
         lastFound = Date.now();
       }
-      await lane.progress(poll);
+      await slots.progress(poll);
       poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
     }
     return dueNow(MORE);
@@ -139,30 +139,30 @@ export function webhookRounds(
 }
 
 /** Claims deliveries in their order and starts them. */
-function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>) {
-  let claims: Claims | null = null;
+function createDispatch(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>) {
+  let claims: DispatcherPosition | null = null;
   let startedAt = 0;
   return {
     /** Makes the next claim start from the oldest delivery. */
     restart(): void {
       claims = null;
     },
-    async start(lane: DeliveryLane): Promise<'none' | 'some' | 'full batch'> {
+    async start(slots: DeliverySlots): Promise<'none' | 'some' | 'full batch'> {
       if (!claims || Date.now() - startedAt >= RESTART_MS) {
         claims = await tenant(async (db) => {
           await queueRetries(db, currentTime());
-          return beginClaims(db, await beginOf(db));
+          return beginDispatch(db, await beginOf(db));
         });
         startedAt = Date.now();
       }
       const { last } = claims;
-      // Another round of the workspace that was cut off may still use the lane.
-      const limit = Math.min(CLAIM_AT_ONCE, Math.max(0, PER_WORKSPACE - lane.underWay));
-      const limits = lane.underWay < MAX_BEYOND_FIRST ? lane.limits : new Map<string, number>();
-      const options = { claims, limits, busy: lane.busy, limit };
+      // Another round of the workspace that was cut off may still use the slots.
+      const limit = Math.min(CLAIM_AT_ONCE, Math.max(0, PER_WORKSPACE - slots.underWay));
+      const limits = slots.underWay < MAX_BEYOND_FIRST ? slots.limits : new Map<string, number>();
+      const options = { claims, limits, busy: slots.busy, limit };
       const claimed = await tenant((db) => claimDeliveries(db, options));
       for (const delivery of claimed) {
-        lane.start(delivery);
+        slots.start(delivery);
         last.set(delivery.webhookId, delivery.id);
       }
       if (claimed.length === 0) return 'none';

@@ -5,7 +5,7 @@ import {
   hasStopped,
   type StoppedLine,
 } from '#db/commands/lines/line-failover.ts';
-import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-rehoming.ts';
+import { removeChunk, type QueuePosition, reassignChunk } from '#db/commands/lines/line-reassignment.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
 import { findLine, isUsable } from '#db/queries/lines/lines.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -19,9 +19,9 @@ const ROUND_MS = 60_000;
 /** Where the messages of a line have been offered to other lines. */
 interface Progress {
   /** The position in the queue. Messages before it that are left are those that no other line can send. */
-  offered: Place | 'all' | null;
+  offered: QueuePosition | 'all' | null;
   /** The same for a line that was removed, which keeps no messages. */
-  left: Place | null;
+  left: QueuePosition | null;
   failover: FailoverProgress | null;
 }
 
@@ -56,13 +56,13 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
 async function handOverChunk(db: TenantDb, lineId: string | null, progress: Progress): Promise<Step> {
   const line = lineId === null ? null : await findLine(db, lineId);
   if (lineId !== null && !line) {
-    const { after, isDone } = await abandonChunk(db, lineId, progress.left);
+    const { after, isDone } = await removeChunk(db, lineId, progress.left);
     return isDone ? DONE : { ...dueNow(MORE), progress: { left: after } };
   }
   if (line && !hasStopped(line)) return DONE;
   const leavesAtOnce = !line || !isUsable(line) || line.healthStatus === 'down';
   if (leavesAtOnce && progress.offered !== 'all') {
-    const offered = (await rehomeChunk(db, lineId, progress.offered)) ?? 'all';
+    const offered = (await reassignChunk(db, lineId, progress.offered)) ?? 'all';
     return { ...dueNow(MORE), progress: { offered } };
   }
   return line ? failOver(db, line, progress.failover) : DONE;

@@ -16,7 +16,7 @@ import { mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import type { LineRound } from '#workflows/protocol/round.ts';
 import type { Dependencies, ProcessDependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import { type LineAtCarrier, lineRound } from './line-home.ts';
+import { type LineAtCarrier, lineRound } from './line-location.ts';
 import type { Rounds } from '../base/polled-rounds.ts';
 import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
 

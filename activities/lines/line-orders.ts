@@ -9,7 +9,7 @@ import { byOperator } from '#domain/accounts/audit.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflows/protocol/updates.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { findHome } from './line-home.ts';
+import { findLocation } from './line-location.ts';
 import { carryOut, record, refusal } from '../base/order.ts';
 
 type OfLine<O extends Order> = O & { workspaceId: string; lineId: string };
@@ -22,7 +22,7 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
     work: (db: TenantDb, line: LineRow, now: Date) => Promise<T>,
   ): Promise<T> {
     const { lineId } = order;
-    const home = await findHome(pools, lineId);
+    const home = await findLocation(pools, lineId);
     if (!home) throw refusal('NOT_FOUND', 'The line was deleted');
     return carryOut(pools, home.workspaceId, order, async (db) => {
       const line = await lockLine(db, lineId);

@@ -5,7 +5,7 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 
-/** Lines of one turn; the next turn continues. */
+/** Lines of one round of housekeeping; the next continues. */
 const LINES_AT_ONCE = 2000;
 /** Lines of a workspace that one transaction scores. */
 const LINES_PER_TRANSACTION = 100;

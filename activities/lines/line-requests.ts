@@ -5,7 +5,7 @@ import { Refusal } from '#domain/base/refusal.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { changeLineRequest, type LineRequestChange } from '#db/commands/billing/change-line-request.ts';
-import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
+import { reassignMessagesOf } from '#db/commands/lines/line-reassignment.ts';
 import {
   findLineRequest,
   recordFailureReason,
@@ -142,7 +142,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
         const change = await changeLineRequest(db, line.lineId, { type: 'activated' });
         if (change?.outcome !== 'applied') return;
         await startLine(db, line.lineId);
-        await rehomeMessages(db, null);
+        await reassignMessagesOf(db, null);
         // Its pacer holds the messages that were pinned to it before.
         wake(db, linePacerId(line.lineId), currentTime(), 'lineChanged');
       });

@@ -7,7 +7,7 @@ import { withTenant } from '#db/connection/transactions.ts';
 import type { Carrier, OutboundMessage, ReconcileOutcome } from '#providers/carriers/carrier.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { LineAtCarrier } from '../lines/line-home.ts';
+import type { LineAtCarrier } from '../lines/line-location.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
 import type { Settle } from './settlement.ts';
 
@@ -39,7 +39,7 @@ export interface AttemptContent {
 }
 
 /** A message may have been sent without a record, because the database was restored. */
-export interface Doubt {
+export interface PossibleDuplicate {
   lost: LostRecords;
   /**
    * The workspace's other lines whose records are lost too: a repeated request may get another line. A line that cannot be reached
@@ -53,7 +53,7 @@ export interface CarrierCalls {
   /**
    * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
    * not answer, it is asked once what it did.
-   * @param doubt set if the message may have been sent without a record. The carrier is asked first, and gets the message only if it
+   * @param possibleDuplicate set if the message may have been sent without a record. The carrier is asked first, and gets the message only if it
    * does not have it.
    * @returns whether the carrier accepted the message in this call.
    */
@@ -62,7 +62,7 @@ export interface CarrierCalls {
     account: CarrierAccount,
     attempt: AttemptRow,
     message: OutboundMessage,
-    doubt: Doubt | null,
+    possibleDuplicate: PossibleDuplicate | null,
   ): Promise<boolean>;
   /** Asks what became of an attempt whose call has ended without an answer. */
   ask(
@@ -116,7 +116,7 @@ export function createCarrierCalls(
     account: CarrierAccount,
     attempt: AttemptRow,
     content: AttemptContent,
-    { lost, others }: Doubt,
+    { lost, others }: PossibleDuplicate,
   ): Promise<Settled | null> {
     const askOf = (asked: CarrierAccount) => lookUp(line, asked, attempt, content, lost);
     const found = await askOf(account);
@@ -127,14 +127,14 @@ export function createCarrierCalls(
     return elsewhere.flatMap((answer) => (answer.kind === 'accepted' ? [answer] : []))[0] ?? null;
   }
 
-  const send: CarrierCalls['send'] = async (line, account, attempt, message, doubt) => {
+  const send: CarrierCalls['send'] = async (line, account, attempt, message, possibleDuplicate) => {
     const { carrier, config } = account;
     const content = {
       text: message.text,
       attachmentCount: message.attachments.length,
       to: message.to.address,
     };
-    const known = doubt && (await findLost(line, account, attempt, content, doubt));
+    const known = possibleDuplicate && (await findLost(line, account, attempt, content, possibleDuplicate));
     if (known) {
       await settle(line, attempt, known, message.text);
       return known.kind === 'accepted';

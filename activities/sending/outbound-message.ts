@@ -17,7 +17,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Files, outboundFiles } from './outbound-files.ts';
 
 /** The content of an attempt, before its text is rendered and its files are linked. */
-export interface Draft {
+export interface Rendering {
   attempt: AttemptRow;
   message: MessageRow;
   /** The text of the message, or of its fallback SMS, before it is rendered. */
@@ -59,7 +59,7 @@ export function createComposer({
 
   /** What only an email has. */
   async function emailFields(
-    { attempt, message, lead, from }: Draft,
+    { attempt, message, lead, from }: Rendering,
     text: string,
   ): Promise<Pick<OutboundMessage, 'subject' | 'thread' | 'unsubscribeUrl'>> {
     const own = subjectText(message, lead);
@@ -80,8 +80,8 @@ export function createComposer({
     };
   }
 
-  return async (draft: Draft): Promise<Composed> => {
-    const { attempt, message, template, lead, from } = draft;
+  return async (rendering: Rendering): Promise<Composed> => {
+    const { attempt, message, template, lead, from } = rendering;
     const rendered = renderMessage(message, template, lead);
     if ('reason' in rendered) return { outcome: { kind: 'unsendable', ...rendered } };
     const files = await filesOf(message, attempt);
@@ -95,7 +95,7 @@ export function createComposer({
         from,
         to: { address: dialled(attempt.address, message.recipientPhone), name: message.recipientName },
         text: rendered.text,
-        ...(attempt.channel === 'email' && (await emailFields(draft, rendered.text))),
+        ...(attempt.channel === 'email' && (await emailFields(rendering, rendered.text))),
         attachments: files.attachments,
         callbackUrl: callbackAddress(publicUrl, { name: attempt.carrier }, attempt.lineId),
       },

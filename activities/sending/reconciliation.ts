@@ -10,7 +10,7 @@ import { dialled } from '#domain/base/contact-key.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { type AttemptContent, type CarrierAccount, type CarrierCalls, lineAccount } from './carrier-calls.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { LineAtCarrier } from '../lines/line-home.ts';
+import type { LineAtCarrier } from '../lines/line-location.ts';
 import { renderMessage } from './outbound-message.ts';
 import type { Settle } from './settlement.ts';
 

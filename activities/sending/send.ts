@@ -3,14 +3,14 @@ import { currentTime } from '#domain/base/clock.ts';
 import { earliest } from '#domain/base/earliest.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import type { Status } from '#workflows/protocol/queries.ts';
-import type { LineHome, LineRound } from '#workflows/protocol/round.ts';
+import type { LineLocation, LineRound } from '#workflows/protocol/round.ts';
 import { lineQueue } from '#workflows/protocol/task-queues.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createBriefRounds } from './brief-rounds.ts';
 import type { RoundWaits } from './gap-waits.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import { findHome, type LineAtCarrier, lineRound } from '../lines/line-home.ts';
+import { findLocation, type LineAtCarrier, lineRound } from '../lines/line-location.ts';
 import { dueNow, roundOf } from '../base/round.ts';
 import type { SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSender } from './sender.ts';
@@ -93,12 +93,12 @@ export function createSendActivities(dependencies: Dependencies) {
   return {
     /** The carrier whose workers serve a line; null: it is not connected to any. */
     async findCarrier({ lineId }: LineInput): Promise<string | null> {
-      return (await findHome(pools, lineId))?.carrier ?? null;
+      return (await findLocation(pools, lineId))?.carrier ?? null;
     },
 
     /** Where a line is served, after no worker took its task in time: the carrier, and whether workers of its queue are only busy. */
     async findService({ lineId }: LineInput): Promise<{ carrier: string | null; isBusy: boolean }> {
-      const carrier = (await findHome(pools, lineId))?.carrier ?? null;
+      const carrier = (await findLocation(pools, lineId))?.carrier ?? null;
       return { carrier, isBusy: await taskQueues.isPolled(lineQueue(carrier)) };
     },
 
@@ -113,7 +113,7 @@ export function createSendActivities(dependencies: Dependencies) {
      * Sends like `sendDue`, within the workflow task.
      * @returns null if `sendDue` must send instead, on the carrier's task queue.
      */
-    async sendAtOnce({ carrier, ...input }: LineInput & LineHome): Promise<LineRound | null> {
+    async sendAtOnce({ carrier, ...input }: LineInput & LineLocation): Promise<LineRound | null> {
       const taskQueue = lineQueue(carrier);
       if (!gapWaits.serves(taskQueue)) return null;
       return briefRounds.run(taskQueue, cancellationSignal(), () =>

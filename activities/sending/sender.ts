@@ -11,16 +11,21 @@ import { fallbackText } from '#domain/messages/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
-import { type CarrierAccount, createCarrierCalls, type Doubt, lineAccount } from './carrier-calls.ts';
+import {
+  type CarrierAccount,
+  createCarrierCalls,
+  type PossibleDuplicate,
+  lineAccount,
+} from './carrier-calls.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { LineAtCarrier } from '../lines/line-home.ts';
-import { createComposer, type Draft } from './outbound-message.ts';
+import type { LineAtCarrier } from '../lines/line-location.ts';
+import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
 import { type ClaimedAction, settleAction } from '#db/commands/messages/message-actions.ts';
 import { findActionTarget } from '#db/queries/messages/message-actions.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
-import { type Claim, claimFallback } from '#db/commands/sending/send-claim.ts';
+import { type StartedAttempt, claimFallback } from '#db/commands/sending/send-claim.ts';
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSettle } from './settlement.ts';
 
@@ -31,7 +36,10 @@ export function createSender(dependencies: Dependencies) {
   const calls = createCarrierCalls(dependencies, settle);
   const compose = createComposer(dependencies);
 
-  async function doubtAbout(row: LineRow, { message, attempt }: Draft): Promise<Doubt | null> {
+  async function possibleDuplicateOf(
+    row: LineRow,
+    { message, attempt }: Rendering,
+  ): Promise<PossibleDuplicate | null> {
     const lost = lostSendOf(row, message);
     if (!lost) return null;
     // A fallback SMS is sent through one account, whatever its line.
@@ -55,27 +63,32 @@ export function createSender(dependencies: Dependencies) {
   }
 
   /** @returns whether the carrier accepted it. */
-  async function sendDraft(
+  async function sendRendering(
     line: LineAtCarrier,
     row: LineRow,
-    draft: Draft,
+    rendering: Rendering,
     accountOf: () => CarrierAccount,
   ): Promise<boolean> {
-    const composed = await compose(draft);
+    const composed = await compose(rendering);
     if (!('outcome' in composed)) {
-      const doubt = await doubtAbout(row, draft);
-      return calls.send(line, accountOf(), draft.attempt, composed.message, doubt);
+      const possibleDuplicate = await possibleDuplicateOf(row, rendering);
+      return calls.send(line, accountOf(), rendering.attempt, composed.message, possibleDuplicate);
     }
-    await settle(line, draft.attempt, composed.outcome);
+    await settle(line, rendering.attempt, composed.outcome);
     return false;
   }
 
-  async function sendPrimary(line: LineAtCarrier, { line: row, message, lead, attempt, mayBeSentAt }: Claim) {
+  async function sendPrimary(
+    line: LineAtCarrier,
+    { line: row, message, lead, attempt, mayBeSentAt }: StartedAttempt,
+  ) {
     // Rendering is synchronous, so other work gets a turn between two messages of a batch.
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
-    const draft = { attempt, message, template: message.body, lead, from };
-    const isAccepted = await sendDraft(line, row, draft, () => lineAccount({ carriers, secrets }, row));
+    const rendering = { attempt, message, template: message.body, lead, from };
+    const isAccepted = await sendRendering(line, row, rendering, () =>
+      lineAccount({ carriers, secrets }, row),
+    );
     // The clock of test mode jumps.
     if (isAccepted && row.carrier !== TEST_CARRIER)
       onSent(row.carrier, Math.max(0, currentTime().getTime() - mayBeSentAt.getTime()) / 1000);
@@ -94,7 +107,7 @@ export function createSender(dependencies: Dependencies) {
     const { line: row, message, account, attempt, lead } = claim;
     const template = fallbackText(message, account);
     const from = { address: account.fromNumber ?? '', name: '' };
-    await sendDraft(line, row, { attempt, message, template, lead, from }, () => {
+    await sendRendering(line, row, { attempt, message, template, lead, from }, () => {
       const carrier = carriers.get(account.provider);
       const config = fallbackConfig(carrier, account, line.workspaceId, secrets);
       return { carrier, config, from: account.fromNumber };
@@ -165,11 +178,11 @@ export function createSender(dependencies: Dependencies) {
       isOver: () => boolean,
     ): Promise<{ retryAt: Date | null }> {
       const accepted = await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
-      for (const messageId of plan.forced) {
+      for (const messageId of plan.smsOnly) {
         if (isOver()) return { retryAt: currentTime() };
         await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));
       }
-      for (const messageId of plan.owed) {
+      for (const messageId of plan.fallbacksDue) {
         if (isOver()) return { retryAt: currentTime() };
         await sendFallback(line, messageId);
       }

@@ -8,7 +8,7 @@ import { happenedIn } from '#db/connection/message-traces.ts';
 import { createBatches } from '#domain/base/batches.ts';
 import { forMany } from '#providers/log-context.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { LineAtCarrier } from '../lines/line-home.ts';
+import type { LineAtCarrier } from '../lines/line-location.ts';
 
 /**
  * Commits the outcome of an attempt, and what follows from it for its message and campaign.

@@ -48,8 +48,8 @@ export async function answerTenant(route: TenantRoute, context: Context, service
   const { maxValues, csvField } = route;
   const body = route.body ? await readBody(context, { maxValues, admit, csvField }) : undefined;
   // An open stream does not count as use of the session.
-  const again = () => authenticate(route, { ...request, inBackground: true }, services);
-  const answer = () => respond(route, caller, context, body, again, services);
+  const authenticateAgain = () => authenticate(route, { ...request, inBackground: true }, services);
+  const answer = () => respond(route, caller, context, body, authenticateAgain, services);
   const isTest = caller.kind === 'workspace' && modeOf(caller.workspace) === 'test';
   const reply = await (isTest ? inTestMode(route, caller.workspace.id, services, answer) : answer()).finally(
     () => {

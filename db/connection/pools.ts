@@ -31,8 +31,8 @@ export interface ApiDatabaseUrls extends DatabaseUrls {
 export interface Pools {
   readonly tenant: TenantPool;
   readonly system: DatabasePool;
-  /** For `TenantDb.apart`. A separate pool, because its users already hold a connection of another pool. */
-  readonly apart: DatabasePool;
+  /** For `TenantDb.autocommit`. A separate pool, because its users already hold a connection of another pool. */
+  readonly autocommit: DatabasePool;
   /** Signals the workflows that a committed transaction woke; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
   readonly addressHashes: AddressHashes;
@@ -79,24 +79,24 @@ export interface PoolOptions {
  */
 export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
   await checkPooler(urls.systemUrl);
-  const [tenant, system, apart] = await Promise.all([
+  const [tenant, system, autocommit] = await Promise.all([
     openPool(urls.tenantUrl, 'linepace_tenant', options),
     openPool(urls.systemUrl, 'linepace_system', options),
     openApart(urls),
   ]);
   const nodes = openNodeWatch(urls, system);
-  const watch = watchPools([tenant, system, apart], ask);
+  const watch = watchPools([tenant, system, autocommit], ask);
   return {
     tenant: { pool: tenant, queue: null },
     system,
-    apart,
+    autocommit,
     waker: options.waker ?? null,
-    addressHashes: createAddressHashes(apart, options.keySeal ?? null),
+    addressHashes: createAddressHashes(autocommit, options.keySeal ?? null),
     nodes,
     watch,
     close: async () => {
       watch.close();
-      await Promise.all([nodes.close(), ...[tenant, system, apart].map((pool) => pool.end())]);
+      await Promise.all([nodes.close(), ...[tenant, system, autocommit].map((pool) => pool.end())]);
     },
   };
 }
@@ -150,7 +150,7 @@ export async function createApiPools(
       maxWaiting: MAX_WAITING,
       timeoutMs: CONNECTION_TIMEOUT_MS,
     });
-  const [tenant, reads, system, auth, intake, apart] = await Promise.all([
+  const [tenant, reads, system, auth, intake, autocommit] = await Promise.all([
     openTenant(urls.tenantUrl, size),
     openTenant(urls.replicaUrl ?? urls.tenantUrl, half),
     openSystem(half),
@@ -159,7 +159,7 @@ export async function createApiPools(
     openApart(urls),
   ]);
   const nodes = openNodeWatch(urls, system);
-  const own = [tenant, system, auth, intake, apart, ...(urls.replicaUrl === null ? [reads] : [])];
+  const own = [tenant, system, auth, intake, autocommit, ...(urls.replicaUrl === null ? [reads] : [])];
   const watch = watchPools(own, ask);
   return {
     tenant: { pool: tenant, queue: share(size) },
@@ -167,9 +167,9 @@ export async function createApiPools(
     system,
     systemQueue: share(half),
     intake,
-    apart,
+    autocommit,
     waker,
-    addressHashes: createAddressHashes(apart, keySeal),
+    addressHashes: createAddressHashes(autocommit, keySeal),
     nodes,
     watch,
     auth: {
@@ -185,7 +185,7 @@ export async function createApiPools(
     },
     close: async () => {
       watch.close();
-      const opened = [tenant, reads, system, auth, intake, apart];
+      const opened = [tenant, reads, system, auth, intake, autocommit];
       await Promise.all([nodes.close(), ...opened.map((pool) => pool.end())]);
     },
   };
@@ -214,7 +214,7 @@ async function openPool(
     withinTransactions = false,
   }: PoolOptions & { acquireMs?: number; withinTransactions?: boolean },
 ): Promise<BoundedPool> {
-  const { dsn, tls } = withTlsApart(url);
+  const { dsn, tls } = splitTlsSettings(url);
   dsn.searchParams.set('application_name', login);
   const pool = await createPool(dsn.href, {
     captureStackTrace: false,
@@ -240,7 +240,7 @@ async function openPool(
 }
 
 /** Slonik reads the settings of TLS in a URL in its own way, so the driver reads them, as for every other connection. */
-function withTlsApart(url: string) {
+function splitTlsSettings(url: string) {
   const { ssl } = parseIntoClientConfig(url);
   const dsn = new URL(url);
   for (const name of ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey']) dsn.searchParams.delete(name);

@@ -33,7 +33,7 @@ export interface TenantDb extends DatabaseTransactionConnection {
    * Runs single statements that commit at once, independently of the transaction, for rows that everybody needs and that
    * nobody may keep locked. They see every workspace.
    */
-  readonly apart: CommonQueryMethods;
+  readonly autocommit: CommonQueryMethods;
   readonly addressHashes: AddressHashes;
 }
 
@@ -45,7 +45,7 @@ export interface SystemDb extends CommonQueryMethods {
 /** A transaction across workspaces. */
 export interface SystemTransaction extends SystemDb {
   readonly wakes: Wakes;
-  readonly apart: CommonQueryMethods;
+  readonly autocommit: CommonQueryMethods;
   readonly addressHashes: AddressHashes;
 }
 
@@ -83,7 +83,7 @@ export async function withTenantReads<T>(
 }
 
 async function tenantTransaction<T>(
-  { waker, apart, addressHashes, nodes }: Pools,
+  { waker, autocommit, addressHashes, nodes }: Pools,
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
@@ -99,11 +99,11 @@ async function tenantTransaction<T>(
       wakes.aheadMs = aheadMs ?? 0;
       return withClock(workspaceId, aheadMs, async () => {
         const lineSignals = new LineSignals();
-        const own = { workspaceId, aheadMs, wakes, lineSignals, apart, addressHashes };
+        const own = { workspaceId, aheadMs, wakes, lineSignals, autocommit, addressHashes };
         const result = await work(tenantDb(transaction, own));
         await lineSignals.write(transaction, workspaceId);
         if (aheadMs !== null && wakes.hasEntries)
-          wakes.aheadMs = await holdTestClock(transaction, workspaceId);
+          wakes.aheadMs = await lockTestClock(transaction, workspaceId);
         return result;
       });
     });
@@ -118,7 +118,7 @@ const EnteredRow = z.object({ aheadMs: z.number().nullable() });
  * idempotency keys that this transaction may hold.
  * @returns how far it is ahead now, in milliseconds.
  */
-async function holdTestClock(
+async function lockTestClock(
   transaction: DatabaseTransactionConnection,
   workspaceId: string,
 ): Promise<number> {
@@ -131,7 +131,7 @@ const ClockRow = z.object({ aheadMs: z.number() });
 
 const tenantDb = (
   transaction: DatabaseTransactionConnection,
-  own: Pick<TenantDb, 'workspaceId' | 'aheadMs' | 'wakes' | 'lineSignals' | 'apart' | 'addressHashes'>,
+  own: Pick<TenantDb, 'workspaceId' | 'aheadMs' | 'wakes' | 'lineSignals' | 'autocommit' | 'addressHashes'>,
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
@@ -150,7 +150,7 @@ async function transact<T>(
     const result = await work(db, wakes);
     return { result, signals: await wakes.write(db), wakes };
   });
-  wakes.tell();
+  wakes.runAfterCommit();
   for (const { workflowId, workspaceId, signal, carrier } of signals)
     waker?.wake(workflowId, workspaceId, signal, carrier);
   return result;
@@ -188,9 +188,9 @@ async function transaction<T>(
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
   const lineSignals = new LineSignals();
-  const { workspaceId, aheadMs, apart, addressHashes } = db;
+  const { workspaceId, aheadMs, autocommit, addressHashes } = db;
   const result = await db.transaction((inner) =>
-    work(tenantDb(inner, { workspaceId, aheadMs, wakes, lineSignals, apart, addressHashes })),
+    work(tenantDb(inner, { workspaceId, aheadMs, wakes, lineSignals, autocommit, addressHashes })),
   );
   db.lineSignals.addAll(lineSignals);
   db.wakes.add(wakes);
@@ -200,12 +200,12 @@ export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise
 /** Ends the inner transaction of `dryRun`. */
 class Rollback extends Error {}
 
-/** Runs work in a transaction and rolls it back, including its statements `apart`. @returns the result of the work. */
+/** Runs work in a transaction and rolls it back, including its statements `autocommit`. @returns the result of the work. */
 export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   let result: { value: T } | undefined;
   try {
     await savepoint(db, async (inner) => {
-      result = { value: await work(Object.assign(inner, { apart: inner })) };
+      result = { value: await work(Object.assign(inner, { autocommit: inner })) };
       throw new Rollback();
     });
   } catch (error) {
@@ -250,14 +250,16 @@ const intakeOf = (workspaceIds: readonly string[]): FragmentSqlToken =>
   sql.fragment`set_local('app.intake_workspaces', ${workspaceIds.join(',')})`;
 
 async function systemTransaction<T>(
-  { waker, apart, addressHashes }: Pools,
+  { waker, autocommit, addressHashes }: Pools,
   pool: DatabasePool,
   settings: FragmentSqlToken,
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
   return transact(pool, waker, async (transaction, wakes) => {
     await transaction.query(sql.type(NoRows)`select ${settings}`);
-    return work(Object.assign(transaction, { wakes, apart, addressHashes }) as unknown as SystemTransaction);
+    return work(
+      Object.assign(transaction, { wakes, autocommit, addressHashes }) as unknown as SystemTransaction,
+    );
   });
 }
 

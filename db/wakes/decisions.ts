@@ -34,8 +34,8 @@ type Looked<D> = D extends Decision ? Decided<D> & Pick<Seen, 'requestedBy'> : D
 const REFRESH_MS = 15_000;
 
 /**
- * One look of a long-lived workflow at its tables, in one transaction that locks nothing others wait for. A wake that
- * commits during the look is found when the decision is written; the decision then says to look again.
+ * One look of a long-lived workflow at its tables, in one transaction. It takes no lock that another transaction may
+ * need. A wake that commits during the look is found when the decision is written; the decision then says to look again.
  * @param look returns null if there is nothing to decide; nothing is stored then.
  * @returns the decision as stored: `nextAt` may be earlier, and `ended` false.
  */
@@ -52,7 +52,7 @@ export async function decide<D extends Decision | null>(
     async (db) => {
       const seen = await seenWake(db, workflowId);
       const decision = await look(db);
-      if (!decision || saysAlready(seen, decision)) return { decision, seen };
+      if (!decision || isUpToDate(seen, decision)) return { decision, seen };
       const rest = restOf(decision);
       const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? rest);
       const wake = { at, ended: decision.ended ?? false, hold: decision.hold };
@@ -77,7 +77,7 @@ const restOf = ({ nextAt, ended }: Decision): Date =>
   nextAt === null && !ended ? new Date(currentTime().getTime() + MAX_AGE_MS) : NEVER;
 
 /** Whether the row says that the workflow must look now. Only the workflow itself can postpone that. */
-function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {
+function isUpToDate({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {
   const now = currentTime().getTime();
   if (wakeAt === null || wakeAt.getTime() > now || nextAt === null) return false;
   if (isAtWork) return Math.max(now, nextAt.getTime()) - wakeAt.getTime() < REFRESH_MS;

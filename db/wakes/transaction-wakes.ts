@@ -142,13 +142,13 @@ export class Wakes {
   }
 
   /** @param tell announces the change; it must not throw. */
-  afterCommit(tell: () => void): void {
-    this.#afterCommit.push(tell);
+  afterCommit(work: () => void): void {
+    this.#afterCommit.push(work);
   }
 
   /** To be called after the commit. */
-  tell(): void {
-    for (const tell of this.#afterCommit) tell();
+  runAfterCommit(): void {
+    for (const work of this.#afterCommit) work();
   }
 
   /** Adds the wakes of a savepoint. */
@@ -199,8 +199,8 @@ function wakeOf(workflowId: string, { at, signals, messages, own }: Entry, ahead
     at: moved(at, -aheadMs),
     seen: own?.seen.requestedBy ?? null,
     signal: [...signals].at(-1) ?? null,
-    heldUntil: real(messages?.known ?? all),
-    heldNewUntil: real(messages?.new ?? newContacts),
+    notBefore: real(messages?.known ?? all),
+    newNotBefore: real(messages?.new ?? newContacts),
   };
 }
 

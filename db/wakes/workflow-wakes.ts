@@ -15,9 +15,9 @@ export interface Wake {
   /** The last signal of the request. */
   signal: SignalName | null;
   /** For a decision: until when no message is sent. For a request by messages alone: when the first one to a known contact is due. */
-  heldUntil: Date | null;
+  notBefore: Date | null;
   /** The same for messages to new contacts. */
-  heldNewUntil: Date | null;
+  newNotBefore: Date | null;
 }
 
 const StoredRow = z.object({
@@ -56,13 +56,13 @@ export async function writeWakes(
   workspaceId: string,
   wakes: readonly Wake[],
 ): Promise<readonly StoredWake[]> {
-  const rows = wakes.map(({ workflowId, at, seen, signal, heldUntil, heldNewUntil }) => [
+  const rows = wakes.map(({ workflowId, at, seen, signal, notBefore, newNotBefore }) => [
     workflowId,
     timestamp(at),
     seen,
     signal,
-    timestamp(heldUntil),
-    timestamp(heldNewUntil),
+    timestamp(notBefore),
+    timestamp(newNotBefore),
   ]);
   const decides = sql.fragment`excluded.lowered_by = '0'`;
   const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mapInTurns, nextTurn, takingTurns } from './turns.ts';
+import { mapInTurns, nextTurn, yielding } from './turns.ts';
 
 /** Holds the event loop, in milliseconds. */
 function hold(time: number): void {
@@ -41,7 +41,7 @@ describe('turns of the event loop', () => {
       'take',
       async (items: number[], work: (item: number) => number) => {
         const results: number[] = [];
-        for await (const item of takingTurns(items)) results.push(work(item));
+        for await (const item of yielding(items)) results.push(work(item));
         return results;
       },
     ],

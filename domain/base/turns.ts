@@ -20,7 +20,7 @@ function admit(): void {
 }
 
 /** Passes items on; others get a turn whenever `SLICE_MS` have passed since the last one. */
-export async function* takingTurns<Item>(items: Iterable<Item> | AsyncIterable<Item>): AsyncGenerator<Item> {
+export async function* yielding<Item>(items: Iterable<Item> | AsyncIterable<Item>): AsyncGenerator<Item> {
   let begun = performance.now();
   for await (const item of items) {
     if (performance.now() - begun > SLICE_MS) {

@@ -5,7 +5,7 @@ import {
   entitlement,
   type Entitlement,
   grant,
-  type HeldLines,
+  type OwnedLines,
   type LineOverrides,
   type Plan,
   PLANS,
@@ -13,7 +13,7 @@ import {
 
 const plan = fc.constantFrom(...PLANS);
 const channel = fc.constantFrom(...CHANNELS);
-const held: fc.Arbitrary<HeldLines> = fc
+const held: fc.Arbitrary<OwnedLines> = fc
   .tuple(fc.nat(6), fc.nat(6))
   .map(([included, paid]) => ({ included, total: included + paid }));
 const terms = fc.record({ included: fc.nat(6), addOns: fc.boolean() }, { requiredKeys: [] });
@@ -41,7 +41,7 @@ const TABLE: [Plan, Channel, Entitlement[]][] = [
 
 describe('the entitlement to a line', () => {
   it.each(TABLE)('of the plan %s for successive %s lines is %j', (aPlan, aChannel, expected) => {
-    const lines: HeldLines = { total: 0, included: 0 };
+    const lines: OwnedLines = { total: 0, included: 0 };
     const granted = expected.map(() => {
       const grantedNow = entitlement(aPlan, aChannel, lines);
       if (grantedNow !== 'forbidden') lines.total += 1;

@@ -71,7 +71,7 @@ export const LineOverrides = z.object({ phone: RaisedTerms, email: RaisedTerms }
 export type LineOverrides = z.infer<typeof LineOverrides>;
 
 /** The workspace's lines of one kind that are provisioning or active. */
-export interface HeldLines {
+export interface OwnedLines {
   total: number;
   /** Lines that count against the included lines because nobody paid for them. */
   included: number;
@@ -83,7 +83,7 @@ export type Entitlement = 'included' | 'add_on' | 'forbidden';
 export function entitlement(
   plan: Plan,
   channel: Channel,
-  held: HeldLines,
+  held: OwnedLines,
   overrides: LineOverrides = {},
 ): Entitlement {
   const kind = lineKind(channel);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { normalizeAddress } from '../base/address.ts';
 import { truncate } from '../base/text.ts';
-import { takingTurns } from '../base/turns.ts';
+import { yielding } from '../base/turns.ts';
 
 /** An address or a domain to which no client of an agency sends. */
 export const Suppression = z
@@ -77,7 +77,7 @@ export async function readSuppressions(
   const entries: { value: string; reason: string | null }[] = [];
   let columns: readonly string[] | null = null;
   let isFirst = true;
-  for await (const [index, line] of takingTurns(
+  for await (const [index, line] of yielding(
     csv
       .replace(/^\uFEFF/, '')
       .split(/\r\n|[\n\r]/)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   candidatesOf,
   closest,
-  inTurn,
+  byRotation,
   keptLine,
   leastUsed,
   type PoolMember,
@@ -50,7 +50,7 @@ describe('turns by weight', () => {
 
   it('go on from any position', () => {
     const members = [member('a', { weight: 3 }), member('b')];
-    const taken = Array.from({ length: 8 }, (_, turn) => inTurn(members, 1_000_001 + turn)?.id);
+    const taken = Array.from({ length: 8 }, (_, turn) => byRotation(members, 1_000_001 + turn)?.id);
     expect(taken.filter((id) => id === 'a')).toHaveLength(6);
   });
 });

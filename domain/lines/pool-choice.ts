@@ -95,7 +95,10 @@ export function turnsOf(weights: readonly number[]): readonly number[] {
 const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
 
 /** The line whose turn it is. @param position the position of the rotation over these lines. */
-export function inTurn<M extends { weight: number }>(members: readonly M[], position: number): M | undefined {
+export function byRotation<M extends { weight: number }>(
+  members: readonly M[],
+  position: number,
+): M | undefined {
   const turns = turnsOf(members.map(({ weight }) => weight));
   return members[turns[position % turns.length] ?? 0];
 }

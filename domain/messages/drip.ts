@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import {
   DRIP_SOURCE,
-  draftMessage,
+  acceptedMessageOf,
   type IntakeContext,
-  type MessageDraft,
+  type AcceptedMessage,
   recipientHours,
-} from './message-draft.ts';
+} from './accepted-message.ts';
 import type { DripInput } from './message.ts';
 import { type QuietUntil, quietUntil } from './warnings.ts';
 
@@ -22,22 +22,22 @@ export const DripAcknowledgement = z
 export type DripAcknowledgement = z.infer<typeof DripAcknowledgement>;
 
 /** The part that the responses to a drip and to its duplicates share. */
-export type Claim = Pick<DripAcknowledgement, 'scheduledDate' | 'jitterMs'>;
+export type EarlierAnswer = Pick<DripAcknowledgement, 'scheduledDate' | 'jitterMs'>;
 
 export interface Drip {
-  draft: MessageDraft;
+  message: AcceptedMessage;
   /** Drips with the same fingerprint are one message. 16 bytes in hexadecimal. */
   fingerprint: string;
   correlationId: string;
-  claim: Claim;
+  answer: EarlierAnswer;
   /** Until when quiet hours postpone it; null: they do not. */
   quietUntil: QuietUntil | null;
 }
 
-export const acknowledge = ({ correlationId }: Drip, claim: Claim): DripAcknowledgement => ({
+export const acknowledge = ({ correlationId }: Drip, answer: EarlierAnswer): DripAcknowledgement => ({
   status: 'queued',
   correlationId,
-  ...claim,
+  ...answer,
 });
 
 /** A drip is scheduled this long after its acceptance, plus a jitter of up to `spreadMs`. */
@@ -48,7 +48,7 @@ const DELAY = { minMs: 30_000, spreadMs: 300_000 };
  * @param random from 0 up to but not including 1.
  * @throws Refusal
  */
-export function draftDrip(
+export function dripOf(
   input: DripInput,
   context: IntakeContext,
   {
@@ -60,50 +60,50 @@ export function draftDrip(
 ): Drip {
   const jitterMs = Math.floor(random * DELAY.spreadMs);
   const schedule = new Date(now.getTime() + DELAY.minMs + jitterMs);
-  const draft = draftMessage({ ...input, correlationId }, context, {
+  const message = acceptedMessageOf({ ...input, correlationId }, context, {
     now,
     source: DRIP_SOURCE,
     schedule,
     userId,
   });
   return {
-    draft,
-    fingerprint: fingerprintOf(draft),
+    message,
+    fingerprint: fingerprintOf(message),
     correlationId,
-    claim: { scheduledDate: draft.scheduledAt, jitterMs },
-    quietUntil: quietUntilOf(draft, context),
+    answer: { scheduledDate: message.scheduledAt, jitterMs },
+    quietUntil: quietUntilOf(message, context),
   };
 }
 
-function quietUntilOf(draft: MessageDraft, context: IntakeContext): QuietUntil | null {
-  const quiet = recipientHours(draft, context);
+function quietUntilOf(message: AcceptedMessage, context: IntakeContext): QuietUntil | null {
+  const quiet = recipientHours(message, context);
   if (!quiet) return null;
-  const scheduledAt = new Date(draft.scheduledAt);
-  const answersUntil = context.answersUntil.get(draft.address);
+  const scheduledAt = new Date(message.scheduledAt);
+  const answersUntil = context.answersUntil.get(message.address);
   if (answersUntil && answersUntil > scheduledAt) return null;
-  return quietUntil({ window: draft.window ?? undefined, quiet }, scheduledAt);
+  return quietUntil({ window: message.window ?? undefined, quiet }, scheduledAt);
 }
 
 /** The recipient and the body, including attachments. */
-function fingerprintOf({ address, body, attachmentUrls }: MessageDraft): string {
+function fingerprintOf({ address, body, attachmentUrls }: AcceptedMessage): string {
   return hash('sha256', JSON.stringify([address, body, attachmentUrls]), 'hex').slice(0, 32);
 }
 
 /**
  * Finds the duplicates among drips: of earlier drips, and of earlier ones in this batch.
- * @param earlier the earlier claims, by fingerprint.
- * @returns the claims of the first, by duplicate.
+ * @param earlier the earlier answers, by fingerprint.
+ * @returns the answers of the first, by duplicate.
  */
 export function findDuplicates(
   drips: readonly Drip[],
-  earlier: ReadonlyMap<string, Claim>,
-): Map<Drip, Claim> {
+  earlier: ReadonlyMap<string, EarlierAnswer>,
+): Map<Drip, EarlierAnswer> {
   const originals = new Map(earlier);
-  const duplicates = new Map<Drip, Claim>();
+  const duplicates = new Map<Drip, EarlierAnswer>();
   for (const drip of drips) {
     const original = originals.get(drip.fingerprint);
     if (original) duplicates.set(drip, original);
-    else originals.set(drip.fingerprint, drip.claim);
+    else originals.set(drip.fingerprint, drip.answer);
   }
   return duplicates;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { draftDrip } from './drip.ts';
-import type { IntakeContext } from './message-draft.ts';
+import { dripOf } from './drip.ts';
+import type { IntakeContext } from './accepted-message.ts';
 import { DripInput } from './message.ts';
 import { isPlainDrip } from './plain-drip.ts';
 import { NO_QUIET_POLICY } from '../sending/quiet-hours.ts';
@@ -47,8 +47,8 @@ describe('a plain drip', () => {
       Object.fromEntries(plain.map((field) => [field, EXAMPLES[field as keyof DripInput] ?? 'x'])),
     );
     expect(isPlainDrip(input)).toBe(true);
-    const drip = draftDrip(input, context, { correlationId: 'c', userId: null, now: new Date(), random: 0 });
-    expect(drip.draft).toMatchObject({ address: '+14155550123', body: 'Hello' });
+    const drip = dripOf(input, context, { correlationId: 'c', userId: null, now: new Date(), random: 0 });
+    expect(drip.message).toMatchObject({ address: '+14155550123', body: 'Hello' });
   });
 
   it.each([

@@ -156,7 +156,7 @@ export interface Choice {
   /** Contacts who are sent a message now, and until when their other due messages wait. */
   resting: Map<string, Date>;
   /** Messages held by a cap or window: those to send now, or found in the wrong lane. */
-  held: string[];
+  misplaced: string[];
 }
 
 /**
@@ -171,7 +171,7 @@ export function chooseSends(
   { batch }: { batch: number },
 ): Choice {
   const room = line.minGapSeconds > 0 || line.circuit?.state === 'trial' ? 1 : batch;
-  const choice: Choice = { send: [], resting: new Map(), held: [] };
+  const choice: Choice = { send: [], resting: new Map(), misplaced: [] };
   const count = { ...history };
   const written = new Set<string>();
   let { usedUp } = line;
@@ -183,7 +183,7 @@ export function chooseSends(
     const opens = message.isNew && !message.isAnswer && !written.has(address);
     const holds = holdsOn({ ...line, usedUp }, { ...rulesOf(message), opens }, now);
     if (holds.some(({ before, until }) => scheduledAt < before && until > now)) {
-      choice.held.push(id);
+      choice.misplaced.push(id);
       continue;
     }
     const rested = endOfRest(line, written.has(address) ? now : message.contactLastSentAt);

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { abandonChunk, type Place } from '../../db/commands/lines/line-rehoming.ts';
+import { removeChunk, type QueuePosition } from '../../db/commands/lines/line-reassignment.ts';
 import { recordCarrierEvents } from '../../db/commands/inbox/carrier-events.ts';
 import type { CarrierEvent } from '../../domain/lines/carrier-event.ts';
 import { createPools } from '../../db/connection/pools.ts';
 import { keepPartitions, trimAged } from '../../db/queries/operations/retention.ts';
 import { DEFAULT_RETENTION } from '../../domain/base/retention.ts';
 import {
-  beginClaims,
+  beginDispatch,
   claimDeliveries,
   type DeliveryResult,
   finishDeliveries,
@@ -169,7 +169,7 @@ async function deliver(continues: boolean): Promise<void> {
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     select workspace_id, id, '${webhookId}', id, event from events where workspace_id = '${workspaceId}'`);
   const times: number[] = [];
-  let claims = await withTenant(pools, workspaceId, (db) => beginClaims(db, ''));
+  let claims = await withTenant(pools, workspaceId, (db) => beginDispatch(db, ''));
   for (let left = DELIVERIES; left > 0; left -= AT_ONCE) {
     if (!continues) claims = { from: claims.from, last: new Map() };
     await withTenant(pools, workspaceId, async (db) => {
@@ -228,10 +228,10 @@ async function handOverQueue(): Promise<void> {
     from generate_series(1, ${QUEUE}) n`);
   await owner.query('vacuum analyze messages');
   const times: number[] = [];
-  let after: Place | null = null;
+  let after: QueuePosition | null = null;
   for (;;) {
     const started = performance.now();
-    const chunk = await withTenant(pools, workspaceId, (db) => abandonChunk(db, lineId, after));
+    const chunk = await withTenant(pools, workspaceId, (db) => removeChunk(db, lineId, after));
     times.push((performance.now() - started) / 1000);
     if (chunk.isDone) break;
     ({ after } = chunk);

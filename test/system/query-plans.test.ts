@@ -8,7 +8,12 @@ import { conditionsOf, countUnread } from '#db/queries/inbox/conversation-filter
 import { listContactTimeline } from '#db/queries/inbox/contact-timeline.ts';
 import { listConversations } from '#db/queries/inbox/conversations.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
-import { abandonChunk, type Place, rehomeChunk, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
+import {
+  removeChunk,
+  type QueuePosition,
+  reassignChunk,
+  strandedQueues,
+} from '#db/commands/lines/line-reassignment.ts';
 import { funnelCounts } from '#db/queries/campaigns/campaign-funnel.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { consentCoverage } from '#db/queries/contacts/consent-coverage.ts';
@@ -138,9 +143,9 @@ test('a line with many due messages finds those forced to SMS without reading th
       ),
     ).toEqual({
       forced: [forced],
-      nextForcedAt: null,
+      nextSmsOnlyAt: null,
       owed: [],
-      nextOwedAt: null,
+      nextFallbackAt: null,
       hasVoiceNotes: false,
       hasActions: false,
     });
@@ -583,20 +588,22 @@ test('the queue of a line that stops or goes is read once, however many chunks i
   });
   // One for each queue, and the end.
   expect(toFind).toBeLessThanOrEqual(3);
-  const chunksOf = async (next: (db: TenantDb, after: Place | null) => Promise<Place | null | 'done'>) => {
+  const chunksOf = async (
+    next: (db: TenantDb, after: QueuePosition | null) => Promise<QueuePosition | null | 'done'>,
+  ) => {
     let [chunks, read] = [0, 0];
-    for (let after: Place | null = null; ; chunks += 1) {
-      let found: Place | null | 'done' = null;
+    for (let after: QueuePosition | null = null; ; chunks += 1) {
+      let found: QueuePosition | null | 'done' = null;
       read += await entriesRead(app, 'messages', workspaceId, async (db) => (found = await next(db, after)));
       if (found === 'done') return { chunks, read };
       after = found;
     }
   };
   const abandoned = await chunksOf(async (db, from) => {
-    const { after, isDone } = await abandonChunk(db, gone, from);
+    const { after, isDone } = await removeChunk(db, gone, from);
     return isDone ? 'done' : after;
   });
-  const rehomed = await chunksOf(async (db, from) => (await rehomeChunk(db, stopped, from)) ?? 'done');
+  const rehomed = await chunksOf(async (db, from) => (await reassignChunk(db, stopped, from)) ?? 'done');
   expect(abandoned.chunks).toBeGreaterThan(4);
   expect(rehomed.chunks).toBeGreaterThan(1);
   // To find a message, to lock it, and once or twice to change it, as statistics have it. Were each chunk to read all that is

@@ -14,7 +14,7 @@ import { startSending } from '#db/queries/sending/sends.ts';
 import { CampaignInput } from '#domain/campaigns/campaign.ts';
 import { newId } from '#domain/base/ids.ts';
 import { normalizeLead } from '#domain/contacts/lead.ts';
-import { draftMessage, type IntakeContext } from '#domain/messages/message-draft.ts';
+import { acceptedMessageOf, type IntakeContext } from '#domain/messages/accepted-message.ts';
 import { connected } from '#db/connection/connected.ts';
 import { analyze } from '#test/setup/database.ts';
 import { entriesRead } from '#test/support/entries-read.ts';
@@ -211,7 +211,7 @@ test('messages are accepted without reading the conversations of other contacts,
         recipientPhone: `+1415555${String((contacts += 1)).padStart(4, '0')}`,
         message: 'Hello',
       };
-      return draftMessage(input, context, { now, source: 'api', schedule: now, userId: null });
+      return acceptedMessageOf(input, context, { now, source: 'api', schedule: now, userId: null });
     });
     return acceptMessages(db, drafts, now);
   };

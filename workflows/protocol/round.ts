@@ -25,7 +25,7 @@ export interface Round {
   goesOn?: boolean;
 }
 
-export interface LineHome {
+export interface LineLocation {
   workspaceId: string;
   /** null: the line is not connected to a carrier. */
   carrier: string | null;
@@ -59,13 +59,13 @@ export interface CampaignRound extends Round {
 /** The result of a round of work for a line. */
 export interface LineRound extends Round {
   /** Set if the line is in another workspace or at another carrier than the round assumed. */
-  home?: LineHome;
+  home?: LineLocation;
   /** The line is paused. */
   isPaused?: boolean;
   /** The line cannot send until something changes, or its carrier accepts messages again. */
   isBlocked?: boolean;
   /** The number of consecutive rounds that no worker took: none serves the task queue, or all of them are busy. */
-  unservedRounds?: number;
+  roundsWithoutWorker?: number;
   /** All workers of the task queue were busy. */
   isQueued?: boolean;
   /** Nothing may be sent before the line's reputation has recovered. */

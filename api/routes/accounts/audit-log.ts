@@ -10,7 +10,7 @@ import {
 import { AuditAction, AuditEntry, AuditTarget } from '#domain/accounts/audit.ts';
 import { withTenantReads } from '#db/connection/transactions.ts';
 import { WorkspaceId } from '#domain/base/ids.ts';
-import { takingTurns } from '#domain/base/turns.ts';
+import { yielding } from '#domain/base/turns.ts';
 import { Instant, NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { agencyRoute, ResponseStream, workspaceRoute } from '#api/http/route.ts';
 
@@ -95,7 +95,7 @@ export const auditLogRoutes = [
           const rows = await withTenantReads(pools, caller.workspace.id, (db) =>
             auditEntriesAfter({ db, workspaceId: db.workspaceId }, query, { limit: PART, after: from }),
           );
-          for await (const row of takingTurns(rows)) yield `${JSON.stringify(presentAuditEntry(row))}\n`;
+          for await (const row of yielding(rows)) yield `${JSON.stringify(presentAuditEntry(row))}\n`;
           if (rows.length < PART) return;
           after = rows.at(-1)?.id ?? after;
         }

@@ -6,7 +6,13 @@ import {
   listClients,
   lockAgency,
 } from '#db/queries/accounts/agency.ts';
-import { deleteLine, holdLine, lockHeldLine, moveLine, releaseLine } from '#db/commands/lines/line-moves.ts';
+import {
+  deleteLine,
+  beginLineChange,
+  lockChangingLine,
+  moveLine,
+  endLineChange,
+} from '#db/commands/lines/line-moves.ts';
 import { hasUnsettledInvoices } from '#db/queries/lines/line-requests.ts';
 import { findLineWithUsage, type LineRow, listLinesOf } from '#db/queries/lines/lines.ts';
 import { type SystemDb, systemDb, type TenantDb, withSystemShare } from '#db/connection/transactions.ts';
@@ -189,15 +195,15 @@ async function atRest<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    await holdLine(pools, owner.id, lineId);
+    await beginLineChange(pools, owner.id, lineId);
     return await work();
   } finally {
-    await releaseLine(pools, owner.id, lineId);
+    await endLineChange(pools, owner.id, lineId);
   }
 }
 
 async function lockLine(db: TenantDb, lineId: string): Promise<LineRow> {
-  const line = await lockHeldLine(db, lineId);
+  const line = await lockChangingLine(db, lineId);
   if (!line) throw lineNotFound();
   if (line === 'sending')
     throw new ApiError('CONFLICT', 'The line is sending a message; try again in a moment');

@@ -13,7 +13,7 @@ import type { Forecast, ForecastInput } from '#domain/campaigns/forecast/forecas
 import { leadPlacesOf } from '#domain/campaigns/forecast/lead-places.ts';
 import { forecastWithMoreLines } from '#domain/campaigns/forecast/lines-for.ts';
 import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
-import { sendWindow } from '#domain/messages/message-draft.ts';
+import { sendWindow } from '#domain/messages/accepted-message.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 
 interface Site {

@@ -25,7 +25,7 @@ import type { FileLinks } from '#domain/messages/attachment.ts';
 import type { Contact } from '#domain/contacts/contact.ts';
 import { ContactExport } from '#domain/contacts/contact-export.ts';
 import { Id } from '#domain/base/ids.ts';
-import { takingTurns } from '#domain/base/turns.ts';
+import { yielding } from '#domain/base/turns.ts';
 import { ResponseStream, workspaceRoute } from '#api/http/route.ts';
 import { leadNotFound } from './leads.ts';
 
@@ -130,7 +130,7 @@ async function* document(read: Read, contact: Contact, links: FileLinks, now: Da
     for (let after: string | null = ''; after !== null;) {
       const from: string = after;
       const { items, next } = await read((db) => page(db, from));
-      for await (const item of takingTurns(items)) {
+      for await (const item of yielding(items)) {
         yield separator + JSON.stringify(item);
         separator = ',';
       }

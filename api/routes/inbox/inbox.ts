@@ -10,7 +10,7 @@ import { showMessage } from '#db/queries/messages/shown-messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { Message, MessageInput, TemplateText } from '#domain/messages/message.ts';
-import { draftMessage } from '#domain/messages/message-draft.ts';
+import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { writtenAddressesOf } from './contact-addresses.ts';
@@ -53,7 +53,7 @@ export const inboxRoutes = [
     async handler({ db, caller, body, now, links, audit }) {
       const input = await replyInput(db, caller, body);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
-      const draft = draftMessage(input, context, {
+      const draft = acceptedMessageOf(input, context, {
         now,
         source: 'inbox',
         schedule:

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { connectLine } from '#db/commands/lines/line-carriers.ts';
-import { holdLine, lockHeldLine, releaseLine } from '#db/commands/lines/line-moves.ts';
+import { beginLineChange, lockChangingLine, endLineChange } from '#db/commands/lines/line-moves.ts';
 import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { Channel, isPhoneChannel } from '#domain/base/channel.ts';
@@ -158,9 +158,9 @@ export const lineCarrierRoutes = [
       const carrierConfig = sealConfig(carrier.config, settings, (plain) =>
         secrets.seal(plain, secretContext('line', workspaceId, id)),
       );
-      await holdLine(pools, workspaceId, id);
+      await beginLineChange(pools, workspaceId, id);
       const connected = await withTenant(pools, workspaceId, async (db) => {
-        const held = await lockHeldLine(db, id);
+        const held = await lockChangingLine(db, id);
         if (!held) throw lineNotFound();
         // Only the current carrier can report the outcome of these messages.
         if (held === 'sending')
@@ -170,7 +170,7 @@ export const lineCarrierRoutes = [
         await connectLine(db, held, { carrier: carrier.name, carrierConfig, address, inboxPosition }, now);
         await audit(db, [{ id }]);
         return findLine(db, id);
-      }).finally(() => releaseLine(pools, workspaceId, id));
+      }).finally(() => endLineChange(pools, workspaceId, id));
       if (!connected) throw lineNotFound();
       return { status: 200, body: { success: true, connection: present(connected, services) } };
     },

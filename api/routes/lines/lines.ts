@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
+import { reassignMessagesOf } from '#db/commands/lines/line-reassignment.ts';
 import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines/lines.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { Id } from '#domain/base/ids.ts';
@@ -84,7 +84,7 @@ export const lineRoutes = [
         : null;
       if (!line) throw lineNotFound();
       // Deactivating a line reassigns its messages, except pinned ones; activating it assigns messages without a line.
-      if (body.isActive !== undefined) await rehomeMessages(db, body.isActive ? null : params.id);
+      if (body.isActive !== undefined) await reassignMessagesOf(db, body.isActive ? null : params.id);
       // The pacer sleeps until a time computed from the old limits.
       wake(db, linePacerId(params.id), now, 'lineChanged');
       return { status: 200, body: { success: true, line } };

@@ -1,5 +1,5 @@
 import type { ApiPools } from '#db/connection/pools.ts';
-import { bufferDrips, bufferDripsAtOnce, type Claims } from '#db/queries/messages/drip.ts';
+import { bufferDrips, bufferDripsAtOnce, type EarlierAnswers } from '#db/queries/messages/drip.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/accounts/idempotency.ts';
 import { loadIntakeContexts, neededLines, plainContext } from '#db/queries/messages/intake.ts';
 import type { SystemTransaction } from '#db/connection/transactions.ts';
@@ -7,8 +7,8 @@ import type { LinkReader } from '#domain/messages/attachment.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import {
   acknowledge,
-  type Claim,
-  draftDrip,
+  type EarlierAnswer,
+  dripOf,
   type Drip,
   DripAcknowledgement,
   findDuplicates,
@@ -21,7 +21,7 @@ import {
 } from '#domain/accounts/idempotency.ts';
 
 import { Refusal } from '#domain/base/refusal.ts';
-import type { IntakeContext } from '#domain/messages/message-draft.ts';
+import type { IntakeContext } from '#domain/messages/accepted-message.ts';
 import type { DripInput } from '#domain/messages/message.ts';
 import { isPlainDrip } from '#domain/messages/plain-drip.ts';
 import type { QuietUntil } from '#domain/messages/warnings.ts';
@@ -99,7 +99,7 @@ function decide<Request extends DripRequest>(
     decisions: decideByKey<Request, Drip>(
       requestsOf.get(workspaceId) ?? [],
       stored.get(workspaceId) ?? new Map(),
-      (request) => draftOrRefusal(request, context),
+      (request) => dripOrRefusal(request, context),
     ),
   }));
 }
@@ -111,7 +111,7 @@ const acceptedIn = (decided: Decided<DripRequest>) =>
 
 function outcomesOf<Request extends DripRequest>(
   decided: Decided<Request>,
-  earlier: Claims,
+  earlier: EarlierAnswers,
 ): Map<Request, DripResult | Error> {
   const outcomes = new Map<Request, DripResult | Error>();
   for (const { workspaceId, decisions } of decided) {
@@ -131,19 +131,22 @@ const keysOf = (batch: readonly DripRequest[]) =>
     key === '' ? [] : [{ workspaceId: caller.workspace.id, key, requestHash }],
   );
 
-function draftOrRefusal(
+function dripOrRefusal(
   { caller, input, correlationId, now }: DripRequest,
   context: IntakeContext,
 ): Drip | Refusal {
   try {
-    return draftDrip(input, context, { correlationId, userId: caller.userId, now, random: Math.random() });
+    return dripOf(input, context, { correlationId, userId: caller.userId, now, random: Math.random() });
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
   }
 }
 
-function outcomeOf(decision: KeyDecision<Drip>, duplicates: ReadonlyMap<Drip, Claim>): DripResult | Error {
+function outcomeOf(
+  decision: KeyDecision<Drip>,
+  duplicates: ReadonlyMap<Drip, EarlierAnswer>,
+): DripResult | Error {
   switch (decision.kind) {
     case 'refused':
       return decision.error;
@@ -159,7 +162,7 @@ function outcomeOf(decision: KeyDecision<Drip>, duplicates: ReadonlyMap<Drip, Cl
     case 'accepted':
     case 'repeated': {
       const { kind, value: drip } = decision;
-      const acknowledgement = acknowledge(drip, duplicates.get(drip) ?? drip.claim);
+      const acknowledgement = acknowledge(drip, duplicates.get(drip) ?? drip.answer);
       return { acknowledgement, quietUntil: drip.quietUntil, replayed: kind === 'repeated' };
     }
   }

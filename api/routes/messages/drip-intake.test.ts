@@ -52,7 +52,9 @@ test('requests that both batches left waiting begin another one when the first e
   const connect = (): Promise<unknown> => {
     const batch = Promise.withResolvers<Map<object, object>>();
     batches.push(batch);
-    return batch.promise.then((result) => ({ result: { result, signals: [], wakes: { tell() {} } } }));
+    return batch.promise.then((result) => ({
+      result: { result, signals: [], wakes: { runAfterCommit() {} } },
+    }));
   };
   const pools = { intake: { connect }, nodes } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);

@@ -6,7 +6,7 @@ import { findLead } from '#db/queries/contacts/leads.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { showMessage } from '#db/queries/messages/shown-messages.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/messages/message.ts';
-import { draftMessage } from '#domain/messages/message-draft.ts';
+import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import { fallbackText } from '#domain/messages/outgoing-text.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
@@ -57,7 +57,7 @@ export const fallbackSmsRoutes = [
         stickinessPolicy: 'sticky',
       };
       const context = await loadIntakeContext(db, [input], caller.workspace);
-      const draft = draftMessage(input, context, {
+      const draft = acceptedMessageOf(input, context, {
         now,
         source: 'fallback-sms',
         schedule: now,

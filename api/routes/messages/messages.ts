@@ -24,7 +24,7 @@ import { Id } from '#domain/base/ids.ts';
 import type { Capability } from '#domain/lines/capability.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
-import { draftMessage } from '#domain/messages/message-draft.ts';
+import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import { phoneOf } from '#domain/base/phone.ts';
 import { quietUntil, unsupportedIn, Warnings, warningsOf } from '#domain/messages/warnings.ts';
 import { wakingHours } from '#domain/sending/quiet-hours.ts';
@@ -81,7 +81,7 @@ export const messageRoutes = [
       const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
       const { scheduledDate, timezone = context.timezone } = body;
       const schedule = scheduledDate === undefined ? now : startOf(scheduledDate, timezone);
-      const draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
+      const draft = acceptedMessageOf(body, context, { now, source: 'api', schedule, userId: caller.userId });
       const message = await acceptMessage(db, draft, now);
       const { answersUntil, scheduledAt } = message;
       const isAnswer = answersUntil !== null && answersUntil > scheduledAt;

@@ -14,7 +14,7 @@ import type { Line } from '#console/lib/line.ts';
 import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
 import { useUnsent } from '#console/lib/unsent.ts';
 import { type Draft, REFRESH } from './conversations.ts';
-import { heldUntil, toastHeld } from './held-send.ts';
+import { sendAfterUndo, toastWithUndo } from './send-with-undo.ts';
 
 type Action = 'approve' | 'reject' | 'mark_sent';
 
@@ -92,11 +92,11 @@ export function DraftCard({
     if (text === null || text.trim() === '' || reply.isPending) return;
     const to = address.includes('@') ? { email: address } : { phone: address };
     reply.mutate(
-      { body: { ...to, message: text, scheduledDate: heldUntil() } },
+      { body: { ...to, message: text, scheduledDate: sendAfterUndo() } },
       {
         onSuccess: ({ _id }) => {
           setText(null);
-          toastHeld(_id, line);
+          toastWithUndo(_id, line);
         },
         onError: toastError,
       },
@@ -111,7 +111,7 @@ export function DraftCard({
     if (isDeciding.current || !draft) return;
     isDeciding.current = true;
     const sent = action === 'approve' && {
-      scheduledDate: heldUntil(),
+      scheduledDate: sendAfterUndo(),
       ...(text !== null && text.trim() !== draft.draftMessage && { message: text }),
     };
     decide.mutate(
@@ -119,7 +119,7 @@ export function DraftCard({
       {
         onSuccess: ({ messageId }) => {
           setText(null);
-          if (messageId !== undefined) toastHeld(messageId, line);
+          if (messageId !== undefined) toastWithUndo(messageId, line);
           else if (action !== 'approve') toast(t(DONE[action]));
         },
         onError: (error) => {

@@ -10,7 +10,7 @@ import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { useUnsent } from '#console/lib/unsent.ts';
 import { REFRESH } from './conversations.ts';
-import { heldUntil, stopOf, toastHeld } from './held-send.ts';
+import { sendAfterUndo, stopOf, toastWithUndo } from './send-with-undo.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
 
@@ -53,7 +53,7 @@ export function ReplyBox({
           ...(address.includes('@') ? { email: address } : { phone: address }),
           ...(text.trim() !== '' && { message: text }),
           ...(files.length > 0 && { attachmentUrls: files.map(({ url }) => url) }),
-          scheduledDate: heldUntil(),
+          scheduledDate: sendAfterUndo(),
         },
       },
       {
@@ -61,7 +61,7 @@ export function ReplyBox({
           // What was written or attached meanwhile stays.
           if ((unsent.current() ?? '') === text) change('');
           setFiles((current) => current.filter((file) => !files.includes(file)));
-          toastHeld(_id, line);
+          toastWithUndo(_id, line);
         },
         onError: toastError,
       },

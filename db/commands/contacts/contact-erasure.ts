@@ -22,7 +22,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import type { Contact } from '#domain/contacts/contact.ts';
 import { newId } from '#domain/base/ids.ts';
-import { DRIP_SOURCE } from '#domain/messages/message-draft.ts';
+import { DRIP_SOURCE } from '#domain/messages/accepted-message.ts';
 import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
 

@@ -13,7 +13,7 @@ import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { newId } from '#domain/base/ids.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
-import { draftMessage } from '#domain/messages/message-draft.ts';
+import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import type { MessageInput } from '#domain/messages/message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
@@ -226,7 +226,7 @@ async function queue(
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
   const message = {
-    ...draftMessage(input, context, { now, source: DRAFT_SOURCE, schedule, userId }),
+    ...acceptedMessageOf(input, context, { now, source: DRAFT_SOURCE, schedule, userId }),
     id,
   };
   await acceptMessages(db, [message], now);

@@ -5,7 +5,7 @@ import { type Delivered, type LineEvent, receiveReceipts } from './carrier-event
 import { receiveCarrierEvent } from './inbound.ts';
 import { recordUnreadable } from './unreadable.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
-import { rehomeOwed } from '#db/commands/lines/line-rehoming.ts';
+import { reassignFallbacksDue } from '#db/commands/lines/line-reassignment.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { advanceInboxPosition } from '#db/queries/lines/line-inboxes.ts';
 import { lockLinesShared } from '#db/queries/lines/lines.ts';
@@ -130,7 +130,7 @@ async function receiveForFormerOwners(
     );
     // The event may require a fallback SMS, which only the pacer of a line in that workspace sends. In a transaction of
     // its own, because lines are locked before what the event changes; the sweep does it after a crash.
-    await withTenant(pools, owner, (db) => rehomeOwed(db, lineId));
+    await withTenant(pools, owner, (db) => reassignFallbacksDue(db, lineId));
   }
   return rest;
 }

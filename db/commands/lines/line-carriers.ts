@@ -9,7 +9,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
 /**
- * Connects a line to a carrier that was just probed successfully. Requires `holdLine`.
+ * Connects a line to a carrier that was just probed successfully. Requires `beginLineChange`.
  * @param carrierConfig with encrypted secrets.
  */
 export async function connectLine(

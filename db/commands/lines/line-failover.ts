@@ -10,13 +10,13 @@ import { LineIdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { lineHandoverId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
-import { CHUNK, giveAway, lockToMove, unsentOf } from './line-rehoming.ts';
+import { CHUNK, reassignMessages, lockToMove, unsentOf } from './line-reassignment.ts';
 
 /** How soon to retry messages that no other line of their pool can take. */
 const RETRY_MS = 60_000;
 
-const Place = z.object({ isNew: z.boolean(), lane: z.string(), at: z.string(), arrival: z.int() });
-const Waiting = Place.extend({
+const QueuePosition = z.object({ isNew: z.boolean(), lane: z.string(), at: z.string(), arrival: z.int() });
+const Waiting = QueuePosition.extend({
   id: z.string(),
   address: z.string(),
   campaignId: z.string().nullable(),
@@ -28,7 +28,7 @@ type Waiting = z.infer<typeof Waiting>;
 export interface FailoverProgress {
   /** The pool whose messages are being moved, and the last of these messages; null: all pools are done. */
   poolId: string;
-  after: z.infer<typeof Place> | null;
+  after: z.infer<typeof QueuePosition> | null;
   /** Messages were left behind, because no line of their pool is working. */
   isStuck: boolean;
 }
@@ -74,7 +74,7 @@ async function nextInPool(
   db: TenantDb,
   line: StoppedLine,
   pool: StoppedLinePool,
-  after: z.infer<typeof Place> | null,
+  after: z.infer<typeof QueuePosition> | null,
 ): Promise<readonly Waiting[]> {
   const further = after
     ? sql.fragment`and (is_new, lane, scheduled_at, arrival)
@@ -103,7 +103,7 @@ async function move(
   const movable = messages.filter(({ channel }) =>
     CARRYING_CHANNELS[channel].some((carrying) => channels.has(carrying)),
   );
-  await giveAway(db, movable, { reason: line.stopReason, rule: `failover:${pool.failover}` });
+  await reassignMessages(db, movable, { reason: line.stopReason, rule: `failover:${pool.failover}` });
   return movable.length === messages.length;
 }
 

@@ -4,7 +4,7 @@ import { afterProbe } from '#domain/lines/line-health.ts';
 import { HealthStatus } from '#domain/lines/line.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { emitLineDown, emitLineUp } from './line-events.ts';
-import { rehomeMessages } from './line-rehoming.ts';
+import { reassignMessagesOf } from './line-reassignment.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -51,7 +51,7 @@ export async function recordProbe(
       health_reason = ${failure}
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
   const wasBlocked = line.blockedAt !== null;
-  if (wentDown) await rehomeMessages(db, lineId);
+  if (wentDown) await reassignMessagesOf(db, lineId);
   if (wentDown && !wasBlocked) await emitLineDown(db, lineId, { reason: 'line_down', error: failure }, now);
   if (recovered && !wasBlocked) await emitLineUp(db, lineId, now);
   if (wentDown || recovered) wake(db, linePacerId(lineId), now, 'lineChanged');

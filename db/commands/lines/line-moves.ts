@@ -6,7 +6,7 @@ import { NO_CARRIER } from '#domain/lines/line.ts';
 import { ON_ITS_WAY_MS } from '#domain/messages/lost-records.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import { abandonActions } from '#db/commands/messages/message-actions.ts';
-import { abandonLine, rehomeMessages } from './line-rehoming.ts';
+import { removeLineFromWorkspace, reassignMessagesOf } from './line-reassignment.ts';
 import { deleteSignals, moveSignals } from '#db/queries/lines/line-signals.ts';
 import { findLine, LineRow } from '#db/queries/lines/lines.ts';
 import { findLineNumber, moveLineNumber } from '#db/queries/lines/line-numbers.ts';
@@ -21,11 +21,11 @@ import { knownWakes, wake } from '#db/wakes/wakes.ts';
 /** How long to wait for calls to the carrier to end. */
 const SETTLE_MS = 10_000;
 const POLL_MS = 50;
-/** Longer than any operation on a held line takes. A crash delays the line by at most this long. */
-const HOLD_SECONDS = 20;
+/** Longer than any change of a line takes. A crash delays the line by at most this long. */
+const CHANGE_SECONDS = 20;
 
 /** Until when a line whose recent sends have no records sends nothing (`recordLostTime`); null: they have. */
-const HELD_AFTER_LOSS = sql.fragment`lost_until + make_interval(secs => ${ON_ITS_WAY_MS / 1000})`;
+const UNTIL_AFTER_LOSS = sql.fragment`lost_until + make_interval(secs => ${ON_ITS_WAY_MS / 1000})`;
 
 /** How far back the caps of the new workspace may count: a local day has up to 25 hours. */
 const USAGE_MEMORY = sql.fragment`interval '26 hours'`;
@@ -34,13 +34,13 @@ const EVENT_MEMORY = sql.fragment`interval '7 days'`;
 
 /**
  * Prevents a line from starting further sends, and waits until its calls to the carrier have ended, without an open
- * transaction. Ends with `releaseLine`, or after `HOLD_SECONDS`.
+ * transaction. Ends with `endLineChange`, or after `CHANGE_SECONDS`.
  * @returns false if calls are still in progress.
  */
-export async function holdLine(pools: Pools, workspaceId: string, lineId: string): Promise<boolean> {
+export async function beginLineChange(pools: Pools, workspaceId: string, lineId: string): Promise<boolean> {
   await withTenant(pools, workspaceId, (db) =>
     db.query(sql.type(NoRows)`
-      update lines set held_until = greatest(now() + make_interval(secs => ${HOLD_SECONDS}), ${HELD_AFTER_LOSS})
+      update lines set held_until = greatest(now() + make_interval(secs => ${CHANGE_SECONDS}), ${UNTIL_AFTER_LOSS})
       where workspace_id = ${workspaceId} and id = ${lineId}`),
   );
   const end = Date.now() + SETTLE_MS;
@@ -51,21 +51,21 @@ export async function holdLine(pools: Pools, workspaceId: string, lineId: string
   return true;
 }
 
-/** Releases a held line and wakes its pacer. Does nothing if the line has left the workspace. */
-export async function releaseLine(pools: Pools, workspaceId: string, lineId: string): Promise<void> {
+/** Ends the change of a line and wakes its pacer. Does nothing if the line has left the workspace. */
+export async function endLineChange(pools: Pools, workspaceId: string, lineId: string): Promise<void> {
   await withTenant(pools, workspaceId, async (db) => {
     const { rowCount } = await db.query(sql.type(NoRows)`
-      update lines set held_until = case when ${HELD_AFTER_LOSS} > now() then ${HELD_AFTER_LOSS} end
+      update lines set held_until = case when ${UNTIL_AFTER_LOSS} > now() then ${UNTIL_AFTER_LOSS} end
       where workspace_id = ${workspaceId} and id = ${lineId}`);
     if (rowCount > 0) wake(db, linePacerId(lineId), currentTime(), 'lineChanged');
   });
 }
 
 /**
- * Locks a held line, to move, delete or connect it. It sends nothing until the transaction ends.
+ * Locks a line that is being changed, to move, delete or connect it. It sends nothing until the transaction ends.
  * @returns the line; null if it does not exist; `'sending'` if its hold has expired and it is sending again.
  */
-export async function lockHeldLine(db: TenantDb, lineId: string): Promise<LineRow | 'sending' | null> {
+export async function lockChangingLine(db: TenantDb, lineId: string): Promise<LineRow | 'sending' | null> {
   const line = await db.maybeOne(sql.type(LineRow)`
     select * from lines where workspace_id = ${db.workspaceId} and id = ${lineId} for update`);
   return line && (await isSending(db, lineId)) ? 'sending' : line;
@@ -77,7 +77,7 @@ async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
 }
 
 /**
- * Moves a line to another workspace. Requires `lockHeldLine`. Its recent usage and its known contacts are copied, so that
+ * Moves a line to another workspace. Requires `lockChangingLine`. Its recent usage and its known contacts are copied, so that
  * its caps hold across the move. Sent messages stay with the former workspace; unsent ones are assigned to other lines
  * there. Requires `lockAgency`, because it locks rows of two workspaces.
  *
@@ -155,8 +155,8 @@ export async function moveLine(
     on conflict do nothing`);
   await db.query(sql.type(NoRows)`
     insert into line_moves (line_id, id, from_workspace_id, to_workspace_id) values (${lineId}, ${newId()}, ${a}, ${b})`);
-  await abandonLine(from, lineId);
-  await rehomeMessages(to, null);
+  await removeLineFromWorkspace(from, lineId);
+  await reassignMessagesOf(to, null);
   // Its workflows look again, in the new workspace. The pacer sleeps until a time computed from the former workspace's queue.
   for (const workflowId of await knownWakes(from, workflowsOf(lineId))) {
     from.wakes.leave(a, workflowId);
@@ -178,7 +178,7 @@ const workflowsOf = (lineId: string): string[] => [
   mailboxReaderId(lineId),
 ];
 
-/** Deletes a line and assigns its unsent messages to other lines. Requires `lockHeldLine`. */
+/** Deletes a line and assigns its unsent messages to other lines. Requires `lockChangingLine`. */
 export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   const line = await findLine(db, lineId);
   if (line) await abandonActions(db, line);
@@ -190,7 +190,7 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
   await removeLookup(db, 'line', lineId);
   await deleteSignals(db, lineId);
-  await abandonLine(db, lineId);
+  await removeLineFromWorkspace(db, lineId);
   // They find that the line was deleted, and end.
   for (const workflowId of await knownWakes(db, workflowsOf(lineId)))
     wake(db, workflowId, currentTime(), 'lineChanged');

@@ -1,7 +1,7 @@
 import { SchemaValidationError, sql } from 'slonik';
 import { z } from 'zod';
-import { DRIP_SOURCE, MessageDraft } from '#domain/messages/message-draft.ts';
-import { fullDraft } from '#domain/messages/short-draft.ts';
+import { DRIP_SOURCE, AcceptedMessage } from '#domain/messages/accepted-message.ts';
+import { unbuffered } from '#domain/messages/buffered-message.ts';
 import { acceptMessages } from './accept-messages.ts';
 import { emitMessageEvents } from './message-events.ts';
 import type { BufferedDrip } from '#db/queries/messages/drip.ts';
@@ -30,7 +30,7 @@ export async function acceptDrips(
     await savepoint(db, (inner) =>
       acceptMessages(
         inner,
-        drips.map(({ id, draft }) => fullDraft(id, draft)),
+        drips.map(({ id, draft }) => unbuffered(id, draft)),
         now,
       ),
     );
@@ -82,7 +82,7 @@ async function refuseDrip(
   return { messageId: id, reason };
 }
 
-const { channel, address, recipientPhone, recipientEmail, body, correlationId } = MessageDraft.shape;
+const { channel, address, recipientPhone, recipientEmail, body, correlationId } = AcceptedMessage.shape;
 /** Invalid fields are replaced by defaults. */
 const ValidFields = z
   .object({

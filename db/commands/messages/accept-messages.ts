@@ -1,4 +1,4 @@
-import type { MessageDraft } from '#domain/messages/message-draft.ts';
+import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
@@ -9,15 +9,15 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake, wakeForMessage } from '#db/wakes/wakes.ts';
 
 /**
- * Queues drafts as messages: assigns leads and lines. Messages that exist are skipped. Messages to opted-out or suppressed
+ * Queues accepted messages: assigns leads and lines. Messages that exist are skipped. Messages to opted-out or suppressed
  * addresses fail at once, which is an outcome and not an error.
  */
 export async function acceptMessages(
   db: TenantDb,
-  drafts: readonly MessageDraft[],
+  accepted: readonly AcceptedMessage[],
   now: Date,
 ): Promise<void> {
-  const messages = await chooseLines(db, await ensureLeads(db, drafts, now));
+  const messages = await chooseLines(db, await ensureLeads(db, accepted, now));
   const inserted = await insertMessages(db, messages, now);
   for (const { id, lineId, source, scheduledAt, ...message } of messages) {
     const isNew = inserted.get(id);
@@ -32,10 +32,10 @@ export async function acceptMessages(
   await failMessagesToUnwelcome(db, [...new Set(messages.map(({ address }) => address))], now);
 }
 
-/** Like `acceptMessages`, for one draft. @returns the message, which may have existed before. */
-export async function acceptMessage(db: TenantDb, draft: MessageDraft, now: Date): Promise<MessageRow> {
-  await acceptMessages(db, [draft], now);
-  const message = await findMessage(db, draft.id);
+/** Like `acceptMessages`, for one message. @returns the message, which may have existed before. */
+export async function acceptMessage(db: TenantDb, accepted: AcceptedMessage, now: Date): Promise<MessageRow> {
+  await acceptMessages(db, [accepted], now);
+  const message = await findMessage(db, accepted.id);
   if (!message) throw new Error('the message was not inserted');
   return message;
 }

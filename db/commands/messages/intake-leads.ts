@@ -1,5 +1,5 @@
 import type { NormalizedLead } from '#domain/contacts/lead.ts';
-import type { MessageDraft } from '#domain/messages/message-draft.ts';
+import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { findLeadsByAddress, insertLeads } from '#db/queries/contacts/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/contacts/lists.ts';
@@ -7,15 +7,15 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
 
 /**
- * Assigns each draft the lead with its address. An unknown phone number becomes a lead in Quick Sends. Uses a constant
+ * Assigns each message the lead with its address. An unknown phone number becomes a lead in Quick Sends. Uses a constant
  * number of queries, one if all leads are known.
  */
 export async function ensureLeads(
   db: TenantDb,
-  drafts: readonly MessageDraft[],
+  messages: readonly AcceptedMessage[],
   now: Date,
-): Promise<MessageDraft[]> {
-  const unknown = drafts.filter(({ leadId }) => leadId === null);
+): Promise<AcceptedMessage[]> {
+  const unknown = messages.filter(({ leadId }) => leadId === null);
   const known = await findLeadsByAddress(
     db,
     unknown.map(({ address }) => address),
@@ -31,16 +31,19 @@ export async function ensureLeads(
     const saved = await insertLeads(
       db,
       listId,
-      strangers.map((draft) => newLead(draft, owner)),
+      strangers.map((message) => newLead(message, owner)),
       { source: 'message', now },
     );
     strangers.forEach(({ address }, index) => known.set(address, saved[index]?.id ?? ''));
   }
-  return drafts.map((draft) => ({ ...draft, leadId: draft.leadId ?? known.get(draft.address) ?? null }));
+  return messages.map((message) => ({
+    ...message,
+    leadId: message.leadId ?? known.get(message.address) ?? null,
+  }));
 }
 
 function newLead(
-  { recipientName, recipientPhone, recipientEmail }: MessageDraft,
+  { recipientName, recipientPhone, recipientEmail }: AcceptedMessage,
   owner: string | null,
 ): NormalizedLead {
   const [firstName = '', ...others] = (recipientName ?? '').trim().split(/\s+/);

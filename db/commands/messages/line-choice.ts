@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { CARRYING_CHANNELS, type Channel } from '#domain/base/channel.ts';
 import { ANSWER_MS } from '#domain/inbox/conversation.ts';
-import type { MessageDraft } from '#domain/messages/message-draft.ts';
+import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { conversationWith, lineWrittenTo } from '#db/queries/inbox/conversations.ts';
 import { findPools, type PoolRow } from '#db/queries/lines/line-pools.ts';
 import {
@@ -19,23 +19,23 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 
 /** The fields of a message that determine its line. */
 export type Choosable = Pick<
-  MessageDraft,
+  AcceptedMessage,
   'channel' | 'address' | 'pinnedLineId' | 'poolId' | 'eligibleLineIds' | 'stickinessPolicy'
 >;
 type Chosen<M> = M & { lineId: string | null };
 
 /**
- * Assigns each draft a line: the pinned one, otherwise one of its pool, otherwise the next active line of the best channel;
+ * Assigns each message a line: the pinned one, otherwise one of its pool, otherwise the next active line of the best channel;
  * each channel of the workspace has its own round-robin. A contact who wrote within 24 hours is answered from the line they
- * wrote to, and a sticky draft is sent by the line of its conversation. Null if no line can send it. The chosen lines are
+ * wrote to, and a sticky message is sent by the line of its conversation. Null if no line can send it. The chosen lines are
  * locked in share mode. If the pinned line, the pool, or all eligible lines have left the workspace, they are ignored.
  */
 export async function chooseLines<M extends Choosable>(
   db: TenantDb,
-  drafts: readonly M[],
+  messages: readonly M[],
 ): Promise<Chosen<M>[]> {
-  const present = await lockRequestedLines(db, drafts);
-  const possible = drafts.map((draft) => withoutMissingLines(draft, present));
+  const present = await lockRequestedLines(db, messages);
+  const possible = messages.map((message) => withoutMissingLines(message, present));
   for (;;) {
     const lines = await usableLines(db);
     const messages = await assignLines(db, lines, possible);
@@ -48,21 +48,21 @@ export async function chooseLines<M extends Choosable>(
   }
 }
 
-/** The pinned and eligible lines of these drafts that are in the workspace. Locks the pinned ones in share mode. */
-async function lockRequestedLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Set<string>> {
+/** The pinned and eligible lines of these messages that are in the workspace. Locks the pinned ones in share mode. */
+async function lockRequestedLines(db: TenantDb, messages: readonly Choosable[]): Promise<Set<string>> {
   const pinned = await lockLinesShared(
     db,
-    drafts.flatMap(({ pinnedLineId }) => pinnedLineId ?? []),
+    messages.flatMap(({ pinnedLineId }) => pinnedLineId ?? []),
   );
-  // A set of arrays, because the drafts of a campaign share one.
-  const eligible = [...new Set(drafts.map(({ eligibleLineIds }) => eligibleLineIds ?? []))].flat();
+  // A set of arrays, because the messages of a campaign share one.
+  const eligible = [...new Set(messages.map(({ eligibleLineIds }) => eligibleLineIds ?? []))].flat();
   return new Set([...pinned, ...(await existingLines(db, eligible))]);
 }
 
-function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet<string>): M {
-  const { pinnedLineId, eligibleLineIds } = draft;
+function withoutMissingLines<M extends Choosable>(message: M, present: ReadonlySet<string>): M {
+  const { pinnedLineId, eligibleLineIds } = message;
   return {
-    ...draft,
+    ...message,
     pinnedLineId: pinnedLineId !== null && present.has(pinnedLineId) ? pinnedLineId : null,
     eligibleLineIds: eligibleLineIds?.some((id) => present.has(id)) ? eligibleLineIds : null,
   };
@@ -77,22 +77,22 @@ export async function channelForPhone(db: TenantDb): Promise<Channel> {
 async function assignLines<M extends Choosable>(
   db: TenantDb,
   lines: readonly ChoosableLine[],
-  drafts: readonly M[],
+  messages: readonly M[],
 ): Promise<Chosen<M>[]> {
   const pools = await findPools(
     db,
-    drafts.flatMap(({ pinnedLineId, poolId }) => (pinnedLineId === null ? (poolId ?? []) : [])),
+    messages.flatMap(({ pinnedLineId, poolId }) => (pinnedLineId === null ? (poolId ?? []) : [])),
   );
   const poolOf = ({ pinnedLineId, poolId }: M): PoolRow | undefined =>
     pinnedLineId === null && poolId !== null ? pools.find(({ id }) => id === poolId) : undefined;
   const assigned = new Map<M, string | null>();
-  for (const [pool, those] of Map.groupBy(drafts, poolOf)) {
+  for (const [pool, those] of Map.groupBy(messages, poolOf)) {
     const lineIds = pool
       ? await choosePoolLines(db, pool, membersOf(pool, lines), those, currentTime())
       : await linesOfWorkspace(db, lines, those);
-    for (const [index, draft] of those.entries()) assigned.set(draft, lineIds[index] ?? null);
+    for (const [index, message] of those.entries()) assigned.set(message, lineIds[index] ?? null);
   }
-  return drafts.map((draft) => ({ ...draft, lineId: assigned.get(draft) ?? null }));
+  return messages.map((message) => ({ ...message, lineId: assigned.get(message) ?? null }));
 }
 
 const membersOf = (pool: PoolRow, lines: readonly ChoosableLine[]) =>
@@ -101,13 +101,13 @@ const membersOf = (pool: PoolRow, lines: readonly ChoosableLine[]) =>
     return line ? [{ ...line, weight }] : [];
   });
 
-/** The lines of drafts without a pool. */
+/** The lines of messages without a pool. */
 async function linesOfWorkspace(
   db: TenantDb,
   lines: readonly ChoosableLine[],
-  drafts: readonly Choosable[],
+  messages: readonly Choosable[],
 ): Promise<(string | null)[]> {
-  const known = await knownLines(db, drafts);
+  const known = await knownLines(db, messages);
   const candidatesFor = (wanted: Channel, eligibleLineIds: readonly string[] | null): Candidates | null => {
     for (const channel of CARRYING_CHANNELS[wanted]) {
       const fitting = lines.filter(
@@ -119,7 +119,7 @@ async function linesOfWorkspace(
     }
     return null;
   };
-  // By channel and array, because the drafts of a campaign share one.
+  // By channel and array, because the messages of a campaign share one.
   const found = new Map<readonly string[] | null, Partial<Record<Channel, Candidates | null>>>();
   const candidatesOf = ({ channel, eligibleLineIds }: Choosable): Candidates | null => {
     let byChannel = found.get(eligibleLineIds);
@@ -127,13 +127,13 @@ async function linesOfWorkspace(
     const cached = byChannel[channel];
     return cached === undefined ? (byChannel[channel] = candidatesFor(channel, eligibleLineIds)) : cached;
   };
-  const settled = drafts.map((draft) => {
-    if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: null };
-    const candidates = candidatesOf(draft);
-    const { ofConversation = null, writtenTo = null } = known.get(draft.address) ?? {};
-    const lineId = draft.stickinessPolicy === 'sticky' ? ofConversation : writtenTo;
+  const settled = messages.map((message) => {
+    if (message.pinnedLineId !== null) return { message, lineId: message.pinnedLineId, candidates: null };
+    const candidates = candidatesOf(message);
+    const { ofConversation = null, writtenTo = null } = known.get(message.address) ?? {};
+    const lineId = message.stickinessPolicy === 'sticky' ? ofConversation : writtenTo;
     return {
-      draft,
+      message,
       lineId: lineId !== null && candidates?.lineIds.includes(lineId) ? lineId : null,
       candidates,
     };
@@ -141,15 +141,15 @@ async function linesOfWorkspace(
   const open = settled.flatMap(({ lineId, candidates }) =>
     lineId === null && candidates ? [candidates.channel] : [],
   );
-  const turns = await takeTurns(db, open);
+  const rotations = await advanceRotations(db, open);
   const chosen = new Map<string, string>();
-  return settled.map(({ draft, lineId, candidates }) => {
+  return settled.map(({ message, lineId, candidates }) => {
     if (lineId !== null || !candidates) return lineId;
     // A second message to the same contact in this batch uses the line of the first.
     const earlier =
-      draft.stickinessPolicy === 'sticky' ? chosen.get(`${draft.channel} ${draft.address}`) : undefined;
-    const next = earlier ?? nextOf(candidates, turns);
-    chosen.set(`${draft.channel} ${draft.address}`, next);
+      message.stickinessPolicy === 'sticky' ? chosen.get(`${message.channel} ${message.address}`) : undefined;
+    const next = earlier ?? nextOf(candidates, rotations);
+    chosen.set(`${message.channel} ${message.address}`, next);
     return next;
   });
 }
@@ -160,21 +160,21 @@ interface Candidates {
   lineIds: readonly string[];
 }
 
-/** The next turn of each channel's round-robin. */
-type Turns = Map<Channel, number>;
+/** The next position of each channel's round-robin. */
+type Rotations = Map<Channel, number>;
 
-/** @param channels one for each turn. */
-async function takeTurns(db: TenantDb, channels: readonly Channel[]): Promise<Turns> {
-  const turns: Turns = new Map();
+/** @param channels one for each position. */
+async function advanceRotations(db: TenantDb, channels: readonly Channel[]): Promise<Rotations> {
+  const rotations: Rotations = new Map();
   for (const [channel, { length }] of Map.groupBy(channels, (channel) => channel))
-    turns.set(channel, await advanceRotation(db, channel, length));
-  return turns;
+    rotations.set(channel, await advanceRotation(db, channel, length));
+  return rotations;
 }
 
-function nextOf({ channel, lineIds }: Candidates, turns: Turns): string {
-  const turn = turns.get(channel) ?? 0;
-  turns.set(channel, turn + 1);
-  return lineIds[turn % lineIds.length] ?? '';
+function nextOf({ channel, lineIds }: Candidates, rotations: Rotations): string {
+  const position = rotations.get(channel) ?? 0;
+  rotations.set(channel, position + 1);
+  return lineIds[position % lineIds.length] ?? '';
 }
 
 /**
@@ -221,10 +221,10 @@ const KnownLinesRow = z.object({
 });
 type KnownLines = z.infer<typeof KnownLinesRow>;
 
-/** The lines that the contacts of these drafts know, by address. */
-async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, KnownLines>> {
+/** The lines that the contacts of these messages know, by address. */
+async function knownLines(db: TenantDb, messages: readonly Choosable[]): Promise<Map<string, KnownLines>> {
   const addresses = new Set(
-    drafts.flatMap(({ pinnedLineId, address }) => (pinnedLineId === null ? [address] : [])),
+    messages.flatMap(({ pinnedLineId, address }) => (pinnedLineId === null ? [address] : [])),
   );
   if (addresses.size === 0) return new Map();
   const since = sql.fragment`${sql.timestamp(fromNow(-ANSWER_MS))}`;

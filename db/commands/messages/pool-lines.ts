@@ -4,7 +4,7 @@ import {
   type Acquaintance,
   candidatesOf,
   closest,
-  inTurn,
+  byRotation,
   keptLine,
   leastUsed,
   type PoolMember,
@@ -26,7 +26,7 @@ interface Pooled {
   address: string;
 }
 
-interface Turn {
+interface Rotation {
   members: readonly PoolMember[];
   rotation: string;
 }
@@ -121,17 +121,17 @@ async function assign(db: TenantDb, pool: PoolRow, work: Assignment, now: Date):
     return;
   }
   const rotations = new Map<readonly PoolMember[], string>();
-  const turns: (Turn & { index: number })[] = candidates.map(({ index, members: fitting }) => {
+  const rotated: (Rotation & { index: number })[] = candidates.map(({ index, members: fitting }) => {
     const rotation = rotations.get(fitting) ?? rotationOf(fitting);
     rotations.set(fitting, rotation);
     return { index, members: fitting, rotation };
   });
   const counts = new Map<string, number>();
-  for (const { rotation } of turns) counts.set(rotation, (counts.get(rotation) ?? 0) + 1);
+  for (const { rotation } of rotated) counts.set(rotation, (counts.get(rotation) ?? 0) + 1);
   const positions = await advancePool(db, pool.id, counts);
-  for (const { index, members: fitting, rotation } of turns) {
+  for (const { index, members: fitting, rotation } of rotated) {
     const position = positions.get(rotation) ?? 0;
     positions.set(rotation, position + 1);
-    chosen[index] = inTurn(fitting, position)?.id ?? null;
+    chosen[index] = byRotation(fitting, position)?.id ?? null;
   }
 }

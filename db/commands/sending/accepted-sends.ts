@@ -41,7 +41,7 @@ export interface LateAcceptance {
 }
 
 /** Sends cannot be settled together, because one of them locks the rows of its contact before those of its message. */
-class SettleAlone extends Error {}
+class CannotBatch extends Error {}
 
 /**
  * Writes the outcomes of attempts, the statuses of their messages and the events of these in one commit, with what
@@ -59,7 +59,7 @@ export async function settleAccepted(
   const since = new Date(Math.min(...sends.map(({ attempt }) => attempt.startedAt.getTime())));
   const early = await takeDeferredEvents(db, messages, since);
   const endsTheContact = early.some(({ event }) => endsContact(event));
-  if (endsTheContact && sends.length > 1) throw new SettleAlone();
+  if (endsTheContact && sends.length > 1) throw new CannotBatch();
 
   const receipts = firstReceipts(early);
   const receiptOf = (send: AcceptedSend) => receipts.get(carrierMessageKey(carrierMessageOf(send)));
@@ -69,7 +69,7 @@ export async function settleAccepted(
     const before = settledAs.get(send.attempt.id);
     return before ? [{ send, settledAs: before }] : [];
   });
-  if (late.length > 0 && sends.length > 1) throw new SettleAlone();
+  if (late.length > 0 && sends.length > 1) throw new CannotBatch();
   // What its claim had recorded was reverted.
   for (const { send } of late) await recordReached(db, send.attempt);
   const sent = await markAccepted(

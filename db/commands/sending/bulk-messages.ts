@@ -1,7 +1,7 @@
 import { emitCanceled } from '#db/commands/messages/message-events.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
-import { giveAway, lockToMove } from '#db/commands/lines/line-rehoming.ts';
+import { reassignMessages, lockToMove } from '#db/commands/lines/line-reassignment.ts';
 import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import { findLine, isUsable } from '#db/queries/lines/lines.ts';
 import { sendWindow } from '#db/queries/messages/message-window.ts';
@@ -206,7 +206,7 @@ export const movingTo = (lineId: string, channels: readonly string[]): BulkActio
       where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
     const still = sql.fragment`status in ('pending', 'scheduled') and line_id is distinct from ${lineId}`;
     const messages = await lockToMove(db, still, chunk, []);
-    await giveAway(
+    await reassignMessages(
       db,
       messages.map((message) => ({
         ...message,

@@ -25,7 +25,7 @@ import {
 } from '#domain/sending/pacing.ts';
 import { whyLineWaits } from '#domain/sending/why-it-waits.ts';
 import type { LineState } from './line-state.ts';
-import { type Claim, claimMessages } from './send-claim.ts';
+import { type StartedAttempt, claimMessages } from './send-claim.ts';
 
 /** The number of due messages that are read, and claimed together by a line without a gap. */
 const LOOKAHEAD = 16;
@@ -37,7 +37,7 @@ const MAX_READS = 8;
 export const CONTENTION_RETRY_MS = 50;
 
 export interface Claimed {
-  claims: Claim[];
+  claims: StartedAttempt[];
   /** When to look again. */
   nextAt: Date | null;
   reason: string;
@@ -138,8 +138,8 @@ const waitUntil = ({ at, reason }: NextLook): Claimed => ({
 });
 
 /** Messages that would start a conversation, but are in a lane of known contacts. */
-const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] =>
-  due.filter(({ id, isNew }) => isNew && held.includes(id)).map(({ id }) => id);
+const misplacedOf = (due: readonly QueuedMessage[], { misplaced }: Choice): string[] =>
+  due.filter(({ id, isNew }) => isNew && misplaced.includes(id)).map(({ id }) => id);
 
 /** Due messages are locked by others. */
 const lookAgain = (now: Date): Claimed => ({
@@ -149,9 +149,9 @@ const lookAgain = (now: Date): Claimed => ({
 });
 
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */
-const stillWanted = (urgent: readonly QueuedMessage[], { held }: Choice): string[] =>
+const stillWanted = (urgent: readonly QueuedMessage[], { misplaced }: Choice): string[] =>
   urgent
-    .filter((message) => !isUnwelcome(message) && !message.suspected && !held.includes(message.id))
+    .filter((message) => !isUnwelcome(message) && !message.suspected && !misplaced.includes(message.id))
     .map(({ id }) => id);
 
 /** Removes orders to send a message now that are fulfilled or cannot be. @returns the remaining ones. */

@@ -19,14 +19,14 @@ import { findWorkspaceStop } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { isLinked } from '#domain/lines/first-touch.ts';
 import { SILENT_FROM } from '#domain/lines/line-signals.ts';
-import { isWritten } from '#domain/messages/message-draft.ts';
+import { isWritten } from '#domain/messages/accepted-message.ts';
 import { newId } from '#domain/base/ids.ts';
 import { delayedBy, endOfGap, type LineHistory, type PacedLine } from '#domain/sending/holds.ts';
 import type { QueuedMessage } from '#domain/sending/pacing.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 
 /** A message that may be sent now, with its recorded attempt. */
-export interface Claim {
+export interface StartedAttempt {
   line: LineRow;
   message: MessageRow;
   lead: LeadRow | null;
@@ -45,7 +45,7 @@ export async function claimMessages(
   chosen: readonly QueuedMessage[],
   carrierTimeoutMs: number,
   now: Date,
-): Promise<Claim[]> {
+): Promise<StartedAttempt[]> {
   const inUse = await lockConversations(
     db,
     chosen.map(({ address }) => address),
@@ -64,7 +64,7 @@ export async function claimMessages(
   const queued = new Map(send.map((message) => [message.id, message]));
   const gapEnd = endOfGap(line, history.lastSentAt);
   // The end of a hold is known only to within the plan that finds it.
-  const heldUntil = row.recordedHold === null ? null : now;
+  const endOfHold = row.recordedHold === null ? null : now;
   const moves = [];
   for (const claim of claims) {
     const { id, createdAt } = claim.message;
@@ -73,7 +73,7 @@ export async function claimMessages(
     const dueAt = latest(createdAt, message.scheduledAt);
     const moved = delayedBy(line, { ...message, dueAt }, now);
     if (moved) moves.push({ id, ...moved });
-    claim.mayBeSentAt = [moved?.to, gapEnd, heldUntil].reduce<Date>((a, b) => latest(a, b ?? a), dueAt);
+    claim.mayBeSentAt = [moved?.to, gapEnd, endOfHold].reduce<Date>((a, b) => latest(a, b ?? a), dueAt);
   }
   await recordMoves(db, moves);
   return claims;
@@ -88,7 +88,7 @@ async function startAttempts(
   send: readonly QueuedMessage[],
   carrierTimeoutMs: number,
   now: Date,
-): Promise<Claim[]> {
+): Promise<StartedAttempt[]> {
   const queued = new Map(send.map((message) => [message.id, message]));
   const order = [...queued.keys()];
   const messages = await startSending(db, order);
@@ -99,7 +99,7 @@ async function startAttempts(
   const opened = new Set<string>();
   const claims = messages
     .toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id))
-    .map((message): Claim => {
+    .map((message): StartedAttempt => {
       const isNew = (queued.get(message.id)?.isNew ?? false) && !opened.has(message.address);
       opened.add(message.address);
       const attempt: AttemptRow = {
@@ -126,7 +126,12 @@ async function startAttempts(
 }
 
 /** Counts the sends for the line's reputation, as if all were accepted; the others are subtracted when they are settled. */
-async function recordSends(db: TenantDb, lineId: string, claims: readonly Claim[], now: Date): Promise<void> {
+async function recordSends(
+  db: TenantDb,
+  lineId: string,
+  claims: readonly StartedAttempt[],
+  now: Date,
+): Promise<void> {
   const opening = claims.filter(({ attempt }) => attempt.isNew);
   const byAddress = Map.groupBy(claims, ({ message }) => message.address);
   const contacts = await recordOutbound(

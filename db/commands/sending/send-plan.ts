@@ -8,7 +8,7 @@ import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
 import { findMessages } from '#db/queries/messages/messages.ts';
 import {
   postponeFallbacks,
-  postponeForced,
+  postponeSmsOnly,
   urgentMessages,
   workOutsideQueue,
 } from '#db/queries/sending/queue.ts';
@@ -33,7 +33,7 @@ import { type ActionPlan, planActions } from '#db/commands/messages/message-acti
 import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
 import { awakeAmong } from './awake-recipients.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
-import type { Claim } from './send-claim.ts';
+import type { StartedAttempt } from './send-claim.ts';
 
 /** When to look again for fallback SMS that are left: the round ended before, or another transaction had locked them. */
 const FALLBACK_AGAIN_MS = 10_000;
@@ -43,15 +43,15 @@ const UNREADABLE_AGAIN_MS = 60_000;
 const UNREADABLE = 'the settings of the line cannot be decrypted: ENCRYPTION_KEYS lacks a key';
 
 export interface SendPlan extends Look {
-  claims: Claim[];
+  claims: StartedAttempt[];
   /** When the line may send again, if the carrier accepts all claims; null: only a new plan can tell. */
   resumesAt: Date | null;
   /** What is done to messages that were exchanged: one at a time. */
   actions: Pick<ActionPlan, 'claimed' | 'ended'>;
   /** Messages to send as SMS immediately, without the line. */
-  forced: string[];
+  smsOnly: string[];
   /** Messages whose fallback SMS has not been sent yet. */
-  owed: string[];
+  fallbacksDue: string[];
   /** Nothing was claimed, because voice notes that are due soon may have to be created first. */
   awaitsVoiceNotes: boolean;
   /** Nothing was claimed, because more messages may be sent now than a brief round sends. */
@@ -127,8 +127,8 @@ export async function planSends(
   const others = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
   if (others.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
-  const forced = await awakeAmong(db, line, others.forced, now, postponeForced);
-  const owed = await awakeAmong(db, line, others.owed, now, postponeFallbacks);
+  const smsOnly = await awakeAmong(db, line, others.smsOnly, now, postponeSmsOnly);
+  const fallbacksDue = await awakeAmong(db, line, others.fallbacksDue, now, postponeFallbacks);
   const claimed = await claimDue(db, state, now, { carrierTimeoutMs, isBrief });
   const { claims, isLong, waitsFor } = claimed;
   // A longer round claims it.
@@ -156,10 +156,12 @@ export async function planSends(
     actions,
     isLong,
     isResting: waitsFor === 'line_resting',
-    forced,
-    owed,
+    smsOnly,
+    fallbacksDue,
     // More than were read may be due, and those that others have locked were not postponed.
-    ...(owed.length < others.owed.length && { nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS) }),
+    ...(fallbacksDue.length < others.fallbacksDue.length && {
+      nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
+    }),
   };
 }
 
@@ -170,8 +172,8 @@ const nothingPlanned = ({ row, isPaused, firstAnswerBy }: LineState) => ({
   claims: [],
   actions: NO_ACTIONS,
   resumesAt: null,
-  forced: [],
-  owed: [],
+  smsOnly: [],
+  fallbacksDue: [],
   awaitsVoiceNotes: false,
   isLong: false,
   isPaused,
@@ -195,18 +197,18 @@ function nextLook(
   const { nextAt, waitsFor, leavesMore } = claimed;
   const blockedBy = blockOf(state, holds, claimed, now);
   // Stored with the decision, so that they are sent even if this run of the workflow is lost.
-  const owedAgainAt = others.owed.length > 0 ? new Date(now.getTime() + FALLBACK_AGAIN_MS) : null;
+  const owedAgainAt = others.fallbacksDue.length > 0 ? new Date(now.getTime() + FALLBACK_AGAIN_MS) : null;
   const nextOther = [
-    others.nextForcedAt,
-    others.nextOwedAt,
+    others.nextSmsOnlyAt,
+    others.nextFallbackAt,
     owedAgainAt,
     others.nextActionAt,
   ].reduce<Date | null>((a, b) => earliest(a, b), null);
-  const isAlone = others.forced.length === 0 && others.owed.length === 0;
+  const isAlone = others.smsOnly.length === 0 && others.fallbacksDue.length === 0;
   const gapEnd = leavesMore && isAlone ? endOfGap(state.line, now) : null;
   const lookAt = nextAt && isCap(waitsFor) ? endOf(hold, nextAt) : nextAt;
   return {
-    nextAt: others.forced.length > 0 ? now : earliest(lookAt, nextOther),
+    nextAt: others.smsOnly.length > 0 ? now : earliest(lookAt, nextOther),
     resumesAt: gapEnd && earliest(gapEnd, nextOther),
     reason: blockedBy === null ? claimed.reason : operatorsReason(blockedBy),
     blockedBy,

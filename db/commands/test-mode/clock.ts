@@ -31,7 +31,7 @@ export async function readTestClock(db: TenantDb): Promise<TestClock> {
  * @returns false if it is moving already.
  */
 export async function startTestClock(db: TenantDb, target: Date): Promise<boolean> {
-  // The transaction that holds a key or a claim can still write its wakes: see `holdTestClock`.
+  // The transaction that holds a key or a claim can still write its wakes: see `lockTestClock`.
   const { rowCount } = await db.query(sql.type(NoRows)`
     update test_clocks set target_at = ${sql.timestamp(target)}, problem = null, moved_at = now()
     where workspace_id = ${db.workspaceId} and target_at is null`);

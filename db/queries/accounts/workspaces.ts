@@ -99,7 +99,7 @@ export async function workspaceCountry(db: TenantDb): Promise<string> {
     select country from workspaces where id = ${db.workspaceId}`);
 }
 
-const LineHomeRow = z.object({ workspaceId: z.string(), carrier: z.string() });
+const LineLocationRow = z.object({ workspaceId: z.string(), carrier: z.string() });
 
 /**
  * The current workspace of a line, which can be transferred while its pacer keeps its workflow id. Read at one moment: between two,
@@ -109,6 +109,6 @@ export async function findLineOwner(
   db: SystemDb,
   lineId: string,
 ): Promise<{ workspaceId: string; carrier: string } | null> {
-  return db.maybeOne(sql.type(LineHomeRow)`
+  return db.maybeOne(sql.type(LineLocationRow)`
     select workspace_id, carrier from line_home(${lineId})`);
 }

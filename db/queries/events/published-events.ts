@@ -31,7 +31,7 @@ export async function publicationsOf(
 }
 
 /** A position among the published events of a workspace. */
-export interface Place {
+export interface StreamPosition {
   position: number;
   /** When the event there happened, or a time when nothing was published after it. */
   at: Date;
@@ -41,7 +41,7 @@ export interface Place {
 const DISORDER_MS = 86_400_000;
 
 /** The lowest id that can come after a place. It keeps PostgreSQL from opening the partitions of earlier days. */
-const idsFrom = ({ at }: Place): string => firstId(new Date(at.getTime() - DISORDER_MS));
+const idsFrom = ({ at }: StreamPosition): string => firstId(new Date(at.getTime() - DISORDER_MS));
 
 const PositionRow = z.object({ position: z.int() });
 
@@ -76,7 +76,7 @@ const MAX_BYTES = 64 * 1024;
  */
 export async function eventsAfter(
   db: TenantDb,
-  place: Place,
+  place: StreamPosition,
   until: number,
 ): Promise<readonly PublishedEvent[]> {
   const from = idsFrom(place);

@@ -10,7 +10,7 @@ import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
 /** A claimed delivery, with everything needed to send it. */
-export const ClaimedDelivery = z.object({
+export const StartedDelivery = z.object({
   id: z.string(),
   webhookId: z.string(),
   eventId: z.string(),
@@ -25,13 +25,13 @@ export const ClaimedDelivery = z.object({
   secretSealed: z.string(),
   previousSecretSealed: z.string().nullable(),
 });
-export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>;
+export type StartedDelivery = z.infer<typeof StartedDelivery>;
 
 /**
  * The position of a dispatcher. Claims that start from the oldest delivery each time would read all index entries of
  * finished deliveries that cannot be vacuumed yet because of an older transaction.
  */
-export interface Claims {
+export interface DispatcherPosition {
   /** No earlier delivery was pending when the claims started. */
   readonly from: string;
   /** The last delivery claimed, by webhook. */
@@ -86,7 +86,7 @@ export async function oldestQueuedRetry(db: TenantDb): Promise<string | null> {
  * Starts from the oldest delivery, which finds late commits and the deliveries of reactivated webhooks.
  * @param open see `openFrom`.
  */
-export async function beginClaims(db: TenantDb, open: string): Promise<Claims> {
+export async function beginDispatch(db: TenantDb, open: string): Promise<DispatcherPosition> {
   const recent = firstId(realFromNow(-STRAGGLER_MS));
   return { from: earlier((await oldestPending(db, open)) ?? recent, recent), last: new Map() };
 }
@@ -122,12 +122,12 @@ export async function claimDeliveries(
     busy,
     limit,
   }: {
-    claims: Claims;
+    claims: DispatcherPosition;
     limits: ReadonlyMap<string, number>;
     busy: ReadonlyMap<string, number>;
     limit: number;
   },
-): Promise<ClaimedDelivery[]> {
+): Promise<StartedDelivery[]> {
   const recent = firstId(realFromNow(-STRAGGLER_MS));
   const known = [...new Set([...busy.keys(), ...last.keys(), ...limits.keys()])].map((webhookId) => [
     webhookId,
@@ -139,7 +139,7 @@ export async function claimDeliveries(
   // keys.
   const until = firstId(realFromNow(AHEAD_MS));
   const inDays = inDaysFrom(from);
-  const rows = await db.any(sql.type(ClaimedDelivery)`
+  const rows = await db.any(sql.type(StartedDelivery)`
     with room as materialized (
       select h.id, coalesce(k.count, 0) busy, coalesce(k.limit - k.count, ${FIRST_LIMIT}) free, coalesce(k.after, ${from}) "after"
       from webhooks h
@@ -174,7 +174,7 @@ export async function claimDeliveries(
 const BodyRow = z.object({ id: z.string(), body: z.string() });
 
 /** Reads the bodies of replayed events, which are of any day. */
-async function withBodies(db: TenantDb, rows: readonly ClaimedDelivery[]): Promise<ClaimedDelivery[]> {
+async function withBodies(db: TenantDb, rows: readonly StartedDelivery[]): Promise<StartedDelivery[]> {
   const older = [...new Set(rows.filter(({ body }) => body === null).map(({ eventId }) => eventId))];
   const found =
     older.length === 0

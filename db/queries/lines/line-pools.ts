@@ -159,7 +159,7 @@ export async function advancePool(
   turns: ReadonlyMap<string, number>,
 ): Promise<Map<string, number>> {
   if (turns.size === 0) return new Map();
-  const rows = await db.apart.any(sql.type(RotationRow)`
+  const rows = await db.autocommit.any(sql.type(RotationRow)`
     insert into pool_rotations (workspace_id, pool_id, lines, position)
     select p.workspace_id, p.id, t.lines, t.turns
     from pools p, ${sql.unnest(

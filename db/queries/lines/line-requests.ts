@@ -6,7 +6,7 @@ import {
   entitlement,
   grant,
   type Grant,
-  type HeldLines,
+  type OwnedLines,
   lineKind,
   LineOverrides,
   Plan,
@@ -78,12 +78,12 @@ export async function grantFor(
 ): Promise<Grant | null> {
   if (billingMode === 'none') return 'included';
   if (plan === null) return null;
-  return grant(entitlement(plan, channel, await countHeldLines(db, channel), overrides), billingMode);
+  return grant(entitlement(plan, channel, await countOwnedLines(db, channel), overrides), billingMode);
 }
 
 const LineCountsRow = z.object({ total: z.int(), included: z.int() });
 
-async function countHeldLines(db: TenantDb, channel: Channel): Promise<HeldLines> {
+async function countOwnedLines(db: TenantDb, channel: Channel): Promise<OwnedLines> {
   const channels = lineKind(channel) === 'email' ? ['email'] : ['imessage', 'sms'];
   return db.one(sql.type(LineCountsRow)`
     select count(*) total, count(*) filter (where payment_status = 'not_required') included from lines

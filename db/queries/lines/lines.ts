@@ -66,6 +66,7 @@ export const LineRow = z.object({
   healthReason: z.string().nullable(),
   /** See `tellBlocked`. */
   blockedAt: z.date().nullable(),
+  /** Until when the line is being moved, deleted or connected, and starts no sends: `changingUntil` of the pacing rules. */
   heldUntil: z.date().nullable(),
   /** See domain/messages/lost-records.ts. */
   lostFrom: z.date().nullable(),
@@ -312,7 +313,7 @@ const POSITIONS: Record<Channel, string> = {
  */
 export async function advanceRotation(db: TenantDb, channel: Channel, count: number): Promise<number> {
   const position = sql.identifier([POSITIONS[channel]]);
-  return db.apart.oneFirst(sql.type(FirstRow)`
+  return db.autocommit.oneFirst(sql.type(FirstRow)`
     insert into line_rotation (workspace_id, ${position}) values (${db.workspaceId}, ${count})
     on conflict (workspace_id) do update set ${position} = line_rotation.${position} + ${count}
     returning ${position} - ${count} "first"`);

@@ -1,7 +1,7 @@
 import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import type { Claim, Drip } from '#domain/messages/drip.ts';
-import { shortDraft } from '#domain/messages/short-draft.ts';
+import type { EarlierAnswer, Drip } from '#domain/messages/drip.ts';
+import { bufferedForm } from '#domain/messages/buffered-message.ts';
 import type { ApiPools } from '#db/connection/pools.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemTransaction, TenantDb } from '#db/connection/transactions.ts';
@@ -12,19 +12,19 @@ interface OwnedDrip {
   drip: Drip;
 }
 
-/** The claims of earlier drips, by workspace and fingerprint. */
-export type Claims = ReadonlyMap<string, ReadonlyMap<string, Claim>>;
+/** The answers to earlier drips, by workspace and fingerprint. */
+export type EarlierAnswers = ReadonlyMap<string, ReadonlyMap<string, EarlierAnswer>>;
 
 /**
  * Claims each drip's fingerprint for 60 minutes, buffers the drips whose fingerprint was free, and wakes their drainers.
  * @param drips of any number of workspaces.
- * @returns the claims of fingerprints that were claimed before, that is, of duplicates.
+ * @returns the answers to drips whose fingerprints were claimed before, that is, to duplicates.
  */
 export async function bufferDrips(
   db: SystemTransaction,
   drips: readonly OwnedDrip[],
   now: Date,
-): Promise<Claims> {
+): Promise<EarlierAnswers> {
   const { earlier, woken } = await callBuffer(
     db,
     drips,
@@ -44,7 +44,7 @@ export async function bufferDripsAtOnce(
   { intake, waker }: ApiPools,
   drips: readonly OwnedDrip[],
   now: Date,
-): Promise<Claims> {
+): Promise<EarlierAnswers> {
   const workspaceIds = [...new Set(drips.map(({ workspaceId }) => workspaceId))];
   const { earlier, woken } = await callBuffer(
     intake,
@@ -69,8 +69,8 @@ async function callBuffer(
   drips: readonly OwnedDrip[],
   now: Date,
   call: (batch: FragmentSqlToken) => FragmentSqlToken,
-): Promise<{ earlier: Claims; woken: readonly string[] }> {
-  const earlier = new Map<string, Map<string, Claim>>();
+): Promise<{ earlier: EarlierAnswers; woken: readonly string[] }> {
+  const earlier = new Map<string, Map<string, EarlierAnswer>>();
   const rows = rowsOf(drips);
   if (rows.length === 0) return { earlier, woken: [] };
   const batch = sql.fragment`${JSON.stringify(rows)}, ${dripDrainerId('')}, ${sql.timestamp(now)}, ${SIGNAL}`;
@@ -81,7 +81,7 @@ async function callBuffer(
     const duplicate = drips[n];
     if (!duplicate) throw new Error(`there is no drip ${n}`);
     const { workspaceId, drip } = duplicate;
-    const own = earlier.get(workspaceId) ?? new Map<string, Claim>();
+    const own = earlier.get(workspaceId) ?? new Map<string, EarlierAnswer>();
     earlier.set(
       workspaceId,
       own.set(drip.fingerprint, { scheduledDate: new Date(scheduledMs).toISOString(), jitterMs }),
@@ -95,25 +95,25 @@ function rowsOf(drips: readonly OwnedDrip[]): object[] {
   const seen = new Set<string>();
   const rows: object[] = [];
   for (const [n, { workspaceId, drip }] of drips.entries()) {
-    const { draft, fingerprint, claim } = drip;
+    const { message, fingerprint, answer } = drip;
     const name = `${workspaceId} ${fingerprint}`;
     if (seen.has(name)) continue;
     seen.add(name);
     rows.push({
       n,
       workspace_id: workspaceId,
-      id: draft.id,
+      id: message.id,
       fingerprint,
-      scheduled_at: claim.scheduledDate,
-      jitter_ms: claim.jitterMs,
-      draft: shortDraft(draft),
+      scheduled_at: answer.scheduledDate,
+      jitter_ms: answer.jitterMs,
+      draft: bufferedForm(message),
     });
   }
   return rows;
 }
 
 const BufferedDrip = z.object({ id: z.string(), draft: z.unknown() });
-/** A buffered drip. Its draft is a short one (`fullDraft`), parsed when it becomes a message. */
+/** A buffered drip. `draft` has the short form of a message (`unbuffered`), which is parsed when it becomes a message. */
 export type BufferedDrip = z.infer<typeof BufferedDrip>;
 
 /** Removes the oldest drips from the buffer. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { LinkReader } from '#domain/messages/attachment.ts';
 import type { CallerWorkspace } from '#domain/accounts/caller.ts';
 import { Channel } from '#domain/base/channel.ts';
-import { hasSendWindow, type IntakeContext, namedAddresses } from '#domain/messages/message-draft.ts';
+import { hasSendWindow, type IntakeContext, namedAddresses } from '#domain/messages/accepted-message.ts';
 import type { MessageInput } from '#domain/messages/message.ts';
 import { NO_QUIET_POLICY, quietHoursApplyTo } from '#domain/sending/quiet-hours.ts';
 import { contactKey } from '#domain/base/contact-key.ts';

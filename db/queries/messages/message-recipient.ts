@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DRIP_SOURCE } from '#domain/messages/message-draft.ts';
+import { DRIP_SOURCE } from '#domain/messages/accepted-message.ts';
 import type { Recipient } from '#domain/sending/quiet-hours.ts';
 
 /** The columns of a message from which its quiet hours follow. */

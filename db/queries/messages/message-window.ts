@@ -9,7 +9,7 @@ export const MessageWindow = z.object({
   windowDays: z.array(z.int()).nullable(),
 });
 
-/** Spread into an object, it has a `window` if the message has one. */
+/** Returns `{window}`, or `{}` without one, to be spread. */
 export function sendWindow({
   windowTimezone,
   windowStart,

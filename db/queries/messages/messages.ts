@@ -10,7 +10,7 @@ import {
   StoredStatus,
   storedStatuses,
 } from '#domain/messages/message-status.ts';
-import { DRIP_SOURCE, type MessageDraft } from '#domain/messages/message-draft.ts';
+import { DRIP_SOURCE, type AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -90,7 +90,7 @@ export const MessageRow = z.object({
 export type MessageRow = z.infer<typeof MessageRow>;
 
 /** `lineId` is null if no line of the workspace can send the message. */
-export type NewMessage = MessageDraft & { lineId: string | null };
+export type NewMessage = AcceptedMessage & { lineId: string | null };
 
 /** The zones of a message's lead, if it has any: it counts more than those of the number. */
 const zonesOf = (db: TenantDb, leadId: ReturnType<typeof sql.fragment>) => sql.fragment`(

@@ -225,18 +225,18 @@ async function describeQueued(
   );
 }
 
-const FORCED_AT_ONCE = 50;
-const OWED_AT_ONCE = 100;
+const SMS_ONLY_AT_ONCE = 50;
+const FALLBACKS_AT_ONCE = 100;
 
 const OutsideQueue = z.object({
   /** Messages to send as SMS without their line (`forceFallback`), which are not paced. */
-  forced: z.array(z.string()),
+  smsOnly: z.array(z.string()),
   /** When the next of them is due. */
-  nextForcedAt: z.date().nullable(),
+  nextSmsOnlyAt: z.date().nullable(),
   /** Messages whose fallback SMS is to be sent now. */
-  owed: z.array(z.string()),
+  fallbacksDue: z.array(z.string()),
   /** When the next of the others may be sent. */
-  nextOwedAt: z.date().nullable(),
+  nextFallbackAt: z.date().nullable(),
   /** A voice note is due soon. */
   hasVoiceNotes: z.boolean(),
   /** There are actions that are neither done nor failed. */
@@ -250,17 +250,17 @@ export async function workOutsideQueue(
   { now, voiceNotesUntil }: { now: Date; voiceNotesUntil: Date },
 ): Promise<z.infer<typeof OutsideQueue>> {
   const ofLine = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}`;
-  const forced = sql.fragment`${ofLine} and m.status in ('pending', 'scheduled') and not m.held
+  const smsOnly = sql.fragment`${ofLine} and m.status in ('pending', 'scheduled') and not m.held
     and ${campaignAllowsSending(db)} and m.force_fallback`;
-  const owed = sql.fragment`${ofLine} and m.fallback_sms = 'due'`;
+  const fallbacksDue = sql.fragment`${ofLine} and m.fallback_sms = 'due'`;
   return db.one(sql.type(OutsideQueue)`
     select
-      array(select m.id::text from messages m where ${forced} and m.scheduled_at <= ${sql.timestamp(now)}
-        order by m.scheduled_at, m.arrival limit ${FORCED_AT_ONCE}) forced,
-      (select min(m.scheduled_at) from messages m where ${forced} and m.scheduled_at > ${sql.timestamp(now)}) next_forced_at,
-      array(select m.id::text from messages m where ${owed} and m.fallback_at <= ${sql.timestamp(now)}
-        order by m.fallback_at limit ${OWED_AT_ONCE}) owed,
-      (select min(m.fallback_at) from messages m where ${owed} and m.fallback_at > ${sql.timestamp(now)}) next_owed_at,
+      array(select m.id::text from messages m where ${smsOnly} and m.scheduled_at <= ${sql.timestamp(now)}
+        order by m.scheduled_at, m.arrival limit ${SMS_ONLY_AT_ONCE}) sms_only,
+      (select min(m.scheduled_at) from messages m where ${smsOnly} and m.scheduled_at > ${sql.timestamp(now)}) next_sms_only_at,
+      array(select m.id::text from messages m where ${fallbacksDue} and m.fallback_at <= ${sql.timestamp(now)}
+        order by m.fallback_at limit ${FALLBACKS_AT_ONCE}) fallbacks_due,
+      (select min(m.fallback_at) from messages m where ${fallbacksDue} and m.fallback_at > ${sql.timestamp(now)}) next_fallback_at,
       exists (select from messages m where ${ofLine} and m.status in ('pending', 'scheduled') and not m.held
         and m.voice_note and m.channel = ${VOICE_NOTE_CHANNEL}
         and m.scheduled_at <= ${sql.timestamp(voiceNotesUntil)}) has_voice_notes,
@@ -359,7 +359,7 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
 }
 
 /** Moves messages to send as SMS at once to the ends of their recipients' quiet hours. Skips locked messages. */
-export async function postponeForced(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
+export async function postponeSmsOnly(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
   if (asleep.size === 0) return;
   const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
   const moved = await db.any(sql.type(MovedRow)`
@@ -375,7 +375,7 @@ export async function postponeForced(db: TenantDb, asleep: ReadonlyMap<string, D
   await insertMoves(db, 'recipient_quiet_hours', moved);
 }
 
-/** Like `postponeForced`, for messages whose fallback SMS is due. */
+/** Like `postponeSmsOnly`, for messages whose fallback SMS is due. */
 export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
   if (asleep.size === 0) return;
   const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);

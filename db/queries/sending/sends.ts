@@ -21,8 +21,8 @@ export async function startSending(db: TenantDb, ids: readonly string[]): Promis
 }
 
 /**
- * Locks the conversations with these addresses without waiting, because the round may hold messages that the holder of a
- * conversation waits for.
+ * Locks the conversations with these addresses without waiting, because waiting could deadlock: whoever
+ * has locked a conversation may need messages that this round has locked.
  * @returns the addresses whose conversation is locked.
  */
 export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {

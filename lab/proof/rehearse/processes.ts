@@ -10,7 +10,7 @@ import { until } from '../../bench/support/waiting.ts';
 export type Kind = 'api' | 'worker';
 
 /** A place for a process: it keeps its name and its ports over restarts, as the scraper and the balancer know them. */
-export interface Place {
+export interface QueuePosition {
   readonly name: string;
   readonly kind: Kind;
   /** The port of an API process. */
@@ -38,7 +38,7 @@ const NETWORK = fileURLToPath(new URL('arrive-at-loopback.ts', import.meta.url))
 const READY_MS = 300_000;
 
 /** @param folder of the log. */
-export async function createPlace(name: string, kind: Kind, folder: string): Promise<Place> {
+export async function createPlace(name: string, kind: Kind, folder: string): Promise<QueuePosition> {
   const [port, metricsPort] = [await freePort(), await freePort()];
   let child: ChildProcess | null = null;
   const isRunning = (): boolean => child !== null && child.exitCode === null && child.signalCode === null;

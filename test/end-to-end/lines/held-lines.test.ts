@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { holdLine, releaseLine } from '#db/commands/lines/line-moves.ts';
+import { beginLineChange, endLineChange } from '#db/commands/lines/line-moves.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -189,8 +189,8 @@ test('a line that is changed after a restore of the database still waits until i
   const heldFor = () =>
     systemDb(app.pools).oneFirst(sql.type(z.object({ seconds: z.number().nullable() }))`
       select extract(epoch from held_until - lost_until)::float8 seconds from lines where id = ${lineId}`);
-  await holdLine(app.pools, workspace.id, lineId);
+  await beginLineChange(app.pools, workspace.id, lineId);
   expect(await heldFor()).toBe(180);
-  await releaseLine(app.pools, workspace.id, lineId);
+  await endLineChange(app.pools, workspace.id, lineId);
   expect(await heldFor()).toBe(180);
 });

@@ -301,8 +301,8 @@ test('a message, its timeline, its list, its campaign and the plan of its line g
       const planned = await undone(workspace.id, (db) => planSends(db, lineId, 20_000, () => now));
       const isSent =
         planned?.claims.some(({ message }) => message.id === id) ||
-        planned?.forced.includes(id) ||
-        planned?.owed.includes(id);
+        planned?.smsOnly.includes(id) ||
+        planned?.fallbacksDue.includes(id);
       const isDue = given.message.scheduled_at <= 0 && given.hasLine;
       const unsent = given.message.status === 'pending' || given.message.status === 'scheduled';
       // An SMS to a contact who has opted out is taken from the queue to fail.

@@ -77,7 +77,7 @@ async function createSender() {
     },
     async plan(at: Date) {
       const plan = await inTenant((db) => planSends(db, lineId, SECOND, () => at));
-      return { owed: plan?.owed, nextAt: plan?.nextAt };
+      return { fallbacksDue: plan?.fallbacksDue, nextAt: plan?.nextAt };
     },
     waitingFor: async (id: string): Promise<object | null> =>
       (await api('GET', `/api/messages/${id}/timeline`)).body.waitingFor,
@@ -91,10 +91,10 @@ test('a fallback SMS is retried with growing pauses for a day while its account 
   const pauses: number[] = [];
   let now = start;
   for (let tries = 0; tries < 10; tries += 1) {
-    expect(await sender.plan(now)).toMatchObject({ owed: [message.id] });
+    expect(await sender.plan(now)).toMatchObject({ fallbacksDue: [message.id] });
     await sender.attempt(message, down, now);
-    const { owed, nextAt } = await sender.plan(now);
-    expect(owed).toEqual([]);
+    const { fallbacksDue, nextAt } = await sender.plan(now);
+    expect(fallbacksDue).toEqual([]);
     if (!nextAt) throw new Error('nobody looks again');
     pauses.push((nextAt.getTime() - now.getTime()) / SECOND);
     now = nextAt;
@@ -110,7 +110,7 @@ test('a fallback SMS is retried with growing pauses for a day while its account 
 
   const dayLater = new Date(start.getTime() + DAY);
   await sender.attempt(message, down, dayLater);
-  expect(await sender.plan(new Date(dayLater.getTime() + DAY))).toEqual({ owed: [], nextAt: null });
+  expect(await sender.plan(new Date(dayLater.getTime() + DAY))).toEqual({ fallbacksDue: [], nextAt: null });
   expect(await sender.waitingFor(message.id)).toBeNull();
 });
 
@@ -122,7 +122,7 @@ test('a fallback SMS that waits is not sent once fallbacks are switched off', as
     db.query(sql.unsafe`update fallback_configs set enabled = false where workspace_id = ${workspace.id}`),
   );
   expect(await inTenant((db) => claimFallback(db, lineId, id, () => SECOND))).toBeNull();
-  expect(await plan(now)).toEqual({ owed: [], nextAt: null });
+  expect(await plan(now)).toEqual({ fallbacksDue: [], nextAt: null });
 });
 
 test('a fallback SMS whose response was lost is not sent again once its account has changed', async () => {
@@ -166,7 +166,7 @@ test('a fallback SMS fails after eight attempts if its account accepts others', 
   expect(await sender.waitingFor(message.id)).toMatchObject({ reason: 'fallback_sms' });
   await sender.attempt(message, down, at(8));
   expect(await sender.waitingFor(message.id)).toBeNull();
-  expect(await sender.plan(at(DAY))).toEqual({ owed: [], nextAt: null });
+  expect(await sender.plan(at(DAY))).toEqual({ fallbacksDue: [], nextAt: null });
 });
 
 test('a fallback SMS that falls due in the quiet hours of its recipient waits for their end', async () => {
@@ -185,9 +185,9 @@ test('a fallback SMS that falls due in the quiet hours of its recipient waits fo
   if (!morning) throw new Error('there is no morning');
 
   // Others may be due after those that are read at once.
-  expect(await plan(night)).toEqual({ owed: [awake.id], nextAt: new Date(night.getTime() + 50) });
+  expect(await plan(night)).toEqual({ fallbacksDue: [awake.id], nextAt: new Date(night.getTime() + 50) });
   await attempt(awake, accepted, night);
-  expect(await plan(night)).toEqual({ owed: [], nextAt: morning });
+  expect(await plan(night)).toEqual({ fallbacksDue: [], nextAt: morning });
   const get = async () => (await workspace.api('GET', `/api/messages/${asleep.id}`)).body;
   expect(await get()).toMatchObject({ status: 'fallback', holdReason: 'recipient_quiet_hours' });
   expect(await waitingFor(asleep.id)).toMatchObject({
@@ -197,13 +197,13 @@ test('a fallback SMS that falls due in the quiet hours of its recipient waits fo
   const { events } = (await workspace.api('GET', `/api/messages/${asleep.id}/timeline`)).body;
   expect(events.at(-1)).toMatchObject({ type: 'moved', data: { reason: 'recipient_quiet_hours' } });
 
-  expect(await plan(morning)).toMatchObject({ owed: [asleep.id] });
+  expect(await plan(morning)).toMatchObject({ fallbacksDue: [asleep.id] });
   await attempt(asleep, accepted, morning);
   expect(await get()).toMatchObject({ fallbackSmsDispatched: true, holdReason: null });
 
   await setQuietHours(['drip']);
   const other = await owe(night, `+1415${digits()}`);
-  expect(await plan(night)).toMatchObject({ owed: [other.id] });
+  expect(await plan(night)).toMatchObject({ fallbacksDue: [other.id] });
 });
 
 test('a fallback SMS that moves to another line is sent by one of them', async () => {
@@ -243,8 +243,8 @@ test.each([
   },
 ])('a round stops sending fallback SMS when $when, and the next one continues', async ({ end }) => {
   const { owe, lineId, workspace, plan } = await createSender();
-  const owed: string[] = [];
-  for (let n = 0; n < 3; n += 1) owed.push((await owe(new Date())).id);
+  const fallbacksDue: string[] = [];
+  for (let n = 0; n < 3; n += 1) fallbacksDue.push((await owe(new Date())).id);
   const taskQueue = lineQueue('simulated');
   const round = new MockActivityEnvironment({ taskQueue });
   const called: string[] = [];
@@ -273,10 +273,10 @@ test.each([
   const result = await round
     .run(sendDue, { workspaceId: workspace.id, lineId })
     .finally(() => vi.useRealTimers());
-  expect(called).toEqual([owed[0]]);
+  expect(called).toEqual([fallbacksDue[0]]);
   expect(result).toMatchObject({ nextAt: expect.any(String) });
   // The next round is due even if the workflow does not get this result.
-  const { owed: left, nextAt } = await plan(new Date());
-  expect(left).toEqual(owed.slice(1));
+  const { fallbacksDue: left, nextAt } = await plan(new Date());
+  expect(left).toEqual(fallbacksDue.slice(1));
   expect(nextAt?.getTime()).toBeLessThan(Date.now() + MINUTE);
 });

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Place } from '#db/queries/events/published-events.ts';
+import type { StreamPosition } from '#db/queries/events/published-events.ts';
 import { COMMENT, COMMENT_EVERY_MS } from '#domain/events/event-stream.ts';
 import type { Feed } from './feed.ts';
 
 interface EventStreamOptions {
   workspaceId: string;
   /** Events after this position are sent. */
-  place: Place;
+  place: StreamPosition;
   /** The position up to which events are published. */
   published: number;
   /** Sent first. */

@@ -4,7 +4,7 @@ import type { Gauge } from 'prom-client';
 import { realTime } from '#domain/base/clock.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { closeStreams, keepStreams, openStream } from '#db/queries/events/event-streams.ts';
-import { lastEventUntil, type Place, positionOf } from '#db/queries/events/published-events.ts';
+import { lastEventUntil, type StreamPosition, positionOf } from '#db/queries/events/published-events.ts';
 import { systemDb, withSystem, withTenant } from '#db/connection/transactions.ts';
 import {
   COMMENT,
@@ -77,7 +77,7 @@ export function createEventStreams({
   const closing = new AbortController();
 
   /** @returns null if the stream cannot be resumed. */
-  async function placeOf(workspaceId: string, eventId: string): Promise<Place | null> {
+  async function placeOf(workspaceId: string, eventId: string): Promise<StreamPosition | null> {
     if (!isId(eventId) || timeOf(eventId).getTime() < realTime().getTime() - RESUMABLE_MS) return null;
     const position = await withTenant(pools, workspaceId, (tenant) => positionOf(tenant, eventId));
     return position === null ? null : { position, at: timeOf(eventId) };

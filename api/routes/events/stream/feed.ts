@@ -1,6 +1,6 @@
 import { realTime } from '#domain/base/clock.ts';
 import type { Pools } from '#db/connection/pools.ts';
-import { eventsAfter, type Place } from '#db/queries/events/published-events.ts';
+import { eventsAfter, type StreamPosition } from '#db/queries/events/published-events.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { formatEvent } from '#domain/events/event-stream.ts';
 
@@ -9,13 +9,13 @@ export interface Batch {
   /** null: there are none. */
   readonly chunk: Buffer | null;
   /** The position after them. */
-  readonly next: Place;
+  readonly next: StreamPosition;
 }
 
 /** Reads published events. Streams at the same position share one read and one copy in memory. */
 export interface Feed {
   /** @param until the position up to which events are published. */
-  read(workspaceId: string, place: Place, until: number): Promise<Batch>;
+  read(workspaceId: string, place: StreamPosition, until: number): Promise<Batch>;
 }
 
 /** How long a read is shared. Streams that are up to date read within milliseconds of each other. */
@@ -24,7 +24,7 @@ const SHARED_MS = 1000;
 export function createFeed(pools: Pools): Feed {
   const shared = new Map<string, Promise<Batch>>();
 
-  async function read(workspaceId: string, place: Place, until: number): Promise<Batch> {
+  async function read(workspaceId: string, place: StreamPosition, until: number): Promise<Batch> {
     const at = realTime();
     const events = await withTenant(pools, workspaceId, (db) => eventsAfter(db, place, until));
     const last = events.at(-1);

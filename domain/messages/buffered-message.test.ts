@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DRIP_SOURCE, type MessageDraft } from './message-draft.ts';
-import { fullDraft, shortDraft } from './short-draft.ts';
+import { DRIP_SOURCE, type AcceptedMessage } from './accepted-message.ts';
+import { unbuffered, bufferedForm } from './buffered-message.ts';
 
 const ID = '6742f1c09b1e8a00d4c3b2a1';
 const text = fc.string();
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
 
-const draft: fc.Arbitrary<MessageDraft> = fc.record({
+const draft: fc.Arbitrary<AcceptedMessage> = fc.record({
   id: fc.constant(ID),
   channel: fc.constantFrom('imessage', 'sms', 'email'),
   pinnedLineId: maybe(text),
@@ -51,14 +51,14 @@ describe('a short draft', () => {
   it('is the whole one without what is usual', () => {
     fc.assert(
       fc.property(draft, (whole) => {
-        const stored: unknown = JSON.parse(JSON.stringify(shortDraft(whole)));
-        expect(fullDraft(ID, stored)).toEqual(whole);
+        const stored: unknown = JSON.parse(JSON.stringify(bufferedForm(whole)));
+        expect(unbuffered(ID, stored)).toEqual(whole);
       }),
     );
   });
 
   it('of most drips has only the recipient, the text and the time', () => {
-    const whole = fullDraft(ID, {
+    const whole = unbuffered(ID, {
       channel: 'imessage',
       address: '+14155550100',
       recipientPhone: '+14155550100',
@@ -66,7 +66,7 @@ describe('a short draft', () => {
       scheduledAt: '2026-03-02T16:00:30.125Z',
       correlationId: 'c',
     });
-    expect(Object.keys(shortDraft(whole)).toSorted()).toEqual([
+    expect(Object.keys(bufferedForm(whole)).toSorted()).toEqual([
       'address',
       'body',
       'channel',

@@ -7,7 +7,7 @@ import { findLine } from '#db/queries/lines/lines.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
 import { lineQueue } from '#workflows/protocol/task-queues.ts';
-import type { LineHome, LineRound, Round } from '#workflows/protocol/round.ts';
+import type { LineLocation, LineRound, Round } from '#workflows/protocol/round.ts';
 import { dueNow, roundOf } from '../base/round.ts';
 
 export interface LineAtCarrier {
@@ -17,7 +17,7 @@ export interface LineAtCarrier {
 }
 
 /** The workspace and carrier of a line. @returns null if the line was deleted. */
-export async function findHome(pools: Pools, lineId: string): Promise<LineHome | null> {
+export async function findLocation(pools: Pools, lineId: string): Promise<LineLocation | null> {
   const home = await findLineOwner(systemDb(pools), lineId);
   return home && { ...home, carrier: carrierOf(home) };
 }
@@ -40,7 +40,7 @@ export async function lineRound<Result extends LineRound | null>(
   { endsUnconnected, taskQueue = activityInfo().taskQueue }: { endsUnconnected: boolean; taskQueue?: string },
 ): Promise<LineRound | Result> {
   /** Decides in one transaction, so that a line that moves or connects in the meantime gets another look immediately. */
-  async function rest(at: LineHome | null, reason: string, ended: boolean): Promise<Round> {
+  async function rest(at: LineLocation | null, reason: string, ended: boolean): Promise<Round> {
     const look = await decide(pools, at?.workspaceId ?? workspaceId, workflowId, async (db) => {
       const line = await findLine(db, lineId);
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
@@ -49,7 +49,7 @@ export async function lineRound<Result extends LineRound | null>(
     return roundOf(look);
   }
 
-  const home = await findHome(pools, lineId);
+  const home = await findLocation(pools, lineId);
   if (!home) return rest(null, 'the line was deleted', true);
   const { carrier } = home;
   if (taskQueue !== lineQueue(carrier))

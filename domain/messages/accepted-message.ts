@@ -25,7 +25,7 @@ export const isWritten = ({ source, campaignId }: { source: string; campaignId: 
   campaignId === null && source !== DRIP_SOURCE;
 
 /** An accepted message, complete except for its line. */
-export const MessageDraft = z.object({
+export const AcceptedMessage = z.object({
   id: z.string(),
   channel: Channel,
   pinnedLineId: z.string().nullable(),
@@ -56,7 +56,7 @@ export const MessageDraft = z.object({
   crm: CrmIds,
   createdByUserId: z.string().nullable(),
 });
-export type MessageDraft = z.infer<typeof MessageDraft>;
+export type AcceptedMessage = z.infer<typeof AcceptedMessage>;
 
 export interface IntakeLead {
   id: string;
@@ -92,11 +92,11 @@ export interface IntakeContext {
  * @param schedule the earliest time to send it, before its send window is applied.
  * @throws Refusal when the request breaks a rule.
  */
-export function draftMessage(
+export function acceptedMessageOf(
   input: MessageInput,
   context: IntakeContext,
   { now, source, schedule, userId }: { now: Date; source: string; schedule: Date; userId: string | null },
-): MessageDraft {
+): AcceptedMessage {
   const channel = input.messageType ?? DEFAULT_CHANNEL;
   checkContent(input, context);
   if (schedule > latestSchedule(now))
@@ -176,7 +176,7 @@ function latestSchedule(now: Date): Date {
 }
 
 type Recipient = Pick<
-  MessageDraft,
+  AcceptedMessage,
   'address' | 'recipientPhone' | 'recipientEmail' | 'recipientName' | 'leadId'
 >;
 

@@ -24,8 +24,8 @@ export const Unsent = MessageRow.pick({ id: true, channel: true, address: true, 
 export type Unsent = z.infer<typeof Unsent>;
 
 /** A position among the unsent messages of a line, to the microsecond, in the order in which they are sent. */
-const Place = z.object({ at: z.string(), arrival: z.int() });
-export type Place = z.infer<typeof Place>;
+const QueuePosition = z.object({ at: z.string(), arrival: z.int() });
+export type QueuePosition = z.infer<typeof QueuePosition>;
 
 /** The number of messages or contacts changed in one transaction, which takes about half a second. A workflow does the rest. */
 export const CHUNK = 2000;
@@ -46,8 +46,8 @@ export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue
  * A workflow continues after the first chunk.
  * @param lineId null: the messages that no line could send so far.
  */
-export async function rehomeMessages(db: TenantDb, lineId: string | null): Promise<void> {
-  if (await rehomeChunk(db, lineId, null)) continueLater(db, lineId);
+export async function reassignMessagesOf(db: TenantDb, lineId: string | null): Promise<void> {
+  if (await reassignChunk(db, lineId, null)) continueLater(db, lineId);
 }
 
 /**
@@ -55,17 +55,17 @@ export async function rehomeMessages(db: TenantDb, lineId: string | null): Promi
  * @param after the last place of the previous chunk.
  * @returns the last place of this chunk; null when nothing is left.
  */
-export async function rehomeChunk(
+export async function reassignChunk(
   db: TenantDb,
   lineId: string | null,
-  after: Place | null,
-): Promise<Place | null> {
+  after: QueuePosition | null,
+): Promise<QueuePosition | null> {
   const given = sql.fragment`${unsentOf(db, lineId)} and not line_pinned and not exists (
     select from pool_lines p where p.workspace_id = ${db.workspaceId} and p.pool_id = messages.pool_id
       and p.line_id = messages.line_id)`;
   const chunk = await nextToLeave(db, given, after);
   const waiting = await lockToMove(db, given, chunk, []);
-  await giveAway(db, waiting, { reason: 'line_stopped' });
+  await reassignMessages(db, waiting, { reason: 'line_stopped' });
   return (chunk.length === CHUNK && chunk.at(-1)) || null;
 }
 
@@ -73,9 +73,9 @@ export async function rehomeChunk(
  * Removes a line that leaves its workspace from its pools and contacts, and assigns its unsent messages to other lines, even
  * pinned ones. A workflow continues after the first chunk.
  */
-export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
+export async function removeLineFromWorkspace(db: TenantDb, lineId: string): Promise<void> {
   await leavePools(db, lineId);
-  if (!(await abandonChunk(db, lineId, null)).isDone) continueLater(db, lineId);
+  if (!(await removeChunk(db, lineId, null)).isDone) continueLater(db, lineId);
 }
 
 /**
@@ -83,11 +83,11 @@ export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
  * @param after the last place of the previous chunk: from the beginning, it would read again what has moved since.
  * @returns the last place of this chunk; null: from the beginning, where others may have come meanwhile.
  */
-export async function abandonChunk(
+export async function removeChunk(
   db: TenantDb,
   lineId: string,
-  after: Place | null,
-): Promise<{ after: Place | null; isDone: boolean }> {
+  after: QueuePosition | null,
+): Promise<{ after: QueuePosition | null; isDone: boolean }> {
   const chunk = await nextToLeave(db, unsentOf(db, lineId), after);
   const last = chunk.at(-1) ?? after;
   if (chunk.length === CHUNK) {
@@ -108,7 +108,7 @@ export async function abandonChunk(
 }
 
 /** Assigns messages with a pending fallback SMS to another line, because a line's pacer sends it. */
-export async function rehomeOwed(db: TenantDb, lineId: string): Promise<void> {
+export async function reassignFallbacksDue(db: TenantDb, lineId: string): Promise<void> {
   const chunk = await nextToLeave(db, unsentOf(db, lineId), null);
   await moveLeftBehind(db, lineId, chunk);
   if (chunk.length === CHUNK) continueLater(db, lineId);
@@ -131,7 +131,7 @@ async function moveLeftBehind(
       (line) =>
         CARRYING_CHANNELS[channel].includes(line.channel) && (eligibleLineIds?.includes(line.id) ?? true),
     );
-  await giveAway(
+  await reassignMessages(
     db,
     messages.map((message) => (canGo(message) ? message : { ...message, eligibleLineIds: null })),
     { reason: 'line_left' },
@@ -146,14 +146,14 @@ export const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
   workspace_id = ${db.workspaceId} and ${lineId === null ? sql.fragment`line_id is null` : sql.fragment`line_id = ${lineId}`}
   and (status in ('pending', 'scheduled') or fallback_sms = 'due')`;
 
-const InQueue = Place.extend({ id: z.string(), address: z.string() });
+const InQueue = QueuePosition.extend({ id: z.string(), address: z.string() });
 type InQueue = z.infer<typeof InQueue>;
 
 /** In the order of the index, so that a chunk reads only its own rows. */
 async function nextToLeave(
   db: TenantDb,
   messages: FragmentSqlToken,
-  after: Place | null,
+  after: QueuePosition | null,
 ): Promise<readonly InQueue[]> {
   const further = after
     ? sql.fragment`and (scheduled_at, arrival) > (${after.at}::timestamptz, ${after.arrival})`
@@ -204,7 +204,7 @@ export interface Handover {
 }
 
 /** Assigns messages to other lines. Requires `lockToMove`. */
-export async function giveAway(
+export async function reassignMessages(
   db: TenantDb,
   messages: readonly Unsent[],
   { reason, rule }: Handover,

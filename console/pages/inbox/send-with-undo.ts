@@ -7,10 +7,10 @@ import { statusName } from '#console/lib/status-names.ts';
 import { REFRESH } from './conversations.ts';
 
 /** How long a message waits that a person sends, so that it can be undone. */
-const HELD_MS = 6000;
+const UNDO_MS = 6000;
 
 /** The `scheduledDate` of a message that can be undone. */
-export const heldUntil = (): string => new Date(serverTime().getTime() + HELD_MS).toISOString();
+export const sendAfterUndo = (): string => new Date(serverTime().getTime() + UNDO_MS).toISOString();
 
 /** What keeps a line from sending, in a word; null: nothing. */
 export function stopOf(line: Line): string | null {
@@ -20,11 +20,11 @@ export function stopOf(line: Line): string | null {
 const SENDING: ReadonlySet<string> = new Set(['active', 'healthy', 'degraded']);
 
 /** Says that a message is sent by a line, or what it waits for, and offers to take it back. */
-export function toastHeld(messageId: string, line: Line | undefined): void {
+export function toastWithUndo(messageId: string, line: Line | undefined): void {
   const stop = line && stopOf(line);
-  const held = { undo: () => void takeBack(messageId), undoMs: HELD_MS };
-  if (line && stop) toast(t`The reply waits`, { description: `${lineName(line)}: ${stop}`, ...held });
-  else toast(t`The reply is on its way`, held);
+  const undo = { undo: () => void takeBack(messageId), undoMs: UNDO_MS };
+  if (line && stop) toast(t`The reply waits`, { description: `${lineName(line)}: ${stop}`, ...undo });
+  else toast(t`The reply is on its way`, undo);
 }
 
 /** Cancels a message that was just written, unless it has left. */

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import type { LineHome, LineRound } from './protocol/round.ts';
+import type { LineLocation, LineRound } from './protocol/round.ts';
 import { WORKSPACE_ID } from './protocol/search-attributes.ts';
 import { BUSY_QUEUE_TIMEOUT, CARRIER_QUEUE_TIMEOUT, lineQueue } from './protocol/task-queues.ts';
 import type { WakeInput } from './protocol/workflow-ids.ts';
@@ -18,7 +18,11 @@ const { findCarrier, findService } = proxyLocalActivities<Activities>({
 });
 
 /** The workspace and carrier of a line when its workflow starts. */
-export async function homeOf({ workspaceId, subjectId: lineId, carrier }: WakeInput): Promise<LineHome> {
+export async function locationOf({
+  workspaceId,
+  subjectId: lineId,
+  carrier,
+}: WakeInput): Promise<LineLocation> {
   return {
     workspaceId,
     carrier: carrier === undefined ? await findCarrier({ workspaceId, lineId }) : carrier,
@@ -27,8 +31,8 @@ export async function homeOf({ workspaceId, subjectId: lineId, carrier }: WakeIn
 
 /** Where a line is, and what its last round found. */
 export interface LineRoundState {
-  home: LineHome;
-  unservedRounds?: number;
+  home: LineLocation;
+  roundsWithoutWorker?: number;
   /** Workers poll the queue, but none took the last task in time: the next one keeps its place for longer. */
   isQueued?: boolean;
 }
@@ -42,8 +46,8 @@ const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
 /** The backoff after so many consecutive rounds that no worker took. A signal ends it. */
-const pauseAfter = (unservedRounds: number): number =>
-  unservedRounds < 2 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (unservedRounds - 2));
+const pauseAfter = (roundsWithoutWorker: number): number =>
+  roundsWithoutWorker < 2 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (roundsWithoutWorker - 2));
 
 /**
  * Runs a round on the task queue of the line's carrier. If no worker serves that queue in time, looks the carrier up again,
@@ -52,22 +56,22 @@ const pauseAfter = (unservedRounds: number): number =>
  * @returns the round with `home`, the current workspace and carrier of the line.
  */
 export async function roundAt(
-  { home, unservedRounds = 0 }: LineRoundState,
+  { home, roundsWithoutWorker = 0 }: LineRoundState,
   lineId: string,
-  round: (home: LineHome) => Promise<LineRound>,
-): Promise<LineRound & { home: LineHome }> {
+  round: (home: LineLocation) => Promise<LineRound>,
+): Promise<LineRound & { home: LineLocation }> {
   try {
     const found = { home, ...(await round(home)) };
     if (found.home.workspaceId !== home.workspaceId) relabel(found.home.workspaceId);
     return found;
   } catch (error) {
-    if (!isUnserved(error)) throw error;
+    if (!hasNoWorker(error)) throw error;
     const line = { workspaceId: home.workspaceId, lineId };
     const { carrier, isBusy } = patched('busy-queues')
       ? await findService(line)
       : { carrier: await findCarrier(line), isBusy: false };
-    const rounds = carrier === home.carrier ? unservedRounds + 1 : 1;
-    const found = { unservedRounds: rounds, home: { ...home, carrier } };
+    const rounds = carrier === home.carrier ? roundsWithoutWorker + 1 : 1;
+    const found = { roundsWithoutWorker: rounds, home: { ...home, carrier } };
     const queue = lineQueue(home.carrier);
     if (isBusy && carrier === home.carrier)
       return {
@@ -84,7 +88,7 @@ export async function roundAt(
 const now = (): string => new Date().toISOString();
 
 /** Whether no worker took the task: none serves its task queue, or all of them are busy. */
-export const isUnserved = (error: unknown): boolean =>
+export const hasNoWorker = (error: unknown): boolean =>
   error instanceof ActivityFailure &&
   error.cause instanceof TimeoutFailure &&
   error.cause.timeoutType === 'SCHEDULE_TO_START';
