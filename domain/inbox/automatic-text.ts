@@ -10,16 +10,33 @@ const MAX_TEXT = 400;
 const MAX_SENTENCES = 4;
 
 const whole = (source: string): RegExp => new RegExp(`^(?:${source})$`, 'iu');
+const BEGINNING = String.raw`^[^\p{L}\p{N}]{0,4}`;
+const NO_LETTER_BEFORE = String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}])`;
+const NO_LETTER = String.raw`(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
+
+const KINDS = ['silenced', 'driving', 'unable', 'later', 'unattended'] as const;
+type Kind = (typeof KINDS)[number] | 'label' | 'now';
+const SUFFICIENT: readonly Kind[] = ['silenced', 'label', 'unattended'];
+const BESIDE_DRIVING: readonly Kind[] = ['later', 'unable', 'now'];
+
 const SENTENCES = LANGUAGE_CODES.map((code) => {
-  const { silenced, driving, later, label } = LANGUAGES[code].automatic;
+  const { automatic, isSpaceless } = LANGUAGES[code];
+  const { and, now, label, away } = automatic;
   return {
-    silenced: whole(silenced),
-    driving: whole(driving),
-    later: whole(later),
-    // A question asks whether it is one.
-    label: new RegExp(`^[^\\p{L}\\p{N}]{0,4}${label}(?![\\p{L}\\p{N}])(?![^.!\\n。]*[?？])`, 'iu'),
+    kinds: KINDS.map((kind) => ({ kind, pattern: whole(automatic[kind]) })),
+    now: new RegExp(`${NO_LETTER_BEFORE}(?:${now})${NO_LETTER}`, 'giu'),
+    space: isSpaceless ? '' : ' ',
+    label: whole(label),
+    // A sentence is whole, or consists of clauses.
+    separators: [new RegExp(` (?:${and}) `, 'u'), /[,;()[\]،、，]/u],
+    // "Auto-reply: …", "[Auto-reply] …". A question asks whether it is one.
+    heading: new RegExp(
+      String.raw`${BEGINNING}(?:${label}\s*(?:(?:from|by|von|de|da|van)\s[^.:：]{1,30})?[:：\])】–—*-]|${label}${NO_LETTER}[^.!?。？]{0,40}[.!。]|(?:${away})\s*[:：])(?![^.!\n。]*[?？])`,
+      'iu',
+    ),
   };
 });
+type Sentences = (typeof SENTENCES)[number];
 
 /** Everything but letters and digits is a space; ideographic sentences have few spaces. */
 const plain = (sentence: string): string =>
@@ -28,6 +45,22 @@ const plain = (sentence: string): string =>
     .trim()
     .toLowerCase();
 
+/** What a sentence, or each of its clauses, says; none if a part of it is of no kind. */
+function kindsOf(language: Sentences, sentence: string, depth = 0): Kind[] {
+  const said = plain(sentence);
+  const timeless = plain(said.replaceAll(language.now, language.space));
+  const found: Kind[] = language.kinds
+    .filter(({ pattern }) => pattern.test(said) || pattern.test(timeless))
+    .map(({ kind }) => kind);
+  if (found.length > 0 && timeless !== said) found.push('now');
+  if (language.label.test(sentence.trim())) found.push('label');
+  const separator = language.separators[depth];
+  if (separator === undefined) return found;
+  const clauses = sentence.split(separator).filter((clause) => plain(clause) !== '');
+  const inClauses = clauses.map((clause) => kindsOf(language, clause, depth + 1));
+  return inClauses.some((kinds) => kinds.length === 0) ? found : [...found, ...inClauses.flat()];
+}
+
 /**
  * Whether a text consists of the sentences that phones send by themselves, or begins with "Auto-reply:", in the languages of
  * `languages.ts`. Somebody who adds a sentence of their own wrote it.
@@ -35,24 +68,18 @@ const plain = (sentence: string): string =>
 export function isAutomaticText(text: string): boolean {
   if (text.length > MAX_TEXT) return false;
   const readable = normalize(text, 'NFKC', MAX_TEXT);
-  // Quotation marks surround the names of modes.
-  const sentences = readable
-    .split(/[.!?。！？\n]+| [-–—] /)
-    .map(plain)
-    .filter(Boolean);
+  const sentences = readable.split(/[.!?。！？\n]+| [-–—] /).filter((sentence) => plain(sentence) !== '');
   if (sentences.length === 0 || sentences.length > MAX_SENTENCES) return false;
-  return SENTENCES.some(({ silenced, driving, later, label }) => {
-    if (label.test(readable)) return true;
-    const isAll = sentences.every(
-      (sentence) => silenced.test(sentence) || driving.test(sentence) || later.test(sentence),
-    );
-    if (!isAll) return false;
-    const about = (pattern: RegExp): boolean => sentences.some((sentence) => pattern.test(sentence));
-    // "I'm driving" alone, or "I'll read it later", may be typed.
+  return SENTENCES.some((language) => {
+    if (language.heading.test(readable)) return true;
+    const each = sentences.map((sentence) => kindsOf(language, sentence));
+    if (each.some((kinds) => kinds.length === 0)) return false;
+    const said = new Set(each.flat());
+    if (/[?？]/.test(readable)) return false;
+    // "I'm driving", or "I'll read it later", may be typed; nobody types "I'm driving right now" and nothing else.
     return (
-      about(silenced) ||
-      (about(driving) && about(later)) ||
-      (sentences.length > 1 && sentences.every((sentence) => later.test(sentence)))
+      SUFFICIENT.some((kind) => said.has(kind)) ||
+      (said.has('driving') && BESIDE_DRIVING.some((kind) => said.has(kind)))
     );
   });
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { QUOTATIONS, SIGNATURES } from '#test/fixtures/quotations.ts';
+import { HEADINGS_REPORTED, QUOTATIONS, SIGNATURES, SIGNATURES_REPORTED } from '#test/fixtures/quotations.ts';
 import { anyText } from '#test/support/any-text.ts';
 import { growth, LINEAR } from '#test/support/growth.ts';
 import { optOutKeyword } from '../contacts/opt-out.ts';
-import { lettersOnly, ownLines, ownText, unquoted, withoutOurTexts } from './own-words.ts';
+import { lettersOnly, ownLines, ownText, unquoted, withoutOurTexts, writtenPart } from './own-words.ts';
 
 test.each([
   [
@@ -129,6 +129,40 @@ describe('what somebody wrote themselves', () => {
   it('ends at a signature', () => {
     for (const signature of SIGNATURES.slice(0, -3).filter((text) => !text.startsWith('Yahoo')))
       expect(ownLines(`Yes, on Monday.\n\n${signature}`), signature).toEqual(['Yes, on Monday.']);
+  });
+
+  it.each(HEADINGS_REPORTED)('ends at a quotation: %j', (quotation) => {
+    expect(writtenPart(`Good, Monday suits me.\n\n${quotation}`)).toBe('Good, Monday suits me.');
+    expect(ownLines(`Good, Monday suits me.\n${quotation}`)).toEqual(['Good, Monday suits me.']);
+  });
+
+  it.each(SIGNATURES_REPORTED)('ends at a signature: %j', (signature) =>
+    expect(ownLines(`Good, Monday suits me.\n\n${signature}`)).toEqual(['Good, Monday suits me.']),
+  );
+
+  it.each([
+    'Sent by DHL on Monday.',
+    'Sent from the warehouse yesterday, it should arrive today.',
+    'Sent with UPS, tracking 1Z999',
+    'We shipped it.\nSent via courier, no tracking.',
+    'Thanks for the offer.\nBest price you can do?',
+    'I can do Monday.\nCheers would be Tuesday.',
+    'Take care of the invoice please\nand the rest',
+    'Love it\nwhen can we start?',
+    'Von meinem Chef kam grünes Licht.',
+    'OK\nVon meiner Seite passt alles',
+    'Danke, passt.\nGrüße an Tom richte ich aus!',
+    '20 chairs\n----\n3 tables',
+    'Outlook for Windows shows an error, can you help?',
+    'Get Outlook running first, then call me',
+  ])('is kept: %j', (text) => {
+    expect(ownLines(text).join('\n')).toBe(text);
+    expect(writtenPart(text)).toBe(text);
+  });
+
+  it('does not contain a quoted line that is long', () => {
+    const text = `Yes\n\nOn Thu, Nov 26, 2026 at 9:00 AM Dana <dana@line.example> wrote:\n> Hi\n> ${'a '.repeat(300)}\n`;
+    expect(ownLines(text)).toEqual(['Yes']);
   });
 
   it('is thanks alone, but nothing that a device added', () => {

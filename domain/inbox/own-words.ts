@@ -11,14 +11,20 @@ const MAX_LINE = 400;
 /** Lines of a header of a quoted message, with recipients and blank lines. */
 const MAX_HEADER = 16;
 /** An attribution ("On …, Ada wrote:") spans at most this many lines. */
-const MAX_FOLDS = 3;
+const MAX_FOLDS = 4;
 
 const SPACES = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
-const INVISIBLE = /[\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
+const INVISIBLE = /[\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/g;
 
-/** A line as it is compared with patterns: '' if it is too long. */
+const plainText = (text: string): string => text.replaceAll(SPACES, ' ').replaceAll(INVISIBLE, '').trim();
+
+/** A line as it is compared with patterns: if it is too long, only the mark of a quotation remains. */
 const plainLine = (line: string): string =>
-  line.length > MAX_LINE ? '' : line.replaceAll(SPACES, ' ').replaceAll(INVISIBLE, '').trim();
+  line.length > MAX_LINE
+    ? plainText(line.slice(0, MAX_MARK)).slice(0, 1).replace(/[^>]/, '')
+    : plainText(line);
+/** Characters in front of a mark. */
+const MAX_MARK = 20;
 
 const linesOf = (text: string): string[] => text.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
 
@@ -49,6 +55,9 @@ function labelOf(line: string, used: ReadonlySet<Label>): { label: Label; value:
   return null;
 }
 
+/** "Reply-To:", "Priority:", "Attachments:", in any language. */
+const OTHER_LABEL = /^[*_]{0,2}\p{L}[\p{L}\p{M} -]{1,24} ?[*_]{0,2} ?[:：]/u;
+
 /**
  * The header of a quoted message: at least two different labels in consecutive lines. Somebody may write "From: Berlin" and
  * "To: Munich" themselves, so the header also has an address, a subject, or the label "Sent".
@@ -64,8 +73,9 @@ function isHeader(lines: readonly string[], at: number): boolean {
     blanks = line === '' ? 1 : 0;
     if (line === '') continue;
     const labeled = labelOf(line, found);
-    // A long list of recipients continues on the next lines.
-    if (labeled === null && !(isValueBelow || (found.has('to') && line.includes('@')))) break;
+    // Addresses continue on the next lines, and there are further labels between those that are known.
+    const belongs = isValueBelow || (found.size > 0 && (line.includes('@') || OTHER_LABEL.test(line)));
+    if (labeled === null && !belongs) break;
     hasAddress ||= (labeled?.value ?? line).includes('@');
     isValueBelow = labeled !== null && labeled.value.trim() === '';
     if (labeled) found.add(labeled.label);
@@ -78,7 +88,7 @@ const ORIGINAL = inAllLanguages(({ original }) => original);
 /** "-----Original Message-----", "Begin forwarded message:". */
 const HEADING = new RegExp(`^(?:${DASHES}{2,} ?${ORIGINAL} ?:?${DASHES}*|${ORIGINAL} ?[:：])$`, 'iu');
 /** The same in any other language. A header follows. */
-const OTHER_HEADING = /^-{3,} ?\p{L}[^-]{0,80}-{3,}$/u;
+const OTHER_HEADING = /^-{3,} ?\p{L}.{0,80}?-{3,}$/u;
 const RULE = /^[-_–—]{10,}$/;
 
 const WROTE = new RegExp(word(inAllLanguages(({ wrote }) => wrote)), 'iu');
@@ -89,37 +99,71 @@ const ADDRESS = /[<([] ?[^\s<>()[\]@]{1,64}@[^\s<>()[\]@]{1,255}[>)\]]/;
 /** "3 nov …", "пн, 3 …", "pon., 3 …", "2026年…", "Dana <…> 于…". */
 const BEGINS_WITH_DATE = /^(?:\D{0,2}\d|\p{L}{2,12}[.,]{1,2} ?(?:\p{L}+[., ]{1,2})?\d)/u;
 
+/** "Dana <dana@example.com> wrote:", without a date. */
+const NAMED = new RegExp(
+  `^[^<>]{1,80}<[^\\s<>]+@[^\\s<>]+> ?${inAllLanguages(({ wrote }) => wrote)} ?[:：]$`,
+  'iu',
+);
+const ENDS_WITH_WROTE = new RegExp(`${word(inAllLanguages(({ wrote }) => wrote))}$`, 'iu');
+
 const beginsAttribution = (line: string): boolean => ON.test(line) || BEGINS_WITH_DATE.test(line);
 
 function isAttribution(text: string, isAboveMarks: boolean): boolean {
-  if (text.length > MAX_LINE || !/[:：]$/.test(text)) return false;
+  if (text.length > MAX_LINE) return false;
+  const [hasDate, hasAddress] = [DATE.test(text), ADDRESS.test(text)];
   const wrote = WROTE.test(text);
   const begins = beginsAttribution(text);
+  if (!/[:：]$/.test(text))
+    return begins && hasDate && hasAddress && (isAboveMarks || ENDS_WITH_WROTE.test(text));
   // "Quoting Dana <dana@example.com>:", in any language.
-  if (isAboveMarks && (ADDRESS.test(text) || (wrote && (begins || /\d/.test(text))))) return true;
-  if (!DATE.test(text) && !(wrote && TIME.test(text))) return false;
-  if (ADDRESS.test(text)) return wrote || begins || isAboveMarks;
-  return wrote && TIME.test(text) && (begins || isAboveMarks);
+  if (isAboveMarks && (hasAddress || (wrote && (begins || /\d/.test(text))))) return true;
+  if (NAMED.test(text)) return true;
+  const hasTime = TIME.test(text);
+  if (!hasDate && !(wrote && hasTime)) return false;
+  if (hasAddress) return wrote || begins || hasTime;
+  return hasTime && (wrote ? begins || isAboveMarks : isAboveMarks);
+}
+
+/** How many lines may continue an attribution: `<`, the address, or `>` and the verb may be lines of their own. */
+function attributionEnd(lines: readonly string[], at: number, from: number): number {
+  const isOpen = lines
+    .slice(at, from)
+    .join(' ')
+    .replaceAll(/<[^<>]*>/g, '')
+    .includes('<');
+  const line = lines[from];
+  if (line === undefined || (line.startsWith('>') && !(isOpen && /^>[^>]{0,30}$/.test(line)))) return -1;
+  if (line !== '') return from;
+  return lines[from + 1]?.startsWith('<') ? from + 1 : -1;
 }
 
 /** @returns the number of lines of the attribution that begins here; 0 if there is none. */
 function attributionAt(lines: readonly string[], at: number): number {
   const first = lines[at] ?? '';
-  for (let folds = 0; folds < MAX_FOLDS; folds += 1) {
-    const last = lines[at + folds];
-    if (last === undefined || last === '' || last.startsWith('>')) return 0;
-    if (!/[:：]$/.test(last)) continue;
-    const next = lines.slice(at + folds + 1, at + folds + 4).find((line) => line !== '');
-    const isAboveMarks = next?.startsWith('>') ?? false;
-    if (!isAttribution(lines.slice(at, at + folds + 1).join(' '), isAboveMarks)) return 0;
+  let end = at;
+  for (let folds = 0; folds < MAX_FOLDS; folds += 1, end += 1) {
+    end = attributionEnd(lines, at, end);
+    if (end < 0) return 0;
+    const next = lines.slice(end + 1, end + 4).find((line) => line !== '');
+    const isAboveMarks = (next?.startsWith('>') ?? false) && attributionEnd(lines, at, end + 1) < 0;
+    const isIn = (from: number): boolean => isAttribution(lines.slice(from, end + 1).join(' '), isAboveMarks);
+    if (!isIn(at)) {
+      if (/[:：]$/.test(lines[end] ?? '')) return 0;
+      continue;
+    }
     if (folds === 0) return 1;
     // Otherwise the first lines may be the contact's own, above an attribution that is complete without them.
-    const rest = lines.slice(at + 1, at + folds + 1).join(' ');
-    const isWhole = isAttribution(rest, isAboveMarks) && (ON.test(rest) || !DATE.test(first));
-    return beginsAttribution(first) && !isWhole ? folds + 1 : 0;
+    const rest = lines[at + 1] ?? '';
+    const isWhole =
+      !/^[<(]/.test(rest) && isIn(at + 1) && (ON.test(rest) || !(DATE.test(first) || ADDRESS.test(first)));
+    const begins = beginsAttribution(first) || ADDRESS.test(first) || (DATE.test(first) && TIME.test(first));
+    return begins && !isWhole ? end - at + 1 : 0;
   }
   return 0;
 }
+
+/** "---- On …, Dana wrote ----". */
+const DASHED = new RegExp(`^-{2,} ?.{1,200}?${word(inAllLanguages(({ wrote }) => wrote))} ?-{2,}$`, 'iu');
 
 /** What begins at a line: a quotation that is marked with `>`, one that extends to the end, or neither. */
 function quotationAt(
@@ -132,7 +176,8 @@ function quotationAt(
   const attribution = attributionAt(lines, at);
   if (attribution > 0)
     return { kind: next(at + attribution).startsWith('>') ? 'marked' : 'rest', length: attribution };
-  if (HEADING.test(line)) return { kind: next(at + 1).startsWith('>') ? 'marked' : 'rest', length: 1 };
+  if (HEADING.test(line) || DASHED.test(line))
+    return { kind: next(at + 1).startsWith('>') ? 'marked' : 'rest', length: 1 };
   if ((OTHER_HEADING.test(line) || RULE.test(line)) && labelOf(next(at + 1), new Set())?.label === 'from')
     return { kind: 'rest', length: 1 };
   return isHeader(lines, at) ? { kind: 'rest', length: 1 } : null;
@@ -185,28 +230,53 @@ export function unquoted(text: string): string {
   return last < 0 || own === '' ? linesOf(text).join('\n').trim() : own;
 }
 
-const DIVIDER = new RegExp(`^${DASHES}{2,}$`);
+/** Begins a signature (RFC 3676, section 4.3). */
+const DIVIDER = /^--$/;
+/** May also divide what somebody wrote. */
+const RULED = new RegExp(`^(?:[–—]|${DASHES}{2,})$`);
 const DEVICE =
-  '(?:iphone|ipad|ipod|apple watch|android|samsung|galaxy|huawei|xiaomi|redmi|pixel|nokia|sony|xperia|motorola|oneplus|oppo|blackberry|windows|outlook|yahoo|gmail|gmx|web\\.de|freenet|t-online|proton|protonmail|tutanota|aqua ?mail|k-9|bluemail|spark|mailbird|thunderbird|mail\\.ru|yandex|orange|free|laposte|libero|virgilio|interia|onet|wp\\.pl|qq|163|(?:mobile?|mobil|smart)\\p{L}*|handy|phone|telefon\\p{L}*|tel[eé]fono|téléphone|celular|móvil|ノート|スマホ|携帯|手机|手機|телефон\\p{L}*|mail|email|e-mail|app)';
+  '(?:unterwegs|on the (?:go|move|run|road)|iphone|ipad|ipod|apple watch|android|samsung|galaxy|huawei|xiaomi|redmi|pixel|nokia|sony|xperia|motorola|oneplus|oppo|blackberry|windows|outlook|yahoo|gmail|gmx|web\\.de|freenet|t-online|proton|protonmail|tutanota|aqua ?mail|k-9|bluemail|spark|mailbird|thunderbird|mail\\.ru|yandex|orange|free|laposte|libero|virgilio|interia|onet|wp\\.pl|qq|163|(?:mobi|smart|telem)\\p{L}*|handy|phone|telefon\\p{L}*|tel[eé]fono|téléphone|celular|móvil|ノート|スマホ|スマート|携帯|手机|手機|телефон\\p{L}*|мобильн\\p{L}*|почт\\p{L}*|poste|mail|email|e-mail|app)';
 const SENT_FROM = new RegExp(`^[-–—*_ ]{0,3}${inAllLanguages(({ sentFrom }) => sentFrom)}`, 'iu');
 const SENT_FROM_DEVICE = new RegExp(
   `^(?=.*${DEVICE})[-–—*_ ]{0,3}${inAllLanguages(({ sentFrom }) => sentFrom)}`,
   'iu',
 );
 /** "Get Outlook for iOS", "Outlook für iOS beziehen", in any language. */
-const OUTLOOK = /^[^.!?]{0,60}outlook[^.!?]{0,40}(?:ios|android|mac|windows)/iu;
+const OUTLOOK =
+  /^[^.!?]{0,60}outlook[^.!?]{0,40}(?:<?https:\/\/aka\.ms\/|(?:ios|android|mac|windows).{0,3}(?:downloaden|verzonden|beziehen|herunterladen|を入手(?:する)?)$)/iu;
+/** What Yahoo's app writes since 2022, in any language, and what people have their phones write. */
+const SLOGAN = /^(?:yahoo|aol) ?mail ?[:：–—-]|^please excuse (?:my|the|any) (?:brevity|typos)/iu;
 const MAX_DEVICE_LINE = 160;
-const CLOSING = new RegExp(
-  `^${inAllLanguages(({ closing }) => closing)}(?:[ ,.!;–—-]*$|[,.!;/|、。，！ ]+(?:\\p{L}[\\p{L}.'’-]*[ ,.]*){0,4}$)`,
+const CLOSINGS = inAllLanguages(({ closing }) => closing);
+const BEGINS_CLOSING = new RegExp(`^${CLOSINGS}`, 'iu');
+const JOINED_CLOSINGS = `${CLOSINGS}(?: ?(?:[&/+|,]|and|und|et|y|e|en|och|og|i|и) ?${CLOSINGS})?`;
+const CLOSING = new RegExp(`^${JOINED_CLOSINGS}[ ,.!;、。，！–—-]*$`, 'iu');
+const SIGNED_CLOSING = new RegExp(
+  `^${CLOSINGS}[,.!;/|、。，！–— -]+(?<name>[\\p{L}\\p{M} ,.'’/|&-]+)$`,
   'iu',
 );
 const MAX_CLOSING_LINE = 80;
 
+/** "Sent from my iPhone". What follows may be any sentence, like "Please excuse my brevity." */
 const isDeviceLine = (line: string): boolean =>
   line.length <= MAX_DEVICE_LINE &&
-  (SENT_FROM_DEVICE.test(line) || (SENT_FROM.test(line) && line.length <= 60) || OUTLOOK.test(line));
+  (SENT_FROM_DEVICE.test(/^[^.,;?。，]*/.exec(line)?.[0] ?? '') || OUTLOOK.test(line) || SLOGAN.test(line));
 
-const isClosing = (line: string): boolean => line.length <= MAX_CLOSING_LINE && CLOSING.test(line);
+/** "Sent from Front": nothing but names follows, which may also be what somebody wrote. */
+const isProgramLine = (line: string): boolean =>
+  line.length <= MAX_NAME_LINE && SENT_FROM.test(line) && isCapitalized(line.replace(SENT_FROM, '').trim());
+
+/** "Best regards", "Best regards, Ada". */
+const isClosing = (line: string): boolean =>
+  line.length <= MAX_CLOSING_LINE &&
+  BEGINS_CLOSING.test(line) &&
+  (CLOSING.test(line) || isCapitalized(SIGNED_CLOSING.exec(line)?.groups?.['name'] ?? ''));
+
+/** Words that all may be of a name. */
+function isCapitalized(words: string): boolean {
+  const all = words.split(/[ ,/|&]+/).filter(Boolean);
+  return all.length > 0 && all.length <= MAX_NAME_WORDS && all.every((one) => NAME_WORD.test(one));
+}
 
 /** What may precede what somebody wrote: "Dear Ms Lovelace,". */
 const GREETING = new RegExp(
@@ -215,10 +285,16 @@ const GREETING = new RegExp(
 );
 const MAX_GREETING_LINE = 60;
 
+/** What companies and virus scanners append: "This email is confidential". */
+const NOTICE = new RegExp(`^[^\\p{L}]{0,8}${inAllLanguages(({ notice }) => notice)}`, 'iu');
+const MIN_APPENDED = 8;
+/** It is told by its beginning. */
+const NOTICE_BEGINNING = 200;
+
 const MAX_NAME_LINE = 60;
 const MAX_NAME_WORDS = 6;
 const PARTICLES =
-  'of|the|and|for|at|von|vom|und|zu|zur|van|der|den|de|del|della|dos|das|da|do|di|du|des|et|y|e|i|la|le|los|las|en|och|og|av|af|w|z|a|all|team';
+  'aus|from|of|the|and|for|at|von|vom|und|zu|zur|van|der|den|de|del|della|dos|das|da|do|di|du|des|et|y|e|i|la|le|los|las|en|och|og|av|af|w|z|a|all|team';
 /** A word of a name, a position or a company. Scripts without case have no others. */
 const NAME_WORD = new RegExp(`^(?:[^\\p{L}]*(?:\\p{Lu}|\\p{Lt}|\\p{Lo})|\\P{L}+$|(?:${PARTICLES})$)`, 'u');
 
@@ -256,9 +332,15 @@ function withoutSignatures(lines: readonly Line[], { bareClosing }: { bareClosin
     if (!line.isOwn) isSignature = false;
     const signed = { text: line.text, isOwn: false, isSignature: true };
     if (!line.isOwn || line.text.trim() === '') return isSignature ? signed : line;
-    const isCertain = DIVIDER.test(plain) || isDeviceLine(plain);
+    const isCertain =
+      DIVIDER.test(plain) || isDeviceLine(plain) || (RULED.test(plain) && isAboveName(lines, at));
+    const isApart = hasText && plain.length >= MIN_APPENDED && (lines[at - 1]?.text.trim() ?? '') === '';
     if (!isSignature)
-      isSignature = isCertain ? hasLines : hasText && isClosing(plain) && isSigned(lines, at, bareClosing);
+      isSignature = isCertain
+        ? hasLines
+        : (isApart &&
+            (isProgramLine(plain) || NOTICE.test(plainText(line.text.slice(0, NOTICE_BEGINNING))))) ||
+          (hasText && isClosing(plain) && isSigned(lines, at, bareClosing));
     hasLines ||= !isCertain;
     hasText ||= !isCertain && !isClosing(plain) && !isGreeting(plain);
     return isSignature || isCertain ? signed : line;
@@ -276,6 +358,23 @@ function isSigned(lines: readonly Line[], at: number, bareClosing: boolean): boo
   if (!next?.isOwn) return bareClosing;
   const plain = plainLine(next.text);
   return DIVIDER.test(plain) || isDeviceLine(plain) || isClosing(plain) || isName(plain);
+}
+
+/** Lines below a rule in which a signature shows. */
+const SIGNATURE_LINES = 4;
+const CONTACT = /@|https?:|www\.|\+?\d[\d ()/.-]{6,}\d/i;
+
+/** Whether the lines below a rule are a name, addresses or numbers, as in a signature. */
+function isAboveName(lines: readonly Line[], at: number): boolean {
+  const below = lines
+    .slice(at + 1, at + 1 + SIGNATURE_LINES)
+    .map(({ text }) => plainLine(text))
+    .filter(Boolean);
+  return (
+    below.length === 0 ||
+    isName(below[0] ?? '') ||
+    below.some((line) => CONTACT.test(line) || isDeviceLine(line))
+  );
 }
 
 /** The part of an email to show: without the quoted message and a signature. Null if nothing else remains. */

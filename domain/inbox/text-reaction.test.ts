@@ -290,6 +290,69 @@ describe('a text that reports a reaction', () => {
     expect(textReactions(text)).toMatchObject([{ reaction, removed: false, about: 'file' }]);
   });
 
+  it.each([
+    ['„Your table is booked“ ein Herz hinzugefügt', 'love', false],
+    ['„Your table is booked“ ein Lachen hinzugefügt', 'laugh', false],
+    ['„Your table is booked“ ein Ausrufezeichen hinzugefügt', 'emphasize', false],
+    ['„Your table is booked“ ein Fragezeichen hinzugefügt', 'question', false],
+    ['🎉 aus „Your table is booked“ entfernt', 'emoji', true],
+    ['Einem Bild ein Herz hinzugefügt', 'love', false],
+    ['Hat „Your table is booked“ mit 👍 kommentiert', 'emoji', false],
+    ['Hat „Gefällt mir“ für „Your table is booked“ ausgewählt', 'like', false],
+    ['Поставил(-а) реакцию 🎉 на «Your table is booked»', 'emoji', false],
+    ['A ajouté un pouce en l’air à « Your table is booked »', 'like', false],
+    ['Ha indicado que le gusta “Your table is booked”', 'like', false],
+    ['Añadió un corazón a “Your table is booked”', 'love', false],
+    ['Agregó una risa a “Your table is booked”', 'laugh', false],
+    ['Marcó “Your table is booked” con un corazón', 'love', false],
+    ['Adicionou um coração a “Your table is booked”', 'love', false],
+    ['Ha messo in risalto “Your table is booked”', 'emphasize', false],
+    ['Ha trovato divertente “Your table is booked”', 'laugh', false],
+    ['Vroeg zich “Your table is booked” af', 'question', false],
+    ['Stelde een vraag bij “Your table is booked”', 'question', false],
+    ['Trok “Your table is booked” in twijfel', 'question', false],
+    ['Heeft een hart toegevoegd aan “Your table is booked”', 'love', false],
+    ['Synes ikke om “Your table is booked”', 'dislike', false],
+    ['Syntes ikke om “Your table is booked”', 'dislike', false],
+    ['Tilføjede et hjerte til “Your table is booked”', 'love', false],
+    ['Lade till ett hjärta på ”Your table is booked”', 'love', false],
+    ['Kwestionuje „Your table is booked”', 'question', false],
+    ['Zareagowano 🎉 na „Your table is booked”', 'emoji', false],
+    ['「Your table is booked」を高く評価しました', 'like', false],
+    ['“Your table is booked”を大好きと言いました', 'love', false],
+    ['說「Your table is booked」讚', 'like', false],
+    ['对“Your table is booked”点了赞', 'like', false],
+    ['Loved a Digital Touch message', 'love', false],
+    ['Liked &quot;Your table is booked&quot;', 'like', false],
+    ['Liked ?Your table is booked?', 'like', false],
+    ['Liked Your table is booked', 'like', false],
+    ['Liked a poll', 'like', false],
+    ['Loved a memoji', 'love', false],
+    ['Liked an invitation', 'like', false],
+    ['Liked a message', 'like', false],
+    ['Loved a payment', 'love', false],
+  ])('is told in other words, too: %s', (text, reaction, removed) => {
+    const readings = textReactions(text);
+    const found = readings.find(
+      (reading) => quotes(reading, 'Your table is booked') || reading.about === 'file',
+    );
+    expect(found).toMatchObject({ reaction, removed });
+  });
+
+  it.each([
+    '“Your table is booked”? Question!',
+    'Das Bild gefällt mir',
+    'Frage: „Your table is booked“?',
+    'Une question sur « Your table is booked » ?',
+    'Me gusta la foto',
+    'Una pregunta sobre “Your table is booked”',
+    'Mi piace la foto',
+    'Una domanda su “Your table is booked”',
+    'Een vraag over “Your table is booked”',
+    'Вопрос: «Your table is booked»?',
+    'Like file',
+  ])('is told from questions and opinions: %s', (text) => expect(textReactions(text)).toEqual([]));
+
   it('may have lost its end on the way', () => {
     expect(readingOf(`Liked “${OURS.slice(0, 50)}`, OURS)).toMatchObject({ reaction: 'like' });
   });

@@ -13,7 +13,7 @@ export interface TextReaction {
   emoji?: string;
   removed: boolean;
   /** What it is about: a quotation of the text, which may be truncated, or a file. */
-  about: { quoted: string; isTruncated: boolean } | 'file';
+  about: { quoted: string; isTruncated: boolean; isMarked: boolean } | 'file';
 }
 
 /** Longer texts are longer than the longest message that we send, with a quotation around it. */
@@ -45,17 +45,20 @@ const ROLES = [
   'file',
   'not',
   'very',
+  'one',
   'other',
 ] as const satisfies (keyof ReactionWords)[];
 type Role = (typeof ROLES)[number];
 
 interface Vocabulary {
   isSpaceless: boolean;
+  one: RegExp | undefined;
   roles: { role: Role; pattern: RegExp }[];
 }
 
 const vocabularyOf = ({ reaction, isSpaceless }: Language): Vocabulary => ({
   isSpaceless: isSpaceless === true,
+  one: reaction.one === undefined ? undefined : new RegExp(`^(?:${reaction.one})$`, 'iu'),
   roles: ROLES.flatMap((role) => {
     const words = reaction[role];
     // Without spaces, a word is searched where the previous one ended.
@@ -99,12 +102,13 @@ function meaningIn({ isSpaceless, roles }: Vocabulary, words: string): Set<Role>
 type Meaning = Pick<TextReaction, 'reaction' | 'emoji' | 'removed'> & { isFile: boolean };
 
 function meaningOf(around: string): Meaning | null {
-  if (around.length > MAX_WORDS) return null;
+  // A question or a wish is somebody's own.
+  if (around.length > MAX_WORDS || /[?？!！¿¡]/.test(around)) return null;
   const emoji = around.match(EMOJI) ?? [];
   if (emoji.length > 1) return null;
   const words = around
     .replaceAll(EMOJI, ' ')
-    .replaceAll(/\(\p{L}{1,2}\)/gu, '')
+    .replaceAll(/\(-?\p{L}{1,3}\)/gu, '')
     // l'image, n’a
     .replaceAll(/[’‘']/g, ' ')
     .replaceAll(/[^\p{L}\p{M}\p{N}-]+/gu, ' ')
@@ -114,7 +118,15 @@ function meaningOf(around: string): Meaning | null {
   for (const vocabulary of VOCABULARIES) {
     const roles = words === '' ? new Set<Role>() : meaningIn(vocabulary, words);
     const meaning = roles && resolve(roles, emoji[0]);
-    if (meaning) return meaning;
+    // "A question about “…”"
+    if (
+      meaning &&
+      !meaning.isFile &&
+      !meaning.removed &&
+      vocabulary.one?.test(/^[^ ]+/.exec(around)?.[0] ?? '')
+    )
+      continue;
+    if (meaning) return meaning.isFile && vocabulary.one && !roles.has('one') ? null : meaning;
   }
   return null;
 }
@@ -138,11 +150,14 @@ function resolve(roles: ReadonlySet<Role>, emoji: string | undefined): Meaning |
  */
 export function textReactions(text: string): TextReaction[] {
   if (text.length > MAX_TEXT) return [];
-  const plain = text.replaceAll(INVISIBLE, '').trim();
+  const plain = text
+    .replaceAll(INVISIBLE, '')
+    .replaceAll(/&(?:quot|#34|#39|apos);/g, '"')
+    .trim();
   const openings = openingsOf(plain);
   if (openings.length === 0) {
     const meaning = meaningOf(plain.replaceAll(SPACES, ' '));
-    return meaning?.isFile ? [{ ...reactionOf(meaning), about: 'file' }] : [];
+    return meaning?.isFile ? [{ ...reactionOf(meaning), about: 'file' }] : unmarked(plain);
   }
   const closings = closingsOf(plain);
   // `Hat ein Bild mit „Gefällt mir“ markiert`
@@ -155,10 +170,28 @@ export function textReactions(text: string): TextReaction[] {
       if (meaning === null) return [];
       const quoted = plain.slice(from + 1, to).trim();
       const isTruncated = to === plain.length || ELLIPSIS.test(quoted);
-      return [{ ...reactionOf(meaning), about: { quoted, isTruncated } }];
+      return [{ ...reactionOf(meaning), about: { quoted, isTruncated, isMarked: true } }];
     });
   });
   return [...quoting, ...ofFile];
+}
+
+/** Words before a quotation whose marks a carrier dropped or replaced. */
+const MAX_VERBS = 5;
+/** Shorter quotations may be somebody's own words. */
+const MIN_UNMARKED = 12;
+
+/** Readings of a text without marks: `Liked ?See you at 8?`. */
+function unmarked(text: string): TextReaction[] {
+  const spaces = [...text.slice(0, MAX_WORDS).matchAll(/\s+/g)].slice(0, MAX_VERBS);
+  return spaces.flatMap(({ index }): TextReaction[] => {
+    const meaning = meaningOf(text.slice(0, index).replaceAll(SPACES, ' '));
+    const quoted = text.slice(index).trim();
+    if (meaning === null || lettersOnly(quoted).length < MIN_UNMARKED) return [];
+    return [
+      { ...reactionOf(meaning), about: { quoted, isTruncated: ELLIPSIS.test(quoted), isMarked: false } },
+    ];
+  });
 }
 
 const reactionOf = ({ isFile: _isFile, ...reaction }: Meaning) => reaction;

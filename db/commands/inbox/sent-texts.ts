@@ -56,6 +56,7 @@ export async function understand(db: TenantDb, address: string, text: string): P
     if (message) return { reaction: { ...reading, messageId: message.id }, own: '' };
   }
   // A quotation of an unknown text is not the contact's own either, unless it is nothing but a keyword: “Stop” 🛑
-  const isQuotation = readings.length > 0 && optOutKeyword(text) === null;
+  const isQuotation =
+    readings.some(({ about }) => about === 'file' || about.isMarked) && optOutKeyword(text) === null;
   return { reaction: null, own: isQuotation ? '' : withoutOurTexts(text, sent.flatMap(textsOf)) };
 }
