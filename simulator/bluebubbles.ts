@@ -34,6 +34,9 @@ export interface SentMessage {
   text: string;
   file: { name: string; content: string; isAudioMessage: boolean } | null;
   error: number;
+  /** The message that it answers, and Apple's id of its effect. */
+  replyTo: string | null;
+  effectId: string | null;
   /** Whether it was actually sent. */
   left: boolean;
   chat: string;
@@ -42,6 +45,7 @@ export interface SentMessage {
 
 interface SendRequest extends Pick<SentMessage, 'to' | 'service' | 'text' | 'file'> {
   tempGuid: string | undefined;
+  rich: z.infer<typeof RichFields>;
 }
 
 /** A message in its database as the API shows it. Webhook calls leave out some fields. */
@@ -116,13 +120,16 @@ const WEBHOOK_EVENTS = [
 ] as const;
 const REACTIONS = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'] as const;
 const Method = z.enum(['apple-script', 'private-api']).default('apple-script');
+const RichFields = z.object({ selectedMessageGuid: z.string().optional(), effectId: z.string().optional() });
 const TextRequest = z.object({
+  ...RichFields.shape,
   chatGuid: z.string(),
   tempGuid: z.string().optional(),
   message: z.string().min(1),
   method: Method,
 });
 const NewChat = z.object({
+  effectId: z.string().optional(),
   addresses: z.array(z.string()).min(1),
   message: z.string().optional(),
   method: Method,
@@ -220,7 +227,19 @@ export async function startBlueBubbles(
     },
   };
 
-  const serialized = ({ guid, to, service, text, file, error, left, chat, createdAt }: SentMessage) => ({
+  const serialized = ({
+    guid,
+    to,
+    service,
+    text,
+    file,
+    replyTo,
+    effectId,
+    error,
+    left,
+    chat,
+    createdAt,
+  }: SentMessage) => ({
     guid,
     text,
     subject: null,
@@ -238,6 +257,8 @@ export async function startBlueBubbles(
     dateEdited: null,
     dateRetracted: null,
     partCount: 1,
+    threadOriginatorGuid: replyTo,
+    expressiveSendStyleId: effectId,
   });
 
   /** Each of these calls is made once, and its response is ignored. */
@@ -272,7 +293,7 @@ export async function startBlueBubbles(
     return true;
   }
 
-  function store({ to, service, text, file, tempGuid }: SendRequest): SentMessage {
+  function store({ to, service, text, file, tempGuid, rich }: SendRequest): SentMessage {
     const fault = faults.get(to);
     const hasCode =
       fault?.kind === 'not_delivered' || fault?.kind === 'error_though_sent' || fault?.kind === 'error_later';
@@ -283,6 +304,8 @@ export async function startBlueBubbles(
       service,
       text: text.replaceAll(/\r?\n/g, '\n'),
       file,
+      replyTo: rich.selectedMessageGuid ?? null,
+      effectId: rich.effectId ?? null,
       error: (hasCode ? fault.code : null) ?? 0,
       left:
         fault?.kind !== 'not_delivered' &&
@@ -388,16 +411,17 @@ export async function startBlueBubbles(
     };
   });
   routes.post('/message/text', async (context) => {
-    const { chatGuid, message, tempGuid, method } = TextRequest.parse(context.request.body);
+    const { chatGuid, message, tempGuid, method: asked, ...rich } = TextRequest.parse(context.request.body);
+    const method = methodOf(asked, rich);
     if (!hasReference(context, method, tempGuid)) return;
     if (method === 'private-api' && !hasPrivateApi(context, 'Message Send Error')) return;
     const { to, service } = partsOf(chatGuid);
     if (strangers.has(to))
       return fail(context, 500, 'iMessage Error', `Chat with GUID ${chatGuid} does not exist!`);
-    await send(context, { to, service, text: message, tempGuid, file: null }, (data) => data);
+    await send(context, { to, service, text: message, tempGuid, file: null, rich }, (data) => data);
   });
   routes.post('/chat/new', async (context) => {
-    const { addresses, message, service, tempGuid, method } = NewChat.parse(context.request.body);
+    const { addresses, message, service, tempGuid, method, ...rich } = NewChat.parse(context.request.body);
     if (method === 'private-api' && !hasPrivateApi(context, 'Failed to create chat!')) return;
     if (!message) return fail(context, 500, 'iMessage Error', 'A message is required when creating chats!');
     const to = addresses[0] ?? '';
@@ -406,7 +430,7 @@ export async function startBlueBubbles(
       participants: [{ address: to }],
       messages: [data],
     });
-    await send(context, { to, service, text: message, tempGuid, file: null }, opened);
+    await send(context, { to, service, text: message, tempGuid, file: null, rich }, opened);
   });
   routes.post('/message/attachment', async (context) => {
     const fields = z
@@ -416,9 +440,11 @@ export async function startBlueBubbles(
         method: Method,
         name: z.string(),
         isAudioMessage: z.string().optional(),
+        ...RichFields.shape,
       })
       .parse(context.request.body);
-    if (!hasReference(context, fields.method, fields.tempGuid)) return;
+    const method = methodOf(fields.method, fields);
+    if (!hasReference(context, method, fields.tempGuid)) return;
     const upload = [context.request.files?.['attachment'] ?? []].flat()[0];
     if (!upload || upload.size === 0)
       return fail(
@@ -432,7 +458,7 @@ export async function startBlueBubbles(
     const content = await readFile(upload.filepath, 'utf8');
     const file = { name: fields.name, content, isAudioMessage: fields.isAudioMessage === 'true' };
     const { to, service } = partsOf(fields.chatGuid);
-    if (fields.method === 'private-api') {
+    if (method === 'private-api') {
       if (!hasPrivateApi(context, 'Attachment Send Error')) return;
       // The helper opens no conversations; AppleScript does.
       if (strangers.has(to))
@@ -445,7 +471,8 @@ export async function startBlueBubbles(
           'Attachment Send Error',
         );
     }
-    await send(context, { to, service, text: '', tempGuid: fields.tempGuid, file }, (data) => data);
+    const { tempGuid } = fields;
+    await send(context, { to, service, text: '', tempGuid, file, rich: fields }, (data) => data);
   });
   const ReactRequest = z.object({
     chatGuid: z.string().min(1),
@@ -585,6 +612,12 @@ export async function startBlueBubbles(
   standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return standIn;
 }
+
+/** Only the Private API answers messages and knows effects. */
+const methodOf = (
+  asked: z.infer<typeof Method>,
+  { selectedMessageGuid, effectId }: z.infer<typeof RichFields>,
+): z.infer<typeof Method> => (selectedMessageGuid || effectId ? 'private-api' : asked);
 
 function partsOf(chatGuid: string): { to: string; service: string } {
   const [service = '', , to = ''] = chatGuid.split(';');

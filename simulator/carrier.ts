@@ -237,12 +237,14 @@ function fail(
 }
 
 /** A message in the response of `GET /simulated/carrier/sent`. */
-const listed = ({ id, lineId, channel, text, attachments, acceptedAt }: Sent) => ({
+const listed = ({ id, lineId, channel, text, attachments, replyTo, effect, acceptedAt }: Sent) => ({
   id,
   lineId,
   channel,
   text,
   attachments: attachments.map(({ name, contentType, voiceNote }) => ({ name, contentType, voiceNote })),
+  ...(replyTo !== undefined && { replyTo }),
+  ...(effect !== undefined && { effect }),
   acceptedAt,
 });
 

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { apiChangelog } from './api-changelog.ts';
+import { carrierReference } from './carrier-reference.ts';
 import { configurationReference } from './configuration-reference.ts';
 import { errorReference } from './error-reference.ts';
 import { scopeReference } from './scope-reference.ts';
@@ -7,6 +8,7 @@ import { scopeReference } from './scope-reference.ts';
 /** `npm run docs` writes them, and `npm run check` compares them. */
 const PAGES: Record<string, () => string | Promise<string>> = {
   'docs/api-changelog.md': apiChangelog,
+  'docs/carriers.md': carrierReference,
   'docs/configuration.md': configurationReference,
   'docs/errors.md': errorReference,
   'docs/scopes.md': scopeReference,

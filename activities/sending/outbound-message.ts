@@ -1,6 +1,12 @@
 import { DRAFT_SOURCE } from '#db/commands/drafts/draft-events.ts';
 import type { AttemptRow } from '#db/queries/sending/attempts.ts';
-import { recordSubject, threadOfContact, threadOfSequence } from '#db/queries/messages/email-threads.ts';
+import { findActionTarget } from '#db/queries/messages/message-actions.ts';
+import {
+  recordSubject,
+  threadOfContact,
+  threadOfMessage,
+  threadOfSequence,
+} from '#db/queries/messages/email-threads.ts';
 import { type LeadRow, presentLead } from '#db/queries/contacts/leads.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
@@ -65,7 +71,9 @@ export function createComposer({
     const own = subjectText(message, lead);
     const { workspaceId, id: messageId } = message;
     const { subject, ids } = await withTenant(pools, workspaceId, async (db) => {
+      const { replyToId } = message;
       const thread =
+        (replyToId === null ? null : await threadOfMessage(db, replyToId)) ??
         (await threadOfSequence(db, message)) ??
         (isAnswer(message) ? await threadOfContact(db, attempt.address) : null);
       const shown = emailSubject(own, { thread, text, sender: from.name });
@@ -77,6 +85,24 @@ export function createComposer({
       subject,
       ...(inReplyTo !== undefined && { thread: { inReplyTo, references: [...ids] } }),
       unsubscribeUrl: unsubscribeLinks.url({ workspaceId, messageId }),
+    };
+  }
+
+  /** What an answer and an effect add to a message of the line, which the contact gets from nobody else. */
+  async function richFields({
+    attempt,
+    message,
+  }: Rendering): Promise<Pick<OutboundMessage, 'replyTo' | 'effect'>> {
+    const { replyToId, effect, workspaceId } = message;
+    if (attempt.kind === 'fallback' || attempt.channel === 'email') return {};
+    const target =
+      replyToId === null
+        ? null
+        : await withTenant(pools, workspaceId, (db) => findActionTarget(db, replyToId));
+    const isKnown = target?.lineId === attempt.lineId && target.unsentAt === null;
+    return {
+      ...(isKnown && target.carrierMessageId !== null && { replyTo: target.carrierMessageId }),
+      ...(effect !== null && { effect }),
     };
   }
 
@@ -97,6 +123,7 @@ export function createComposer({
         text: rendered.text,
         ...(attempt.channel === 'email' && (await emailFields(rendering, rendered.text))),
         attachments: files.attachments,
+        ...(await richFields(rendering)),
         callbackUrl: callbackAddress(publicUrl, { name: attempt.carrier }, attempt.lineId),
       },
     };

@@ -17,6 +17,7 @@ export const SIDEBAR: Record<string, readonly string[]> = {
     'docs/event-stream.md',
     'docs/test-mode.md',
     'docs/mcp.md',
+    'docs/carriers.md',
     'docs/limits.md',
   ],
   Product: [

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApprovalChannel, DraftSource } from '../events/ai-draft.ts';
 import { Id } from '../base/ids.ts';
-import { MessageInput, TemplateText } from '../messages/message.ts';
+import { MessageInput, RichFields, TemplateText } from '../messages/message.ts';
 
 /** `drafted` is open; the next three are resolutions; a newer reply or draft supersedes an open draft. */
 export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
@@ -114,6 +114,11 @@ export const DraftResolution = z
       description:
         "With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
     }),
+    replyToMessageId: RichFields.shape.replyToMessageId,
+  })
+  .refine(({ action, replyToMessageId }) => action === 'approve' || replyToMessageId === undefined, {
+    path: ['replyToMessageId'],
+    message: 'is only allowed with the action approve',
   })
   .refine(({ action, message }) => action === 'approve' || message === undefined, {
     path: ['message'],

@@ -35,6 +35,8 @@ const message: Message = {
   attachmentUrls: [],
   attachmentNames: [],
   voiceNote: false,
+  replyToMessageId: null,
+  effect: null,
   fallbackSmsDispatched: false,
   source: 'api',
   correlationId: 'deal-4711',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Instant } from '../base/moment.ts';
 import { Id } from '../base/ids.ts';
+import { Effect } from '../messages/effect.ts';
 import { MessageStatus } from '../messages/message-status.ts';
 import { ShownReaction } from '../messages/reaction.ts';
 import { ReplyWarning } from './reply.ts';
@@ -102,6 +103,10 @@ export const ThreadItem = z
     originalMessageId: Id.nullable().meta({
       description: 'Inbound messages: the outbound message that it replies to.',
     }),
+    replyToMessageId: Id.nullable().meta({
+      description: 'Outbound messages: the message of the contact, or of ours, that it answers.',
+    }),
+    effect: Effect.nullable().meta({ description: 'Outbound messages only.' }),
     attachmentUrls: z.array(z.string()),
     attachmentNames: z.array(z.string()),
     attachments: z.array(ThreadFile).meta({ description: 'The same files, with their types and sizes.' }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Channel } from '../base/channel.ts';
 
 /** What a line may be able to do besides sending text. */
-const CAPABILITIES = [
+export const CAPABILITIES = [
   'reactions',
   'typing',
   'read_receipts',

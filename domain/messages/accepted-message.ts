@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { normalizeEmail } from '../base/address.ts';
 import { CARRYING_CHANNELS, DEFAULT_CHANNEL, Channel } from '../base/channel.ts';
 import { newId } from '../base/ids.ts';
+import { Effect } from './effect.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
 import { contactKey } from '../base/contact-key.ts';
 import { normalizePhone } from '../base/phone.ts';
@@ -42,6 +43,8 @@ export const AcceptedMessage = z.object({
   attachmentUrls: z.array(z.string()),
   attachmentNames: z.array(z.string()),
   voiceNote: z.boolean(),
+  replyToId: z.string().nullable(),
+  effect: Effect.nullable(),
   scheduledAt: z.iso.datetime(),
   window: SendWindow.nullable(),
   sendFallbackSmsOnFailed: z.boolean(),
@@ -126,6 +129,8 @@ const withDefaults = (input: MessageInput) => ({
   attachmentUrls: input.attachmentUrls ?? [],
   attachmentNames: input.attachmentNames ?? [],
   voiceNote: input.voiceNote ?? false,
+  replyToId: input.replyToMessageId ?? null,
+  effect: input.effect ?? null,
   pinnedLineId: input.fromLineId ?? null,
   eligibleLineIds: input.eligibleLineIds ?? null,
   poolId: input.poolId ?? null,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { EFFECTS } from './effect.ts';
 import { DRIP_SOURCE, type AcceptedMessage } from './accepted-message.ts';
 import { unbuffered, bufferedForm } from './buffered-message.ts';
 
@@ -24,6 +25,8 @@ const draft: fc.Arbitrary<AcceptedMessage> = fc.record({
   attachmentUrls: fc.array(text),
   attachmentNames: fc.array(text),
   voiceNote: fc.boolean(),
+  replyToId: maybe(text),
+  effect: maybe(fc.constantFrom(...EFFECTS)),
   scheduledAt: fc
     .date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') })
     .map((date) => date.toISOString()),

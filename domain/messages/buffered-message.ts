@@ -15,6 +15,8 @@ const USUAL = {
   attachmentUrls: [],
   attachmentNames: [],
   voiceNote: false,
+  replyToId: null,
+  effect: null,
   window: null,
   sendFallbackSmsOnFailed: false,
   smsFallbackEnabled: false,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isTimeZone } from '../base/calendar.ts';
 import { Channel } from '../base/channel.ts';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
+import { Effect } from './effect.ts';
 import { OWN_REACTIONS } from './message-action.ts';
 import { MessageStatus } from './message-status.ts';
 import { Moment } from '../base/moment.ts';
@@ -104,6 +105,15 @@ export const DripInput = z
   .meta({ id: 'DripInput' });
 export type DripInput = z.infer<typeof DripInput>;
 
+/** What a line may send besides a text. One that cannot is no error: the response has the warning `unsupported_effect`. */
+export const RichFields = z.object({
+  replyToMessageId: z.string().min(1).max(100).optional().meta({
+    description:
+      'The message of the contact, or of ours, that it answers: shown as such where the line has `replies`.',
+  }),
+  effect: Effect.optional().meta({ description: 'Where the line has `effects`.' }),
+});
+
 /** The body of `POST /api/messages`. */
 export const MessageInput = DripInput.extend({
   scheduledDate: Moment.optional().meta({
@@ -114,6 +124,7 @@ export const MessageInput = DripInput.extend({
   stepIndex: z.int().min(0).max(10_000).optional(),
   eligibleLineIds: z.array(z.string().max(100)).min(1).max(500).optional(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']).optional(),
+  ...RichFields.shape,
 }).meta({ id: 'MessageInput' });
 export type MessageInput = z.infer<typeof MessageInput>;
 
@@ -157,6 +168,8 @@ export const Message = z
     attachmentUrls: z.array(z.string()),
     attachmentNames: z.array(z.string()),
     voiceNote: z.boolean(),
+    replyToMessageId: Id.nullable().meta({ description: 'The message that it answers.' }),
+    effect: Effect.nullable(),
     fallbackSmsDispatched: z.boolean(),
     source: z.string(),
     correlationId: z.string().nullable(),

@@ -5,6 +5,7 @@ import { Capability } from '../lines/capability.ts';
 import { hasLink } from '../lines/first-touch.ts';
 import { isLikelyNumber } from '../base/phone.ts';
 import { firstSendTime, type SendTimes } from '../sending/quiet-hours.ts';
+import type { AcceptedMessage } from './accepted-message.ts';
 import { smsSegments } from './sms-segments.ts';
 import { unknownFields, unknownFieldText } from './template-fields.ts';
 import { isLonger } from '../base/text.ts';
@@ -144,6 +145,8 @@ export const warningsOf = (message: WarnedMessage): Warning[] => [
 /** What happens instead. */
 const WITHOUT: Partial<Record<Capability, string>> = {
   voice_notes: 'The carrier of the line sends no voice notes: it is sent as an audio file.',
+  replies: 'The carrier of the line cannot show what a message answers: it is sent as one like others.',
+  effects: 'The carrier of the line knows no effects: it is sent without one.',
 };
 
 const unsupportedWarning = (capability: Capability): Warning => ({
@@ -154,10 +157,14 @@ const unsupportedWarning = (capability: Capability): Warning => ({
 
 /** The properties of a message that need more than text, and which its line cannot send. */
 export const unsupportedIn = (
-  { voiceNote }: { voiceNote: boolean },
+  { voiceNote, replyToId, effect }: Pick<AcceptedMessage, 'voiceNote' | 'replyToId' | 'effect'>,
   able: readonly Capability[],
 ): Capability[] => {
-  const needed: Capability[] = voiceNote ? ['voice_notes'] : [];
+  const needed: Capability[] = [
+    ...(voiceNote ? ['voice_notes' as const] : []),
+    ...(replyToId === null ? [] : ['replies' as const]),
+    ...(effect === null ? [] : ['effects' as const]),
+  ];
   return needed.filter((capability) => !able.includes(capability));
 };
 

@@ -2,6 +2,7 @@ import { rootCertificates } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
+import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import { firstOf, listOf } from '#domain/base/bounded-schema.ts';
 import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
@@ -210,12 +211,20 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     const chat = chatGuid(message.channel, message.to.address);
     const { method } = config;
     const response = await call(config, '/message/text', {
-      body: { chatGuid: chat, tempGuid, message: text, method },
+      body: { chatGuid: chat, tempGuid, message: text, method, ...richFields(config, message) },
       signal,
     });
     if (!isUnknownChat(response)) return sendOutcome(response, BlueBubblesMessage);
     const service = message.channel === 'sms' ? 'SMS' : 'iMessage';
-    const opening = { addresses: [message.to.address], message: text, method, service, tempGuid };
+    const { effectId } = richFields(config, message);
+    const opening = {
+      addresses: [message.to.address],
+      message: text,
+      method,
+      service,
+      tempGuid,
+      ...(effectId !== undefined && { effectId }),
+    };
     const opened = await call(config, '/chat/new', { body: opening, signal });
     return sendOutcome(opened, OpenedChat);
   }
@@ -256,6 +265,9 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     form.set('name', file.name);
     form.set('method', config.method);
     if (file.voiceNote) form.set('isAudioMessage', 'true');
+    // Of several parts, the text has them.
+    if (message.text === '' && file.index === 0)
+      for (const [name, value] of Object.entries(richFields(config, message))) form.set(name, value);
     form.set('attachment', new File([new Uint8Array(media.content)], file.name, { type }));
     const send = (): Promise<Exchange> => call(config, '/message/attachment', { body: form, signal });
     const response = await send();
@@ -359,7 +371,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       if (channel !== 'imessage') return ['attachments'];
       // AppleScript can only send.
       return method === 'private-api'
-        ? ['reactions', 'edit', 'unsend', 'voice_notes', 'attachments']
+        ? ['reactions', 'replies', 'effects', 'edit', 'unsend', 'voice_notes', 'attachments']
         : ['voice_notes', 'attachments'];
     },
     config: BlueBubblesConfig,
@@ -516,6 +528,35 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     },
   };
 }
+
+/** Apple's ids of its effects. */
+const EFFECT_IDS: Record<Effect, string> = {
+  slam: 'com.apple.MobileSMS.expressivesend.impact',
+  loud: 'com.apple.MobileSMS.expressivesend.loud',
+  gentle: 'com.apple.MobileSMS.expressivesend.gentle',
+  invisible_ink: 'com.apple.MobileSMS.expressivesend.invisibleink',
+  echo: 'com.apple.messages.effect.CKEchoEffect',
+  spotlight: 'com.apple.messages.effect.CKSpotlightEffect',
+  balloons: 'com.apple.messages.effect.CKHappyBirthdayEffect',
+  confetti: 'com.apple.messages.effect.CKConfettiEffect',
+  love: 'com.apple.messages.effect.CKHeartEffect',
+  lasers: 'com.apple.messages.effect.CKLasersEffect',
+  fireworks: 'com.apple.messages.effect.CKFireworksEffect',
+  shooting_star: 'com.apple.messages.effect.CKShootingStarEffect',
+  celebration: 'com.apple.messages.effect.CKSparklesEffect',
+};
+
+/** Fields that the server passes to the Private API, whatever the method: without it, they would fail the message. */
+const richFields = (
+  { method }: BlueBubblesConfig,
+  { channel, replyTo, effect }: OutboundMessage,
+): { selectedMessageGuid?: string; effectId?: string } =>
+  method !== 'private-api' || channel !== 'imessage'
+    ? {}
+    : {
+        ...(replyTo !== undefined && { selectedMessageGuid: replyTo }),
+        ...(effect !== undefined && { effectId: EFFECT_IDS[effect] }),
+      };
 
 /** For the server, the text and each file are separate messages; our message has one outcome. */
 function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {

@@ -4,6 +4,7 @@ import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import type { Capability } from '#domain/lines/capability.ts';
 import type { EmailSender } from '#domain/lines/email-authentication.ts';
+import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome, MessageAction } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 
@@ -233,6 +234,10 @@ export interface OutboundMessage {
   thread?: { inReplyTo: string; references: string[] };
   text: string;
   attachments: OutboundAttachment[];
+  /** The carrier's id of the message that it answers, which the same line has exchanged. For carriers with `replies`. */
+  replyTo?: string;
+  /** For carriers with `effects`. */
+  effect?: Effect;
   /** For receipts and replies: `https://…/callbacks/carriers/simulated/{lineId}`. */
   callbackUrl: string;
   /** Email only: the one-click unsubscribe URL (RFC 8058). */

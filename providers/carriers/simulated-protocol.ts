@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
 import { CarrierEvent, MAX_EVENTS, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Channel } from '#domain/base/channel.ts';
+import { Effect } from '#domain/messages/effect.ts';
 import { MessageAction } from '#domain/messages/message-action.ts';
 import { Explanation } from './http-response.ts';
 
@@ -29,6 +30,9 @@ export const SendRequest = z.object({
     }),
     MAX_FILES,
   ),
+  /** The carrier's id of the message that it answers. */
+  replyTo: z.string().min(1).max(500).optional(),
+  effect: Effect.optional(),
   callbackUrl: z.url({ protocol: /^https?$/ }),
 });
 export type SendRequest = z.infer<typeof SendRequest>;

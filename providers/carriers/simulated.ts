@@ -75,8 +75,10 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
     channels: ['imessage', 'sms', 'email'],
     capabilities: (channel) =>
       channel === 'imessage'
-        ? ['reactions', 'edit', 'unsend', 'voice_notes', 'attachments']
-        : ['attachments'],
+        ? ['reactions', 'replies', 'effects', 'edit', 'unsend', 'voice_notes', 'attachments']
+        : channel === 'email'
+          ? ['replies', 'attachments']
+          : ['attachments'],
     reactsWithEmoji: true,
     config: SimulatedConfig,
     timeoutMs,
@@ -230,6 +232,8 @@ function toRequest(message: OutboundMessage, { from, messagingServiceSid }: Simu
     ...(message.subject !== undefined && { subject: message.subject }),
     text: message.text,
     attachments: message.attachments,
+    ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
+    ...(message.effect !== undefined && { effect: message.effect }),
     callbackUrl: message.callbackUrl,
   };
 }

@@ -178,7 +178,7 @@ export function smtpCarrier({
   return {
     name: 'smtp',
     channels: ['email'],
-    capabilities: () => ['attachments'],
+    capabilities: () => ['replies', 'attachments'],
     config: SmtpConfig,
     callbackSecret: 'inboundSecret',
     servers: (config) => ({

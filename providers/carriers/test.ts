@@ -22,8 +22,10 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
     channels: ['imessage', 'sms', 'email'],
     capabilities: (channel) =>
       channel === 'imessage'
-        ? ['reactions', 'edit', 'unsend', 'voice_notes', 'attachments']
-        : ['attachments'],
+        ? ['reactions', 'replies', 'effects', 'edit', 'unsend', 'voice_notes', 'attachments']
+        : channel === 'email'
+          ? ['replies', 'attachments']
+          : ['attachments'],
     reactsWithEmoji: true,
     // A fallback account has more fields, which are ignored here.
     config: TestConfig,

@@ -452,6 +452,7 @@ describe('what a request names of another tenant', () => {
 const ALIKE: Record<string, string> = {
   checkAvailabilityRoundRobin: 'the carrier knows of an address, not whose contact it is',
   agencyId: 'reserved, and refused whatever it says',
+  'resolveAutoReply replyToMessageId': 'read once an open draft is approved',
 };
 /**
  * That another tenant's path is a 404, while its own is not, is tested above. The endpoints of test mode refuse all live
@@ -460,7 +461,9 @@ const ALIKE: Record<string, string> = {
 const isControlled = ({ route, in: where, names }: Reference): boolean =>
   (where === 'query' || where === 'body') &&
   route.mode !== 'test' &&
-  ![route.id, ...names].some((name) => Object.hasOwn(ALIKE, name));
+  ![route.id, ...names.flatMap((name) => [name, `${route.id} ${name}`])].some((name) =>
+    Object.hasOwn(ALIKE, name),
+  );
 const OWN = {
   workspace: ['workspace key', "console's session"],
   agency: ['agency key', "agency owner's session"],

@@ -189,6 +189,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       lineIds: lineId,
       messageId: planted.messages.delivered,
       replyId: planted.replyId,
+      replyToMessageId: planted.messages.delivered,
       attachmentUrls: planted.uploadUrl,
       userId: workspace.ownerId,
       assigneeId: workspace.ownerId,

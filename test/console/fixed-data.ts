@@ -132,6 +132,8 @@ const item = (number: number, message: string, minutes: number, fields: Partial<
   voiceNote: false,
   autoReply: false,
   originalMessageId: null,
+  replyToMessageId: null,
+  effect: null,
   attachmentUrls: [],
   attachmentNames: [],
   attachments: [],

@@ -7,6 +7,8 @@ export interface SentMessage {
   channel: string;
   text: string;
   attachments: { name: string; contentType: string | null; voiceNote: boolean }[];
+  replyTo?: string;
+  effect?: string;
   acceptedAt: string;
 }
 

@@ -9,11 +9,13 @@ import { findLine, isUsable, type LineRow } from '#db/queries/lines/lines.ts';
 import { showMessage } from '#db/queries/messages/shown-messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
-import { Message, MessageInput, TemplateText } from '#domain/messages/message.ts';
+import { Message, MessageInput, RichFields, TemplateText } from '#domain/messages/message.ts';
 import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
+import { Warnings } from '#domain/messages/warnings.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { writtenAddressesOf } from './contact-addresses.ts';
+import { warningsAbout } from '#api/routes/messages/message-warnings.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
@@ -25,6 +27,7 @@ const InboxReplyInput = z
     message: TemplateText.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
     fromLineId: z.string().min(1).max(100).optional(),
+    ...RichFields.shape,
     scheduledDate: MessageInput.shape.scheduledDate.meta({
       description:
         "The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
@@ -47,10 +50,10 @@ export const inboxRoutes = [
     limit: perMinute(30),
     idempotent: true,
     body: InboxReplyInput,
-    responses: { 201: Message },
+    responses: { 201: Message.extend({ warnings: Warnings }) },
     errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
     audit: { action: 'draft.decided', target: 'draft', targets: 'handler' },
-    async handler({ db, caller, body, now, links, audit }) {
+    async handler({ db, caller, body, now, links, audit, carriers }) {
       const input = await replyInput(db, caller, body);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
       const draft = acceptedMessageOf(input, context, {
@@ -77,7 +80,8 @@ export const inboxRoutes = [
       await emitDraftAnswered(db, resolved, now);
       if (resolved?.status === 'approved')
         await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);
-      return { status: 201, body: await showMessage(db, message, now) };
+      const warnings = await warningsAbout(db, message, { carriers, context });
+      return { status: 201, body: { ...(await showMessage(db, message, now)), warnings } };
     },
   }),
 ];
@@ -102,6 +106,8 @@ async function replyInput(
     ...(fromLineId !== undefined && { fromLineId }),
     ...(body.message !== undefined && { message: body.message }),
     ...(body.attachmentUrls !== undefined && { attachmentUrls: body.attachmentUrls }),
+    ...(body.replyToMessageId !== undefined && { replyToMessageId: body.replyToMessageId }),
+    ...(body.effect !== undefined && { effect: body.effect }),
     stickinessPolicy: 'sticky',
   };
 }

@@ -3,10 +3,9 @@ import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
 import { PERSONALIZATION } from '#db/commands/campaigns/personalizations.ts';
 import { ACCEPTED, Accepted, requestEdit } from './message-actions.ts';
 import { emitEdited, renderFor, rewriteMessage } from '#db/commands/messages/own-changes.ts';
-import { contactRelation } from '#db/queries/messages/contact-relation.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { cancelWaitingMessage } from '#db/commands/sending/message-orders.ts';
-import { findMessage, type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
+import { findMessage, presentMessage } from '#db/queries/messages/messages.ts';
 import {
   findWaits,
   listShownMessages,
@@ -14,42 +13,24 @@ import {
   presentFound,
   showMessage,
 } from '#db/queries/messages/shown-messages.ts';
-import { recipientOf } from '#db/queries/messages/message-recipient.ts';
-import { sendWindow } from '#db/queries/messages/message-window.ts';
 import { findTimeline } from '#db/queries/messages/timeline.ts';
-import { findLine } from '#db/queries/lines/lines.ts';
-import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
-import { knownCustomFields } from '#db/queries/accounts/limits.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import { Id } from '#domain/base/ids.ts';
-import type { Capability } from '#domain/lines/capability.ts';
-import { NO_CARRIER } from '#domain/lines/line.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
-import { phoneOf } from '#domain/base/phone.ts';
-import { quietUntil, unsupportedIn, Warnings, warningsOf } from '#domain/messages/warnings.ts';
-import { wakingHours } from '#domain/sending/quiet-hours.ts';
+import { Warnings } from '#domain/messages/warnings.ts';
 import { MessageStatus } from '#domain/messages/message-status.ts';
 import { Message, MessageEdit, MessageInput } from '#domain/messages/message.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { presentTimeline, Timeline } from '#domain/messages/timeline.ts';
 import { waitingFor } from '#domain/sending/waiting.ts';
-import type { CarrierRegistry } from '#providers/carriers/registry.ts';
+import { warningsAbout } from './message-warnings.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const MessageParams = z.object({ id: Id });
-
-/** Messages wait for lines that are not connected, so what those will be able to do is not known. */
-async function unsupportedOf(
-  db: TenantDb,
-  { capabilitiesOf }: CarrierRegistry,
-  message: MessageRow,
-): Promise<Capability[]> {
-  const line = message.lineId === null ? null : await findLine(db, message.lineId);
-  return line === null || line.carrier === NO_CARRIER ? [] : unsupportedIn(message, capabilitiesOf(line));
-}
 
 /** Why a text cannot be sent. */
 const UNSENDABLE = {
@@ -83,21 +64,7 @@ export const messageRoutes = [
       const schedule = scheduledDate === undefined ? now : startOf(scheduledDate, timezone);
       const draft = acceptedMessageOf(body, context, { now, source: 'api', schedule, userId: caller.userId });
       const message = await acceptMessage(db, draft, now);
-      const { answersUntil, scheduledAt } = message;
-      const isAnswer = answersUntil !== null && answersUntil > scheduledAt;
-      const quiet = isAnswer ? undefined : wakingHours(context.quiet, recipientOf(message), context.timezone);
-      const warnings = warningsOf({
-        channel: message.channel,
-        text: message.body,
-        files: message.attachmentUrls.length,
-        phone: phoneOf(message.address),
-        fallbackText: message.smsFallbackMessage ?? undefined,
-        subject: message.subject,
-        unsupported: await unsupportedOf(db, carriers, message),
-        customFields: await knownCustomFields(db),
-        ...(await contactRelation(db, message.lineId, message.address)),
-        quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),
-      });
+      const warnings = await warningsAbout(db, message, { carriers, context });
       return { status: 201, body: { ...(await showMessage(db, message, now)), warnings } };
     },
   }),

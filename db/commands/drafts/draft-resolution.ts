@@ -40,6 +40,7 @@ export interface DraftDecision {
   message?: string | undefined;
   /** The earliest time to send it. Default: now. */
   schedule?: Date | undefined;
+  replyToMessageId?: string | undefined;
   userId: string | null;
   by: AuditActor;
 }
@@ -94,8 +95,9 @@ export async function resolveDraft(
     throw winner ? taken(winner) : unknown();
   }
   const text = decision.message ?? settled.draft ?? '';
-  const { schedule = now } = decision;
-  if (messageId !== null) await queue(db, settled, { id: messageId, text, userId, schedule }, context);
+  const { schedule = now, replyToMessageId } = decision;
+  if (messageId !== null)
+    await queue(db, settled, { id: messageId, text, userId, schedule, replyToMessageId }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
   if (action === 'reject') await emitDraftResolved(db, 'message.ai_draft_rejected', rejection, now);
   // Operators decide through the workflow.
@@ -203,7 +205,13 @@ async function settle(
 async function queue(
   db: TenantDb,
   draft: DraftRow,
-  { id, text, userId, schedule }: { id: string; text: string; userId: string | null; schedule: Date },
+  {
+    id,
+    text,
+    userId,
+    schedule,
+    replyToMessageId,
+  }: Pick<DraftDecision, 'userId' | 'replyToMessageId'> & { id: string; text: string; schedule: Date },
   { workspace, links, now }: ResolutionContext,
 ): Promise<void> {
   const { address } = draft;
@@ -222,6 +230,7 @@ async function queue(
     ...(isEmail ? { recipientEmail: address } : { recipientPhone: phone }),
     ...(lead && { leadId: lead.id }),
     ...(line && isUsable(line) && { fromLineId: line.id }),
+    ...(replyToMessageId !== undefined && { replyToMessageId }),
     stickinessPolicy: 'sticky',
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });

@@ -1,8 +1,10 @@
+import { Refusal } from '#domain/base/refusal.ts';
 import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
 import { findMessage, insertMessages, type MessageRow } from '#db/queries/messages/messages.ts';
+import { findActionTarget } from '#db/queries/messages/message-actions.ts';
 import { failMessagesToUnwelcome } from '../contacts/opt-outs.ts';
 import { traceAccepted } from '#db/connection/message-traces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -17,6 +19,7 @@ export async function acceptMessages(
   accepted: readonly AcceptedMessage[],
   now: Date,
 ): Promise<void> {
+  await checkReplies(db, accepted);
   const messages = await chooseLines(db, await ensureLeads(db, accepted, now));
   const inserted = await insertMessages(db, messages, now);
   for (const { id, lineId, source, scheduledAt, ...message } of messages) {
@@ -30,6 +33,19 @@ export async function acceptMessages(
     else wakeForMessage(db, lineId, { scheduledAt: at, isNew });
   }
   await failMessagesToUnwelcome(db, [...new Set(messages.map(({ address }) => address))], now);
+}
+
+/** @throws Refusal unless what a message answers was exchanged with the same contact. */
+async function checkReplies(db: TenantDb, messages: readonly AcceptedMessage[]): Promise<void> {
+  for (const { replyToId, address } of messages) {
+    if (replyToId === null) continue;
+    const refuse = (text: string) => new Refusal('VALIDATION_ERROR', 'replyToMessageId', text);
+    const target = await findActionTarget(db, replyToId);
+    if (!target) throw new Refusal('NOT_FOUND', 'replyToMessageId', 'no such message in this workspace');
+    if (target.address !== address) throw refuse('is of another conversation');
+    if (target.unsentAt !== null) throw refuse('was taken back');
+    if (target.direction === 'out' && target.sentAt === null) throw refuse('has not been sent');
+  }
 }
 
 /** Like `acceptMessages`, for one message. @returns the message, which may have existed before. */

@@ -181,6 +181,8 @@ const againAs = (row: MessageRow, id: string, now: Date) => ({
   attachmentUrls: row.attachmentUrls,
   attachmentNames: row.attachmentNames,
   voiceNote: row.voiceNote,
+  replyToId: row.replyToId,
+  effect: row.effect,
   scheduledAt: now.toISOString(),
   window: sendWindow(row).window ?? null,
   sendFallbackSmsOnFailed: row.sendFallbackSmsOnFailed,

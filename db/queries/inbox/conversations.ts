@@ -12,6 +12,7 @@ import {
   statusAt,
   type ThreadItem,
 } from '#domain/inbox/conversation.ts';
+import { Effect } from '#domain/messages/effect.ts';
 import { shownStatus, StoredStatus } from '#domain/messages/message-status.ts';
 import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/inbox/reply.ts';
@@ -246,6 +247,8 @@ const ThreadRow = z.object({
   warning: SenderWarning.nullable(),
   authentication: SenderAuthentication.nullable(),
   originalMessageId: z.string().nullable(),
+  replyToId: z.string().nullable(),
+  effect: Effect.nullable(),
   attachmentUrls: z.array(z.string()),
   attachmentNames: z.array(z.string()),
   reactions: z.array(StoredReaction),
@@ -261,13 +264,13 @@ export const RECEIVED_AT = sql.fragment`date_trunc('milliseconds', received_at)`
 
 const OUT = sql.fragment`
   select id, address, 'out' direction, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
-    false auto_reply, coalesce(sent_subject, subject) subject, null warning, null::jsonb authentication, null original_message_id, attachment_urls, attachment_names, reactions,
+    false auto_reply, coalesce(sent_subject, subject) subject, null warning, null::jsonb authentication, null original_message_id, reply_to_id, effect, attachment_urls, attachment_names, reactions,
     edited_at, unsent_at, false is_shortened
   from messages`;
 const IN = sql.fragment`
   select id, address, 'in' direction, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
     null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
-    auto_reply, subject, warning, authentication, original_message_id, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, reactions,
+    auto_reply, subject, warning, authentication, original_message_id, null reply_to_id, null effect, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, reactions,
     edited_at, unsent_at, whole_text is not null or length(body) > ${SHOWN_LENGTH} is_shortened
   from inbound_messages`;
 
@@ -334,6 +337,8 @@ export async function presentThread(
       warning: row.warning,
       authentication: row.authentication,
       originalMessageId: row.originalMessageId,
+      replyToMessageId: row.replyToId,
+      effect: row.effect,
       attachmentUrls: urls,
       attachmentNames: names,
       attachments: urls.map((url, index) => {

@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { subjectOf } from '#domain/messages/email-subject.ts';
 import type { EmailThread } from '#domain/messages/email-thread.ts';
@@ -60,13 +60,26 @@ const HeardRow = z.object({
 });
 
 /** The thread of the last email from the address, otherwise of the last one to it; null if there is none. */
-export async function threadOfContact(db: TenantDb, address: string): Promise<EmailThread | null> {
+export const threadOfContact = (db: TenantDb, address: string): Promise<EmailThread | null> =>
+  lastThread(db, {
+    heard: sql.fragment`i.address = ${address} and not i.auto_reply`,
+    sent: sql.fragment`address = ${address}`,
+  });
+
+/** The thread of one email, in either direction; null if it is none. */
+export const threadOfMessage = (db: TenantDb, id: string): Promise<EmailThread | null> =>
+  lastThread(db, { heard: sql.fragment`i.id = ${id}`, sent: sql.fragment`id = ${id}` });
+
+async function lastThread(
+  db: TenantDb,
+  { heard: isHeard, sent: isSent }: { heard: FragmentSqlToken; sent: FragmentSqlToken },
+): Promise<EmailThread | null> {
   const heard = await db.maybeOne(sql.type(HeardRow)`
     select i.carrier_message_id, i.email_references, i.subject, m.carrier_message_id original_id
     from inbound_messages i
     join lines l on l.workspace_id = i.workspace_id and l.id = i.line_id and l.channel = 'email'
     left join messages m on m.workspace_id = i.workspace_id and m.id = i.original_message_id and m.channel = 'email'
-    where i.workspace_id = ${db.workspaceId} and i.address = ${address} and not i.auto_reply
+    where i.workspace_id = ${db.workspaceId} and ${isHeard}
     order by i.received_at desc, i.id desc limit 1`);
   if (heard) {
     const { carrierMessageId, emailReferences, subject, originalId } = heard;
@@ -77,7 +90,7 @@ export async function threadOfContact(db: TenantDb, address: string): Promise<Em
   }
   const sent = await db.maybeOne(sql.type(SentRow)`
     select ${sentColumns} from messages
-    where workspace_id = ${db.workspaceId} and address = ${address} and channel = 'email' and sent_at is not null
+    where workspace_id = ${db.workspaceId} and ${isSent} and channel = 'email' and sent_at is not null
     order by sent_at desc, id desc limit 1`);
   return sent && threadOf([sent.carrierMessageId], subjectOfSent(sent));
 }

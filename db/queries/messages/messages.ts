@@ -10,6 +10,7 @@ import {
   StoredStatus,
   storedStatuses,
 } from '#domain/messages/message-status.ts';
+import { Effect } from '#domain/messages/effect.ts';
 import { DRIP_SOURCE, type AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
@@ -51,6 +52,9 @@ export const MessageRow = z.object({
   attachmentUrls: z.array(z.string()),
   attachmentNames: z.array(z.string()),
   voiceNote: z.boolean(),
+  /** What it answers. */
+  replyToId: z.string().nullable(),
+  effect: Effect.nullable(),
   scheduledAt: z.date(),
   windowTimezone: z.string().nullable(),
   windowStart: z.string().nullable(),
@@ -234,6 +238,8 @@ export function presentMessage(row: MessageRow): Message {
     attachmentUrls: row.attachmentUrls,
     attachmentNames: row.attachmentNames,
     voiceNote: row.voiceNote,
+    replyToMessageId: row.replyToId,
+    effect: row.effect,
     fallbackSmsDispatched: row.fallbackSms === 'dispatched',
     source: row.source,
     correlationId: row.correlationId,

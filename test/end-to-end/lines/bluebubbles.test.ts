@@ -239,6 +239,34 @@ describe('what we do to messages', () => {
     expect(await thread(to)).toHaveLength(2);
   });
 
+  it('is said by a message: what it answers, and its effect', async () => {
+    const to = phone();
+    const { guid } = await mac.write(to, { text: 'Which one?' });
+    const [{ messageId }] = await received(to);
+    const id = await send(to, { replyToMessageId: messageId, effect: 'invisible_ink' });
+    await settled(id, 'delivered');
+    expect(mac.messages.filter((known) => known.to === to)).toMatchObject([
+      { replyTo: guid, effectId: 'com.apple.MobileSMS.expressivesend.invisibleink' },
+    ]);
+    expect((await message(id)).replyToMessageId).toBe(messageId);
+
+    // The first message of a conversation.
+    const stranger = phone();
+    mac.stranger(stranger);
+    await settled(await send(stranger, { effect: 'balloons' }), 'delivered');
+    expect(mac.messages.find((known) => known.to === stranger)?.effectId).toBe(
+      'com.apple.messages.effect.CKHappyBirthdayEffect',
+    );
+  });
+
+  it('is left out by AppleScript', async () => {
+    const config = { url: mac.url, password: PASSWORD, method: 'apple-script' };
+    await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
+    const to = phone();
+    await settled(await send(to, { effect: 'slam' }), 'delivered');
+    expect(mac.messages.find((known) => known.to === to)?.effectId).toBeNull();
+  });
+
   it('is not repeated if the response is lost', async () => {
     const to = phone();
     await mac.write(to, { text: 'Hello' });

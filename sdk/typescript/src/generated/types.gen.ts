@@ -56,7 +56,17 @@ export type MessageInput = {
     stepIndex?: number;
     eligibleLineIds?: Array<string>;
     stickinessPolicy?: 'sticky' | 'round_robin';
+    /**
+     * The message of the contact, or of ours, that it answers: shown as such where the line has `replies`.
+     */
+    replyToMessageId?: string;
+    /**
+     * Where the line has `effects`.
+     */
+    effect?: Effect;
 };
+
+export type Effect = 'slam' | 'loud' | 'gentle' | 'invisible_ink' | 'echo' | 'spotlight' | 'balloons' | 'confetti' | 'love' | 'lasers' | 'fireworks' | 'shooting_star' | 'celebration';
 
 export type MessageStatus = 'pending' | 'scheduled' | 'sent' | 'delivered' | 'fallback' | 'failed' | 'canceled';
 
@@ -218,6 +228,14 @@ export type InboxReplyInput = {
     attachmentUrls?: Array<string>;
     fromLineId?: string;
     /**
+     * The message of the contact, or of ours, that it answers: shown as such where the line has `replies`.
+     */
+    replyToMessageId?: string;
+    /**
+     * Where the line has `effects`.
+     */
+    effect?: Effect;
+    /**
      * The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
      */
     scheduledDate?: string;
@@ -294,6 +312,10 @@ export type DraftResolution = {
      * With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
      */
     scheduledDate?: string;
+    /**
+     * The message of the contact, or of ours, that it answers: shown as such where the line has `replies`.
+     */
+    replyToMessageId?: string;
 };
 
 export type DraftInput = {
@@ -1116,6 +1138,11 @@ export type Message = {
     attachmentUrls: Array<string>;
     attachmentNames: Array<string>;
     voiceNote: boolean;
+    /**
+     * The message that it answers.
+     */
+    replyToMessageId: string | null;
+    effect: Effect | null;
     fallbackSmsDispatched: boolean;
     source: string;
     correlationId: string | null;
@@ -1654,6 +1681,14 @@ export type ThreadItem = {
      * Inbound messages: the outbound message that it replies to.
      */
     originalMessageId: string | null;
+    /**
+     * Outbound messages: the message of the contact, or of ours, that it answers.
+     */
+    replyToMessageId: string | null;
+    /**
+     * Outbound messages only.
+     */
+    effect: Effect | null;
     attachmentUrls: Array<string>;
     attachmentNames: Array<string>;
     /**
@@ -2518,6 +2553,11 @@ export type ContactExport = {
         attachmentUrls: Array<string>;
         attachmentNames: Array<string>;
         voiceNote: boolean;
+        /**
+         * The message that it answers.
+         */
+        replyToMessageId: string | null;
+        effect: Effect | null;
         fallbackSmsDispatched: boolean;
         source: string;
         correlationId: string | null;
@@ -3581,6 +3621,11 @@ export type MessageOutput = {
     attachmentUrls: Array<string>;
     attachmentNames: Array<string>;
     voiceNote: boolean;
+    /**
+     * The message that it answers.
+     */
+    replyToMessageId: string | null;
+    effect: Effect | null;
     fallbackSmsDispatched: boolean;
     source: string;
     correlationId: string | null;
@@ -3938,6 +3983,14 @@ export type PostApiMessagesData = {
         stepIndex?: number;
         eligibleLineIds?: Array<string>;
         stickinessPolicy?: 'sticky' | 'round_robin';
+        /**
+         * The message of the contact, or of ours, that it answers: shown as such where the line has `replies`.
+         */
+        replyToMessageId?: string;
+        /**
+         * Where the line has `effects`.
+         */
+        effect?: Effect;
     };
     path?: never;
     query?: never;
@@ -3984,6 +4037,11 @@ export type PostApiMessagesResponses = {
         attachmentUrls: Array<string>;
         attachmentNames: Array<string>;
         voiceNote: boolean;
+        /**
+         * The message that it answers.
+         */
+        replyToMessageId: string | null;
+        effect: Effect | null;
         fallbackSmsDispatched: boolean;
         source: string;
         correlationId: string | null;
@@ -4889,6 +4947,14 @@ export type PostApiInboxSendReplyData = {
         attachmentUrls?: Array<string>;
         fromLineId?: string;
         /**
+         * The message of the contact, or of ours, that it answers: shown as such where the line has `replies`.
+         */
+        replyToMessageId?: string;
+        /**
+         * Where the line has `effects`.
+         */
+        effect?: Effect;
+        /**
          * The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
          */
         scheduledDate?: string;
@@ -4911,7 +4977,96 @@ export type PostApiInboxSendReplyResponses = {
     /**
      * Success
      */
-    201: MessageOutput;
+    201: {
+        _id: string;
+        workspaceId: string;
+        /**
+         * The template; once the message is sent, the rendered text.
+         */
+        message: string;
+        messageType: 'imessage' | 'sms' | 'email';
+        /**
+         * Of an email: as given; once the message is sent, as sent.
+         */
+        subject: string | null;
+        status: MessageStatus;
+        /**
+         * Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.
+         */
+        holdReason: string | null;
+        fromLineId: string | null;
+        poolId: string | null;
+        recipientPhone: string | null;
+        recipientEmail: string | null;
+        recipientName: string | null;
+        leadId: string | null;
+        createdByUserId: string | null;
+        attachmentUrls: Array<string>;
+        attachmentNames: Array<string>;
+        voiceNote: boolean;
+        /**
+         * The message that it answers.
+         */
+        replyToMessageId: string | null;
+        effect: Effect | null;
+        fallbackSmsDispatched: boolean;
+        source: string;
+        correlationId: string | null;
+        traceId: string | null;
+        scheduledDate: string | null;
+        batchId: string | null;
+        stepIndex: number | null;
+        /**
+         * The A/B text of the campaign's step; null: the step has none.
+         */
+        variant: VariantName | null;
+        campaignId: string | null;
+        errorMessage: string | null;
+        sentAt: string | null;
+        deliveredAt: string | null;
+        readAt: string | null;
+        /**
+         * When its text was last replaced after it was sent.
+         */
+        editedAt: string | null;
+        /**
+         * When it was taken back.
+         */
+        unsentAt: string | null;
+        /**
+         * Of the contact, and our own.
+         */
+        reactions: Array<{
+            by: 'us' | 'contact';
+            /**
+             * One of the six tapbacks, `emoji`, or `sticker`.
+             */
+            reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+            /**
+             * The emoji, if `reaction` is `emoji`.
+             */
+            emoji?: string;
+            from: string;
+            at: string;
+            /**
+             * Of ours: whether the carrier has taken it.
+             */
+            status: 'pending' | 'sent' | 'failed';
+        }>;
+        createdAt: string;
+        updatedAt: string;
+        crmAContactId?: string;
+        crmAPortalId?: string;
+        crmBContactId?: string;
+        crmBLocationId?: string;
+        crmCCompanyId?: string;
+        crmCPersonId?: string;
+        crmCLeadId?: string;
+        /**
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
+         */
+        warnings: Array<Warning>;
+    };
 };
 
 export type PostApiInboxSendReplyResponse = PostApiInboxSendReplyResponses[keyof PostApiInboxSendReplyResponses];
@@ -5336,6 +5491,10 @@ export type PostApiKnowledgeBaseAutoRepliesData = {
          * With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
          */
         scheduledDate?: string;
+        /**
+         * The message of the contact, or of ours, that it answers: shown as such where the line has `replies`.
+         */
+        replyToMessageId?: string;
     };
     path?: never;
     query?: never;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d88787592e8a47a61ffb5fa7e222fdad240b3e329aae3d7f3d5e0588fab09777"
+DIGEST = "f937936768024c634f7a8001957e22ef55dd6df54f45648c557d25594a9c36d3"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

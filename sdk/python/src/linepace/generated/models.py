@@ -7,43 +7,6 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from typing_extensions import NotRequired
 
 
-class MessageInput(TypedDict):
-    message: NotRequired[str]
-    messageType: NotRequired[Literal["imessage", "sms", "email"]]
-    recipientPhone: NotRequired[str]
-    recipientEmail: NotRequired[str]
-    recipientName: NotRequired[str]
-    leadId: NotRequired[str]
-    fromLineId: NotRequired[str]
-    poolId: NotRequired[str]
-    subject: NotRequired[str]
-    attachmentUrls: NotRequired[list[str]]
-    attachmentNames: NotRequired[list[str]]
-    voiceNote: NotRequired[bool]
-    sendFallbackSmsOnFailed: NotRequired[bool]
-    smsFallbackEnabled: NotRequired[bool]
-    forceFallback: NotRequired[bool]
-    smsFallbackMessage: NotRequired[str]
-    correlationId: NotRequired[str]
-    traceId: NotRequired[str]
-    timezone: NotRequired[str]
-    sendWindowStart: NotRequired[str]
-    sendWindowEnd: NotRequired[str]
-    allowedDaysOfWeek: NotRequired[list[int]]
-    crmAContactId: NotRequired[str]
-    crmAPortalId: NotRequired[str]
-    crmBContactId: NotRequired[str]
-    crmBLocationId: NotRequired[str]
-    crmCCompanyId: NotRequired[str]
-    crmCPersonId: NotRequired[str]
-    crmCLeadId: NotRequired[str]
-    scheduledDate: NotRequired[str]
-    batchId: NotRequired[str]
-    stepIndex: NotRequired[int]
-    eligibleLineIds: NotRequired[list[str]]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-
-
 class MessageEdit(TypedDict):
     message: str
 
@@ -130,6 +93,8 @@ class InboxReplyInput(TypedDict):
     message: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
+    replyToMessageId: NotRequired[str]
+    effect: NotRequired[Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"]]
     scheduledDate: NotRequired[str]
 
 
@@ -167,6 +132,7 @@ class DraftResolution(TypedDict):
     action: Literal["approve", "reject", "mark_sent"]
     message: NotRequired[str]
     scheduledDate: NotRequired[str]
+    replyToMessageId: NotRequired[str]
 
 
 class DraftInput(TypedDict):
@@ -1336,6 +1302,8 @@ class ContactExportMessage(TypedDict):
     attachmentUrls: list[str]
     attachmentNames: list[str]
     voiceNote: bool
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -1934,6 +1902,8 @@ class MessageOutput(TypedDict):
     attachmentUrls: list[str]
     attachmentNames: list[str]
     voiceNote: bool
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -2121,6 +2091,8 @@ class SendMessageRequest(TypedDict):
     stepIndex: NotRequired[int]
     eligibleLineIds: NotRequired[list[str]]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    replyToMessageId: NotRequired[str]
+    effect: NotRequired[Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"]]
 
 
 SendMessageResponseReaction = TypedDict(
@@ -2341,7 +2313,22 @@ class SendReplyRequest(TypedDict):
     message: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
+    replyToMessageId: NotRequired[str]
+    effect: NotRequired[Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"]]
     scheduledDate: NotRequired[str]
+
+
+SendReplyResponseReaction = TypedDict(
+    "SendReplyResponseReaction",
+    {
+        "by": Literal["us", "contact"],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
+        "from": str,
+        "at": str,
+        "status": Literal["pending", "sent", "failed"],
+    },
+)
 
 
 class ListSnippetsParametersQuery(TypedDict):
@@ -2458,6 +2445,7 @@ class ResolveAutoReplyRequest(TypedDict):
     action: Literal["approve", "reject", "mark_sent"]
     message: NotRequired[str]
     scheduledDate: NotRequired[str]
+    replyToMessageId: NotRequired[str]
 
 
 class ResolveAutoReplyResponse(TypedDict):
@@ -4573,6 +4561,45 @@ class OnWebhookPingRequest(TypedDict):
     data: OnWebhookPingRequestData
 
 
+class MessageInput(TypedDict):
+    message: NotRequired[str]
+    messageType: NotRequired[Literal["imessage", "sms", "email"]]
+    recipientPhone: NotRequired[str]
+    recipientEmail: NotRequired[str]
+    recipientName: NotRequired[str]
+    leadId: NotRequired[str]
+    fromLineId: NotRequired[str]
+    poolId: NotRequired[str]
+    subject: NotRequired[str]
+    attachmentUrls: NotRequired[list[str]]
+    attachmentNames: NotRequired[list[str]]
+    voiceNote: NotRequired[bool]
+    sendFallbackSmsOnFailed: NotRequired[bool]
+    smsFallbackEnabled: NotRequired[bool]
+    forceFallback: NotRequired[bool]
+    smsFallbackMessage: NotRequired[str]
+    correlationId: NotRequired[str]
+    traceId: NotRequired[str]
+    timezone: NotRequired[str]
+    sendWindowStart: NotRequired[str]
+    sendWindowEnd: NotRequired[str]
+    allowedDaysOfWeek: NotRequired[list[int]]
+    crmAContactId: NotRequired[str]
+    crmAPortalId: NotRequired[str]
+    crmBContactId: NotRequired[str]
+    crmBLocationId: NotRequired[str]
+    crmCCompanyId: NotRequired[str]
+    crmCPersonId: NotRequired[str]
+    crmCLeadId: NotRequired[str]
+    scheduledDate: NotRequired[str]
+    batchId: NotRequired[str]
+    stepIndex: NotRequired[int]
+    eligibleLineIds: NotRequired[list[str]]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    replyToMessageId: NotRequired[str]
+    effect: NotRequired[Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"]]
+
+
 class ConversationsBulk(TypedDict):
     addresses: NotRequired[list[str]]
     filter: NotRequired[ConversationsBulkFilter]
@@ -4689,6 +4716,8 @@ class Message(TypedDict):
     attachmentUrls: list[str]
     attachmentNames: list[str]
     voiceNote: bool
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -4748,6 +4777,8 @@ class ThreadItem(TypedDict):
     warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
     authentication: ThreadItemAuthentication | None
     originalMessageId: str | None
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
     attachmentUrls: list[str]
     attachmentNames: list[str]
     attachments: list[ThreadFile]
@@ -4918,6 +4949,8 @@ class SendMessageResponse(TypedDict):
     attachmentUrls: list[str]
     attachmentNames: list[str]
     voiceNote: bool
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -4959,6 +4992,54 @@ class GetConversationResponse(TypedDict):
     conversation: Conversation
     messages: list[ThreadItem]
     nextCursor: str | None
+
+
+class SendReplyResponse(TypedDict):
+    _id: str
+    workspaceId: str
+    message: str
+    messageType: Literal["imessage", "sms", "email"]
+    subject: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    holdReason: str | None
+    fromLineId: str | None
+    poolId: str | None
+    recipientPhone: str | None
+    recipientEmail: str | None
+    recipientName: str | None
+    leadId: str | None
+    createdByUserId: str | None
+    attachmentUrls: list[str]
+    attachmentNames: list[str]
+    voiceNote: bool
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    fallbackSmsDispatched: bool
+    source: str
+    correlationId: str | None
+    traceId: str | None
+    scheduledDate: str | None
+    batchId: str | None
+    stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
+    campaignId: str | None
+    errorMessage: str | None
+    sentAt: str | None
+    deliveredAt: str | None
+    readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
+    reactions: list[SendReplyResponseReaction]
+    createdAt: str
+    updatedAt: str
+    crmAContactId: NotRequired[str]
+    crmAPortalId: NotRequired[str]
+    crmBContactId: NotRequired[str]
+    crmBLocationId: NotRequired[str]
+    crmCCompanyId: NotRequired[str]
+    crmCPersonId: NotRequired[str]
+    crmCLeadId: NotRequired[str]
+    warnings: list[Warning]
 
 
 class ListOptOutSuspicionsResponse(TypedDict):

@@ -222,7 +222,7 @@ class Conversations:
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
 
-    def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.MessageOutput:
+    def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.SendReplyResponse:
         """Reply to a contact from the line they wrote to.
 
         Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
@@ -359,7 +359,7 @@ class AsyncConversations:
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
 
-    async def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.MessageOutput:
+    async def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.SendReplyResponse:
         """Reply to a contact from the line they wrote to.
 
         Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
