@@ -143,6 +143,7 @@ export const ReactionInput = z
     message: 'is required if `reaction` is `emoji`, and not allowed otherwise',
   })
   .meta({ id: 'ReactionInput' });
+export type ReactionInput = z.infer<typeof ReactionInput>;
 
 /** A message as the API returns it; fields that are not set are null. */
 export const Message = z

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
 import { PERSONALIZATION } from '#db/commands/campaigns/personalizations.ts';
-import { ACCEPTED, Accepted, requestEdit } from './message-actions.ts';
+import { requestEdit } from '#db/commands/messages/message-actions.ts';
+import { ACCEPTED, Accepted, actionRequest } from './message-actions.ts';
 import { emitEdited, renderFor, rewriteMessage } from '#db/commands/messages/own-changes.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { cancelWaitingMessage } from '#db/commands/sending/message-orders.ts';
@@ -164,7 +165,7 @@ export const messageRoutes = [
       }
       if (row.holdReason === PERSONALIZATION)
         throw new ApiError('INVALID_STATE', 'Its text is still being written');
-      await requestEdit({ db, caller, carriers, now }, id, rendered.text);
+      await requestEdit(db, actionRequest({ caller, carriers, now }), id, rendered.text);
       return { status: 202, body: ACCEPTED };
     },
   }),

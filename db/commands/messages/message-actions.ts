@@ -1,17 +1,27 @@
 import { currentTime } from '#domain/base/clock.ts';
 import { earliest } from '#domain/base/earliest.ts';
 import { newId } from '#domain/base/ids.ts';
+import { Refusal } from '#domain/base/refusal.ts';
+import type { CapabilitiesOf, Capability } from '#domain/lines/capability.ts';
 import {
   ACTION_GAP_MS,
   type ActionOutcome,
+  EDIT_WITHIN_MS,
+  MAX_EDITS,
+  MAX_OPEN_ACTIONS,
   type MessageAction,
+  REACT_WITHIN_MS,
   retryDelayMs,
+  UNSEND_WITHIN_MS,
 } from '#domain/messages/message-action.ts';
-import { withoutOwnReaction, withOwnReaction } from '#domain/messages/reaction.ts';
+import type { ReactionInput } from '#domain/messages/message.ts';
+import { shownStatus } from '#domain/messages/message-status.ts';
+import { hasOwn, withoutOwnReaction, withOwnReaction } from '#domain/messages/reaction.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import {
   type ActionRow,
   type ActionTarget,
+  actionsOf,
   endAction,
   insertAction,
   lastActionAt,
@@ -23,19 +33,132 @@ import {
   startAction,
   storeReactions,
 } from '#db/queries/messages/message-actions.ts';
-import type { LineRow } from '#db/queries/lines/lines.ts';
+import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
+import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
+import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { emitEdited, emitReacted, emitUnsent } from './own-changes.ts';
 
-/** Has the pacer of the line carry out an action. Requires the target's lock. */
-export async function requestAction(
+/** Who asks for an action, and what carriers can do. */
+export interface ActionRequest {
+  actorName: string | null;
+  capabilitiesOf: CapabilitiesOf;
+  /** Whether a carrier takes any emoji as a reaction, besides the six. */
+  reactsWithEmoji: (carrier: string) => boolean;
+  now: Date;
+}
+
+/** Has a message of ours taken back. @throws Refusal */
+export async function requestUnsend(db: TenantDb, request: ActionRequest, id: string): Promise<void> {
+  const { target, line } = await lockSent(db, request, id, 'unsend', UNSEND_WITHIN_MS);
+  await requestAction(db, request, { target, line }, { kind: 'unsend' }, expiryOf(target, UNSEND_WITHIN_MS));
+}
+
+/** Has the text of a message of ours replaced after it was sent. @param text rendered. @throws Refusal */
+export async function requestEdit(
   db: TenantDb,
-  target: ActionTarget,
-  line: LineRow,
-  { action, actorName, expiresAt }: { action: MessageAction; actorName: string | null; expiresAt: Date },
-  now: Date,
+  request: ActionRequest,
+  id: string,
+  text: string,
 ): Promise<void> {
+  const { target, line } = await lockSent(db, request, id, 'edit', EDIT_WITHIN_MS);
+  if (!target.hasText) throw refused('The message has no text');
+  const edits = (await actionsOf(db, id)).filter(
+    ({ action, status }) => action.kind === 'edit' && status !== 'failed',
+  );
+  if (edits.length >= MAX_EDITS) throw refused(`A message can be edited ${MAX_EDITS} times`);
+  await requestAction(
+    db,
+    request,
+    { target, line },
+    { kind: 'edit', text },
+    expiryOf(target, EDIT_WITHIN_MS),
+  );
+}
+
+/** Reacts to a message of a contact or of ours, or removes a reaction of ours. @throws Refusal */
+export async function requestReaction(
+  db: TenantDb,
+  request: ActionRequest,
+  id: string,
+  { remove = false, ...reaction }: ReactionInput,
+): Promise<void> {
+  const target = await lockTarget(db, id);
+  if (!target) throw notFound();
+  requireSent(target);
+  const line = await requireCapability(db, request, target.lineId, 'reactions');
+  if (reaction.emoji !== undefined && !request.reactsWithEmoji(line.carrier))
+    throw unsupported('reactions', 'The carrier of the line can react with the six only');
+  if (remove && !hasOwn(target.reactions, { ...reaction, from: '', at: '' }))
+    throw refused('There is no such reaction of yours');
+  if ((await isOptedOut(db, target.address)) || (await suppressedAmong(db, [target.address])).size > 0)
+    throw refused('The contact may not be written to');
+  const action = { kind: 'reaction', ...reaction, removed: remove } as const;
+  await requestAction(
+    db,
+    request,
+    { target, line },
+    action,
+    new Date(request.now.getTime() + REACT_WITHIN_MS),
+  );
+}
+
+const refused = (text: string): Refusal => new Refusal('INVALID_STATE', null, text);
+const notFound = (): Refusal => new Refusal('NOT_FOUND', null, 'Message not found');
+const unsupported = (capability: Capability, text: string | null = null): Refusal =>
+  new Refusal('UNSUPPORTED_BY_CARRIER', null, text, { capability });
+
+/** @throws Refusal unless the contact has the message. */
+function requireSent({ direction, status, carrierMessageId, unsentAt }: ActionTarget): void {
+  if (unsentAt !== null) throw refused('The message was taken back');
+  if (direction === 'in') return;
+  if (carrierMessageId === null || (status !== 'sent' && status !== 'delivered'))
+    throw refused(`The message is ${status && shownStatus(status)}`);
+}
+
+/** A message of ours that was sent no longer ago, and its line, which can do it. */
+async function lockSent(
+  db: TenantDb,
+  request: ActionRequest,
+  id: string,
+  capability: Capability,
+  withinMs: number,
+): Promise<{ target: ActionTarget; line: LineRow }> {
+  const target = await lockTarget(db, id);
+  if (target?.direction !== 'out') throw notFound();
+  requireSent(target);
+  const line = await requireCapability(db, request, target.lineId, capability);
+  if (expiryOf(target, withinMs) <= request.now)
+    throw refused(`The message was sent more than ${withinMs / 60_000} minutes ago`);
+  return { target, line };
+}
+
+const expiryOf = ({ sentAt }: ActionTarget, withinMs: number): Date =>
+  new Date((sentAt?.getTime() ?? 0) + withinMs);
+
+/** A line that has been deleted can do nothing. */
+async function requireCapability(
+  db: TenantDb,
+  { capabilitiesOf }: ActionRequest,
+  lineId: string | null,
+  capability: Capability,
+): Promise<LineRow> {
+  const line = lineId === null ? null : await findLine(db, lineId);
+  if (!line || !capabilitiesOf(line).includes(capability)) throw unsupported(capability);
+  return line;
+}
+
+/** Has the pacer of the line carry out an action. Requires the target's lock. @throws Refusal */
+async function requestAction(
+  db: TenantDb,
+  { actorName, now }: ActionRequest,
+  { target, line }: { target: ActionTarget; line: LineRow },
+  action: MessageAction,
+  expiresAt: Date,
+): Promise<void> {
+  if ((await openActions(db, line.id)).length >= MAX_OPEN_ACTIONS)
+    throw new Refusal('LIMIT_REACHED', null, 'The line has too many reactions and edits waiting');
   const id = newId(now);
   await insertAction(db, {
     id,
