@@ -51,14 +51,14 @@ interface Pattern {
 const from = (folders: readonly string[]): string => `^(#|(\\.\\./)+)(${folders.join('|')})/`;
 const WORKFLOW_FILES = '^(#|(\\.\\./)+)workflows/[^/]+$';
 
-/** Refuses imports from all folders but `allowed`. `workflows/protocol` is allowed with `messages`. */
-function onlyFrom(allowed: readonly (Folder | 'messages')[], message: string): Pattern[] {
+/** Refuses imports from all folders but `allowed`. `workflows/protocol` is allowed with `protocol`. */
+function onlyFrom(allowed: readonly (Folder | 'protocol')[], message: string): Pattern[] {
   const refused = FOLDERS.filter((folder) => folder !== 'workflows' && !allowed.includes(folder));
   const patterns = [{ regex: from(refused), message }];
   if (allowed.includes('workflows')) return patterns;
   return [
     ...patterns,
-    { regex: allowed.includes('messages') ? WORKFLOW_FILES : from(['workflows']), message },
+    { regex: allowed.includes('protocol') ? WORKFLOW_FILES : from(['workflows']), message },
   ];
 }
 
@@ -107,14 +107,20 @@ const UNBOUNDED_LIST = {
   message: 'Use domain/base/bounded-schema.ts: zod checks each element of a list before its length.',
 };
 
+/** `migrate` loads it when it is asked to distribute the database. */
+const NO_CLUSTER: Pattern = {
+  regex: '(^#db|/|^\\./)distribution/',
+  message: 'Nothing on one server knows of a cluster: db/distribution is for `npm run migrate` only.',
+};
+
 /** One folder's rule. `no-restricted-imports` of a later override replaces the earlier one, so each lists all patterns. */
 const layer = (files: string, ...patterns: Pattern[]): OxlintOverride => ({
   files: [files],
   excludeFiles: ['**/*.test.ts'],
-  rules: { 'no-restricted-imports': ['error', { patterns: [NO_TEXT_ENGINES, ...patterns] }] },
+  rules: { 'no-restricted-imports': ['error', { patterns: [NO_TEXT_ENGINES, NO_CLUSTER, ...patterns] }] },
 });
 
-const DB_ONLY_FROM = onlyFrom(['db', 'domain', 'messages'], 'db imports domain and workflows/protocol only.');
+const DB_ONLY_FROM = onlyFrom(['db', 'domain', 'protocol'], 'db imports domain and workflows/protocol only.');
 
 /** Which folder may import what: docs/architecture.md. */
 const LAYERS: OxlintOverride[] = [
@@ -149,7 +155,7 @@ const LAYERS: OxlintOverride[] = [
     'providers/**',
     NO_PARSERS,
     NO_SQL,
-    ...onlyFrom(['providers', 'domain', 'messages'], 'providers import domain and workflows/protocol only.'),
+    ...onlyFrom(['providers', 'domain', 'protocol'], 'providers import domain and workflows/protocol only.'),
   ),
   layer(
     'providers/untrusted/**',
@@ -191,7 +197,7 @@ const LAYERS: OxlintOverride[] = [
     NO_PARSERS,
     NO_SQL,
     ...onlyFrom(
-      ['api', 'db', 'domain', 'providers', 'messages'],
+      ['api', 'db', 'domain', 'providers', 'protocol'],
       'api imports db, domain, providers and workflows/protocol only.',
     ),
     {

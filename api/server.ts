@@ -28,8 +28,9 @@ import { localKeysOf } from './auth/local-issuer.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './routes/messages/drip-intake.ts';
 import { createReceipts } from './routes/messages/receipts.ts';
+import { insertRequests } from '#db/queries/accounts/request-log.ts';
 import { countUsed } from '#db/queries/accounts/limits.ts';
-import { createRequestLog, storeRequests } from './routes/accounts/request-log.ts';
+import { createRequestLog } from './routes/accounts/request-log.ts';
 import { createRefusedRequests } from './routes/accounts/refused-requests.ts';
 import { createWaitingMessages } from './routes/messages/waiting-messages.ts';
 import { createPresenceBoard } from './routes/inbox/presence.ts';
@@ -119,7 +120,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
       logger,
     ),
     requestLog: createRequestLog(
-      storeRequests(pools, metrics.unloggedRequests),
+      (rows) => insertRequests(systemDb(pools), rows),
       logger,
       metrics.unloggedRequests,
     ),

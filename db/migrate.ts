@@ -5,8 +5,6 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { readMigrationConfig } from '#domain/base/config.ts';
 import { connected } from './connection/connected.ts';
-import { distribute } from './distribution/distribute.ts';
-import { moveWorkspace } from './distribution/move-workspace.ts';
 import type { DatabaseUrls } from './connection/pools.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
@@ -202,12 +200,16 @@ if (import.meta.main) {
   const done = await migrate(ownerUrl, logins);
   say(done.length === 0 ? 'The database is up to date.' : `Applied ${done.join(', ')}.`);
   if (values.distribute) {
+    // oxlint-disable-next-line no-restricted-imports -- the only way into the folder, for commands that only a cluster needs
+    const { distribute } = await import('./distribution/distribute.ts');
     const tables = await distribute(ownerUrl);
     say(tables.length === 0 ? 'All tables are distributed.' : `Distributed ${tables.join(', ')}.`);
   }
   if (values.move !== undefined) {
     if (values.to === undefined)
       throw new Error('--move WORKSPACE needs --to HOST:PORT, which names a node.');
+    // oxlint-disable-next-line no-restricted-imports -- the only way into the folder, for commands that only a cluster needs
+    const { moveWorkspace } = await import('./distribution/move-workspace.ts');
     await moveWorkspace(ownerUrl, values.move, values.to);
     say(`${values.move} is at ${values.to}.`);
   }

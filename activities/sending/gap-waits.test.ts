@@ -6,7 +6,7 @@ import { createGapWaits } from './gap-waits.ts';
 test('a round that waits gives up the slot of the workspace that its task named, although its line has moved', async () => {
   const wait = vi.fn(() => () => {});
   const gapWaits = createGapWaits({
-    pools: { nodes: { available: async () => [] } } as unknown as Pools,
+    pools: { system: { anyFirst: async () => [] } } as unknown as Pools,
     slots: new Map([['carrier:simulated', { hasRoom: () => true, wait }]]),
     logger: pino({ enabled: false }),
   });

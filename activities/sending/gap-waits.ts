@@ -121,7 +121,7 @@ function watchRequests(pools: Pools, logger: Logger) {
   let isWatching = false;
 
   async function tellRequested(): Promise<void> {
-    const looks = await pools.nodes.available([...watched.keys()], ({ workspaceId }) => workspaceId);
+    const looks = [...watched.keys()];
     const requested = await requestedSince(systemDb(pools), looks);
     for (const look of looks) if (requested.has(look.workflowId)) watched.get(look)?.();
   }

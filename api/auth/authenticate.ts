@@ -146,7 +146,7 @@ async function withWorkspaceKey(
   if (!isPossibleApiKey(token)) return unauthorized(client(), services);
   const hash = hashApiKey(token);
   const caller = await callers.find(hash, () =>
-    withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, pools.nodes, hash)),
+    withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),
   );
   if (!caller) return unauthorized(client(), services);
   identified?.(caller);

@@ -1,23 +1,17 @@
 import { BackendTerminatedError, InvalidInputError } from 'slonik';
-import { describe, expect, it, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isOverload, isPartialFailure } from './overload.ts';
 
 const failed = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
-const terminated = (where?: string): Error =>
-  new BackendTerminatedError(failed('terminating connection', { code: '57P01', where }));
 
-describe('what a cluster says whose node is down', () => {
-  it.each([
-    failed('connection to the remote node failed', { code: '08006' }),
-    failed('failure on connection marked as essential: 10.0.0.2:5432', { code: 'XX000' }),
-    terminated('while executing command on 10.0.0.2:5432'),
-  ])('is an overload of some workspaces only: %s', (error) => {
-    expect([isOverload(error), isPartialFailure(error)]).toEqual([true, true]);
-  });
+test('a row that stays locked is an overload of some workspaces only', () => {
+  const error = failed('canceling statement due to lock timeout', { code: '55P03' });
+  expect([isOverload(error), isPartialFailure(error)]).toEqual([true, true]);
 });
 
-test('an end of a connection by the server itself is an overload of all workspaces', () => {
-  expect([isOverload(terminated()), isPartialFailure(terminated())]).toEqual([true, false]);
+test('an end of a connection by the server is an overload of all workspaces', () => {
+  const error = new BackendTerminatedError(failed('terminating connection', { code: '57P01' }));
+  expect([isOverload(error), isPartialFailure(error)]).toEqual([true, false]);
 });
 
 test.each([

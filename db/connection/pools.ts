@@ -2,7 +2,6 @@ import { parseIntoClientConfig } from 'pg-connection-string';
 import { createPool, type DatabasePool, sql } from 'slonik';
 import { createFairQueue, type FairQueue } from '#domain/base/fair-queue.ts';
 import { boundPool, type BoundedPool, type PoolWatch, watchPools } from './bounded-pool.ts';
-import { type NodeWatch, NODE_TIMEOUT_MS, watchNodes } from '../distribution/node-watch.ts';
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
 import { withDeadlines } from './query-deadline.ts';
@@ -36,7 +35,6 @@ export interface Pools {
   /** Signals the workflows that a committed transaction woke; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
   readonly addressHashes: AddressHashes;
-  readonly nodes: NodeWatch;
   /** Of all pools but that of a replica. */
   readonly watch: PoolWatch;
   close(): Promise<void>;
@@ -84,7 +82,6 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     openPool(urls.systemUrl, 'linepace_system', options),
     openApart(urls),
   ]);
-  const nodes = openNodeWatch(urls, system);
   const watch = watchPools([tenant, system, autocommit], ask);
   return {
     tenant: { pool: tenant, queue: null },
@@ -92,11 +89,10 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     autocommit,
     waker: options.waker ?? null,
     addressHashes: createAddressHashes(autocommit, options.keySeal ?? null),
-    nodes,
     watch,
     close: async () => {
       watch.close();
-      await Promise.all([nodes.close(), ...[tenant, system, autocommit].map((pool) => pool.end())]);
+      await Promise.all([tenant, system, autocommit].map((pool) => pool.end()));
     },
   };
 }
@@ -120,12 +116,12 @@ const CONNECTION_TIMEOUT_MS = 5000;
 /** The same where requests do not share the connections, which are taken for milliseconds: only one that hangs keeps them so long. */
 const ACQUIRE_MS = 15_000;
 const MAX_WAITING = 500;
-/** Of statements for which everybody waits, and which take a millisecond if no node of a cluster keeps them waiting. */
+/** Of statements for which everybody waits, and which take a millisecond. */
 const BRIEF_MS = 5000;
-/** While one batch of bulk intake commits, a second one may begin, for each node of the database (api/routes/messages/drip-intake.ts). */
+/** While one batch of bulk intake commits, a second one may begin (api/routes/messages/drip-intake.ts). */
 export const INTAKE_BATCHES = 2;
-/** More than the batches of a node take, each for its plain and for its other requests: if that node does not respond, others do. */
-const INTAKE_CONNECTIONS = 8;
+/** Each batch has one for its plain requests and one for the others. */
+const INTAKE_CONNECTIONS = 2 * INTAKE_BATCHES;
 
 /**
  * The pools of an API process.
@@ -158,7 +154,6 @@ export async function createApiPools(
     openSystem(INTAKE_CONNECTIONS),
     openApart(urls),
   ]);
-  const nodes = openNodeWatch(urls, system);
   const own = [tenant, system, auth, intake, autocommit, ...(urls.replicaUrl === null ? [reads] : [])];
   const watch = watchPools(own, ask);
   return {
@@ -170,7 +165,6 @@ export async function createApiPools(
     autocommit,
     waker,
     addressHashes: createAddressHashes(autocommit, keySeal),
-    nodes,
     watch,
     auth: {
       pool: auth,
@@ -186,7 +180,7 @@ export async function createApiPools(
     close: async () => {
       watch.close();
       const opened = [tenant, reads, system, auth, intake, autocommit];
-      await Promise.all([nodes.close(), ...opened.map((pool) => pool.end())]);
+      await Promise.all(opened.map((pool) => pool.end()));
     },
   };
 }
@@ -198,11 +192,6 @@ const openApart = (urls: DatabaseUrls): Promise<BoundedPool> =>
     withinTransactions: true,
     statementTimeoutMs: BRIEF_MS,
   });
-
-const openNodeWatch = (urls: DatabaseUrls, system: DatabasePool): NodeWatch =>
-  watchNodes(system, (size) =>
-    openPool(urls.systemUrl, 'linepace_system', { size, statementTimeoutMs: NODE_TIMEOUT_MS }),
-  );
 
 async function openPool(
   url: string,

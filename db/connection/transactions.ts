@@ -59,7 +59,7 @@ export interface TenantOptions {
 
 /**
  * Runs work in a transaction of one workspace.
- * @throws Busy in an API process if no connection becomes free in time; NodeUnavailable
+ * @throws Busy in an API process if no connection becomes free in time
  */
 export async function withTenant<T>(
   pools: Pools,
@@ -83,13 +83,12 @@ export async function withTenantReads<T>(
 }
 
 async function tenantTransaction<T>(
-  { waker, autocommit, addressHashes, nodes }: Pools,
+  { waker, autocommit, addressHashes }: Pools,
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
   { genericPlans = false }: TenantOptions = {},
 ): Promise<T> {
-  await nodes.check(workspaceId);
   const settings = genericPlans ? sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}` : LIMITED_LOCKS;
   const run = (): Promise<T> =>
     transact(pool, waker, async (transaction, wakes) => {
@@ -234,14 +233,13 @@ export async function withIntake<T>(
 
 /**
  * Like `withIntake`, for one workspace, which waits for locks and for its share of the connections.
- * @throws Busy, NodeUnavailable
+ * @throws Busy
  */
 export async function withIntakeShare<T>(
   pools: ApiPools,
   workspaceId: string,
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
-  await pools.nodes.check(workspaceId);
   const settings = sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}, ${intakeOf([workspaceId])}`;
   return pools.systemQueue.run(workspaceId, () => systemTransaction(pools, pools.system, settings, work));
 }

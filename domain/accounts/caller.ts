@@ -33,8 +33,6 @@ export interface CallerWorkspace extends Payment {
   keepsDripsQuiet: boolean;
   /** An operator has suspended it: it sends nothing and refuses changes. */
   suspended: boolean;
-  /** The database server that has its rows: the number of a node in a cluster, otherwise 0. */
-  node: number;
 }
 
 export interface AgencyCaller {

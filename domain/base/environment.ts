@@ -144,7 +144,7 @@ const DATABASE = {
   ),
   DATABASE_POOL_SIZE: forBoth(
     z.coerce.number().int().min(1).max(200).default(10),
-    'connections of an API process for requests of workspaces. In total, an API process opens up to 2.5 times as many plus 15, and a worker process 4 times as many plus 2',
+    'connections of an API process for requests of workspaces. In total, an API process opens up to 2.5 times as many plus 11, and a worker process 4 times as many plus 2',
   ),
 };
 

@@ -8,14 +8,12 @@ import type { Demo } from '../../standalone/demo-data.ts';
 import { livePid } from '../../standalone/pid-file.ts';
 import { freePort } from '../../providers/free-port.ts';
 import { keepFolder, removeTemporaryFolder, stopAtEnd, temporaryFolder } from '../bench/support/leftovers.ts';
-import { createCluster } from './chaos/cluster.ts';
 import { runEverything } from './chaos/everything.ts';
 import { inParallel, until } from '../bench/support/waiting.ts';
 
 /**
  * `npm run chaos -- --messages 5000 [--seed 1] [--kills 20]`: messages of all kinds, while everything is killed and the
- * carrier misleads (`chaos/everything.ts`). With `--citus postgres://SUPERUSER@COORDINATOR/DATABASE` the database is a new one on that
- * cluster, and its nodes, which run on this machine, are killed in place of PostgreSQL. Otherwise:
+ * carrier misleads (`chaos/everything.ts`). Otherwise:
  *
  * Starts the product on its own ports and data, sends drips to it while it breaks, and counts lost and doubled messages in
  * the carrier's log: `npm run chaos -- --scenario temporal|kills [--drips 2000]`.
@@ -29,7 +27,6 @@ const { values } = parseArgs({
     messages: { type: 'string' },
     seed: { type: 'string', default: '1' },
     kills: { type: 'string', default: '20' },
-    citus: { type: 'string' },
   },
 });
 const DRIPS = Number(values.drips);
@@ -50,7 +47,6 @@ const dataDir = temporaryFolder('linepace-chaos-');
 const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
 const clocksDir = path.join(dataDir, 'clocks');
 mkdirSync(clocksDir);
-const cluster = values.citus === undefined ? null : await createCluster(values.citus, 'linepace_chaos');
 const product = spawn(process.execPath, ['standalone/main.ts'], {
   stdio: ['ignore', 'pipe', 'inherit'],
   env: {
@@ -61,7 +57,6 @@ const product = spawn(process.execPath, ['standalone/main.ts'], {
     TEMPORAL_PORT: String(ports[1]),
     TEMPORAL_UI_PORT: String(ports[2]),
     POSTGRES_PORT: String(ports[3]),
-    ...(cluster && { DATABASE_URL: cluster.databaseUrl }),
     NODE_OPTIONS: `--import=${new URL('chaos/stepped-clock.ts', import.meta.url).href}`,
     CLOCKS_DIR: clocksDir,
   },
@@ -86,10 +81,8 @@ try {
 } finally {
   product.kill('SIGINT');
   if (product.exitCode === null) await once(product, 'exit');
-  if (process.exitCode === 0) {
-    removeTemporaryFolder(dataDir);
-    await cluster?.drop();
-  } else {
+  if (process.exitCode === 0) removeTemporaryFolder(dataDir);
+  else {
     keepFolder(dataDir);
     say(`the data and the logs are kept in ${dataDir}`);
   }
@@ -102,7 +95,6 @@ function everything(): Promise<boolean> {
     kills: Number(values.kills),
     seed: Number(values.seed),
     pidOf,
-    cluster,
     clocksDir,
     say,
   });

@@ -49,7 +49,7 @@ export async function createDistributedDatabase(nodes: readonly string[], name: 
   await distribute(database);
 }
 
-export async function dropOnNodes(nodes: readonly string[], name: string): Promise<void> {
+async function dropOnNodes(nodes: readonly string[], name: string): Promise<void> {
   for (const node of nodes) await run(node, `drop database if exists ${name} with (force)`);
 }
 

@@ -31,7 +31,6 @@ const callerOf = (id: string): AnsweredRequest['caller'] => ({
     subscriptionStatus: 'active',
     keepsDripsQuiet: false,
     suspended: false,
-    node: 0,
   },
 });
 const drip = (changes: Partial<AnsweredRequest> = {}): AnsweredRequest =>

@@ -1,8 +1,6 @@
 import type { Logger } from 'pino';
 import type { Counter } from 'prom-client';
-import type { Pools } from '#db/connection/pools.ts';
-import { insertRequests, type NewRequestRow } from '#db/queries/accounts/request-log.ts';
-import { systemDb } from '#db/connection/transactions.ts';
+import type { NewRequestRow } from '#db/queries/accounts/request-log.ts';
 import type { Caller } from '#domain/accounts/caller.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -33,18 +31,6 @@ export interface RequestLog {
   /** Writes the waiting rows. */
   close(): Promise<void>;
 }
-
-/**
- * @param dropped counts requests whose workspaces are on a node of a cluster that does not respond: it would hold up all others.
- * @returns the `write` of a log.
- */
-export const storeRequests =
-  (pools: Pools, dropped: Pick<Counter, 'inc'>) =>
-  async (rows: readonly NewRequestRow[]): Promise<void> => {
-    const stored = await pools.nodes.available(rows, ({ workspaceId }) => workspaceId);
-    if (stored.length > 0) await insertRequests(systemDb(pools), stored);
-    if (stored.length < rows.length) dropped.inc(rows.length - stored.length);
-  };
 
 const WRITE_EVERY_MS = 2000;
 /** Rows per statement. */

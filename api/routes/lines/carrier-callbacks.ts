@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { isDelivered } from '#db/commands/inbox/carrier-events.ts';
 import { type CrossesTransfers, LineLeft, receiveCarrierEvents } from '#db/commands/inbox/carrier-reports.ts';
 import { type CallbackLine, findCallbackLine } from '#db/queries/lines/callback-lines.ts';
-import { lookUp } from '#db/queries/accounts/lookups.ts';
 import { happenedIn } from '#db/connection/message-traces.ts';
 import { systemDb, withAuth, withTenant } from '#db/connection/transactions.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
@@ -83,20 +82,9 @@ async function receive(context: Context, services: Services): Promise<void> {
   if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
 }
 
-/** @returns null if there is no such line. @throws Busy, NodeUnavailable */
-async function findLine(
-  client: string,
-  lineId: string,
-  pools: Services['pools'],
-): Promise<CallbackLine | null> {
-  if (!pools.nodes.areAllAvailable) {
-    const workspaceId = await withAuth(pools, client, `workspace of line ${lineId}`, (db) =>
-      lookUp(db, 'line', lineId),
-    );
-    if (workspaceId !== null) await pools.nodes.check(workspaceId);
-  }
-  return withAuth(pools, client, `line ${lineId}`, (db) => findCallbackLine(db, lineId));
-}
+/** @returns null if there is no such line. @throws Busy */
+const findLine = (client: string, lineId: string, pools: Services['pools']): Promise<CallbackLine | null> =>
+  withAuth(pools, client, `line ${lineId}`, (db) => findCallbackLine(db, lineId));
 
 /**
  * The server of a line says that it has another address. It counts if it is allowed, accepts the line's credentials, and has the line's

@@ -3,8 +3,6 @@ import type { ApiPools } from '#db/connection/pools.ts';
 import type { DripRequest } from './drip-batch.ts';
 import { createDripIntake } from './drip-intake.ts';
 
-const nodes = { available: async (items: readonly unknown[]) => items };
-
 /** Its batches do not end. */
 function intakeWithoutEnd() {
   let batches = 0;
@@ -12,7 +10,7 @@ function intakeWithoutEnd() {
     batches += 1;
     return new Promise(() => {});
   };
-  const pools = { intake: { connect }, nodes } as unknown as ApiPools;
+  const pools = { intake: { connect } } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   return { intake, begun: () => batches };
 }
@@ -21,7 +19,7 @@ test('a batch that does not end does not hold up a later request', async () => {
   const { intake, begun } = intakeWithoutEnd();
   const accept = (workspaceId: string): void =>
     void intake.accept({
-      caller: { workspace: { id: workspaceId, node: 0 } },
+      caller: { workspace: { id: workspaceId } },
       idempotencyKey: 'key',
     } as DripRequest);
 
@@ -29,22 +27,6 @@ test('a batch that does not end does not hold up a later request', async () => {
   await vi.waitFor(() => expect(begun()).toBe(1));
   accept('second');
   await vi.waitFor(() => expect(begun()).toBe(2));
-});
-
-test('batches of a node that does not respond do not hold up requests of another node', async () => {
-  const { intake, begun } = intakeWithoutEnd();
-  const accept = (node: number): void =>
-    void intake.accept({
-      caller: { workspace: { id: `of node ${node}`, node } },
-      idempotencyKey: 'key',
-    } as DripRequest);
-
-  accept(1);
-  await vi.waitFor(() => expect(begun()).toBe(1));
-  accept(1);
-  await vi.waitFor(() => expect(begun()).toBe(2));
-  accept(2);
-  await vi.waitFor(() => expect(begun()).toBe(3));
 });
 
 test('requests that both batches left waiting begin another one when the first ends', async () => {
@@ -56,11 +38,11 @@ test('requests that both batches left waiting begin another one when the first e
       result: { result, signals: [], wakes: { runAfterCommit() {} } },
     }));
   };
-  const pools = { intake: { connect }, nodes } as unknown as ApiPools;
+  const pools = { intake: { connect } } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (workspaceId: string): void =>
     void intake.accept({
-      caller: { workspace: { id: workspaceId, node: 0 } },
+      caller: { workspace: { id: workspaceId } },
       idempotencyKey: 'key',
     } as DripRequest);
 

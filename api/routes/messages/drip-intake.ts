@@ -1,5 +1,4 @@
 import { currentTime } from '#domain/base/clock.ts';
-import { NodeUnavailable } from '#db/distribution/node-watch.ts';
 import { isPartialFailure, isOverload } from '#db/connection/overload.ts';
 import { type ApiPools, INTAKE_BATCHES } from '#db/connection/pools.ts';
 import { forMany } from '#providers/log-context.ts';
@@ -24,7 +23,7 @@ import {
 import type { Metrics } from '#api/http/metrics.ts';
 
 /**
- * Commits concurrent requests together, regardless of their workspaces, as long as these are on one server of the database. A request
+ * Commits concurrent requests together, regardless of their workspaces. A request
  * is acknowledged after its commit. Committed by workspace, a drip of ten workspaces took the API 2.6 times the processor time and
  * PostgreSQL 4.7 times.
  */
@@ -50,33 +49,7 @@ export function createDripIntake(
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
 ): DripIntake {
-  const intakes = new Map<number, Pick<DripIntake, 'accept'>>();
   const lookUps = new Map<string, Promise<readonly string[] | null>>();
-  return {
-    customFields(workspaceId) {
-      const running = lookUps.get(workspaceId);
-      if (running) return running;
-      const lookUp = withTenantReads(pools, workspaceId, knownCustomFields)
-        .catch(() => null)
-        .finally(() => lookUps.delete(workspaceId));
-      lookUps.set(workspaceId, lookUp);
-      return lookUp;
-    },
-    accept(request) {
-      const { node } = request.caller.workspace;
-      let intake = intakes.get(node);
-      if (!intake) intakes.set(node, (intake = createNodeIntake(pools, links, metrics)));
-      return intake.accept(request);
-    },
-  };
-}
-
-/** The intake of workspaces that are on one node of the database. It waits for no other node. */
-function createNodeIntake(
-  pools: ApiPools,
-  links: LinkReader,
-  metrics: Pick<Metrics, 'intakeBatch'>,
-): Pick<DripIntake, 'accept'> {
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
   let waiting = 0;
@@ -98,13 +71,7 @@ function createNodeIntake(
     acceptBatch(db, batch, links, currentTime());
 
   /** Plain requests are committed apart from those that need a transaction. With one, 0.75 times as many were accepted a second. */
-  async function commit(requests: readonly PendingRequest[]): Promise<void> {
-    const batch = await pools.nodes.available(requests, workspaceOf);
-    if (batch.length < requests.length) {
-      const remaining = new Set(batch);
-      for (const request of requests)
-        if (!remaining.has(request)) request.reject(new NodeUnavailable(workspaceOf(request)));
-    }
+  async function commit(batch: readonly PendingRequest[]): Promise<void> {
     const isSpecial = (request: PendingRequest): boolean => !isPlain(request);
     await Promise.all([
       commitTogether(batch.filter(isPlain), commitPlain),
@@ -144,6 +111,15 @@ function createNodeIntake(
   }
 
   return {
+    customFields(workspaceId) {
+      const running = lookUps.get(workspaceId);
+      if (running) return running;
+      const lookUp = withTenantReads(pools, workspaceId, knownCustomFields)
+        .catch(() => null)
+        .finally(() => lookUps.delete(workspaceId));
+      lookUps.set(workspaceId, lookUp);
+      return lookUp;
+    },
     accept: (request) =>
       new Promise((resolve, reject) => {
         const pending = { ...request, resolve, reject };

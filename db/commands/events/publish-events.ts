@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { workspacesIn } from '#db/distribution/each-shard.ts';
+import { workspacesIn } from '#db/queries/operations/each-shard.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { publicationsOf } from '#db/queries/events/published-events.ts';
 import { NoRows } from '#db/connection/rows.ts';
@@ -30,29 +30,23 @@ const WORKSPACES_IN_TRANSACTION = 20;
 /**
  * Publishes the committed events of workspaces, of a backlog the next batch: gives them positions, in which streams follow
  * them (docs/decisions/0009-events-have-one-order.md).
- * @returns how far they are published, without those that fail or whose node of a cluster does not respond.
+ * @returns how far they are published, without those that fail.
  */
 export async function publishEvents(
   pools: Pools,
   workspaceIds: readonly string[],
   options: PublishOptions,
 ): Promise<Published[]> {
-  const available = await pools.nodes.available(workspaceIds, String);
-  const publications = await publicationsOf(systemDb(pools), available);
+  const publications = await publicationsOf(systemDb(pools), workspaceIds);
   const published = publications
     .filter(({ pending }) => !pending)
     .map(({ workspaceId, position }) => ({ workspaceId, position, more: false }));
-  const shards = Map.groupBy(
-    publications.filter(({ pending }) => pending),
-    ({ shard }) => shard,
-  );
-  for (const shard of shards.values()) {
-    const ids = shard.map(({ workspaceId }) => workspaceId).toSorted();
-    for (let at = 0; at < ids.length; at += WORKSPACES_IN_TRANSACTION)
-      published.push(
-        ...(await publishTogether(pools, ids.slice(at, at + WORKSPACES_IN_TRANSACTION), options)),
-      );
-  }
+  const ids = publications
+    .filter(({ pending }) => pending)
+    .map(({ workspaceId }) => workspaceId)
+    .toSorted();
+  for (let at = 0; at < ids.length; at += WORKSPACES_IN_TRANSACTION)
+    published.push(...(await publishTogether(pools, ids.slice(at, at + WORKSPACES_IN_TRANSACTION), options)));
   return published;
 }
 
@@ -78,7 +72,7 @@ async function publishTogether(
 
 /**
  * Publishes the next batch of each workspace.
- * @param workspaceIds of one shard, sorted, because each is locked until the commit.
+ * @param workspaceIds sorted, because each is locked until the commit.
  */
 export async function publishBatches(
   pools: Pools,

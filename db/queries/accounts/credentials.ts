@@ -4,7 +4,6 @@ import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/acc
 import { BillingMode, SubscriptionStatus } from '#domain/billing/entitlement.ts';
 import { KeyScope } from '#domain/accounts/key-scope.ts';
 import { Role } from '#domain/accounts/team.ts';
-import type { NodeWatch } from '#db/distribution/node-watch.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb } from '#db/connection/transactions.ts';
 import { lookUp, readWhereItIs } from './lookups.ts';
@@ -19,13 +18,12 @@ const WorkspaceRow = z.object({
   subscriptionStatus: SubscriptionStatus,
   keepsDripsQuiet: z.boolean(),
   suspended: z.boolean(),
-  node: z.int(),
 });
 const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id,
   coalesce(l.subscription_status, w.subscription_status) subscription_status,
   coalesce((select billing_mode from agencies where id = coalesce(l.agency_id, w.agency_id)), l.billing_mode, w.billing_mode) billing_mode,
   coalesce(w.quiet_hours @> '{"enabled": true, "appliesTo": ["drip"]}', false) keeps_drips_quiet,
-  coalesce(l.suspended_at, w.suspended_at) is not null suspended, node_of(w.id) node`;
+  coalesce(l.suspended_at, w.suspended_at) is not null suspended`;
 
 /** The workspace that is live, for its twin: whoever pays for one pays for both. */
 const LIVE = sql.fragment`left join workspaces l on l.id = w.live_workspace_id`;
@@ -53,24 +51,16 @@ const WorkspaceWithKeyRow = WorkspaceRow.extend({
   expires: z.boolean(),
 });
 
-/**
- * The caller of a workspace key, in test mode in the workspace's twin; null if the key is unknown, revoked or expired.
- * @throws NodeUnavailable
- */
-export async function workspaceByKey(
-  db: SystemDb,
-  nodes: NodeWatch,
-  hash: string,
-): Promise<WorkspaceCaller | null> {
-  const row = await readWhereItIs(db, 'key', hash, async (workspaceId) => {
-    await nodes.check(workspaceId);
-    return db.maybeOne(sql.type(WorkspaceWithKeyRow)`
+/** The caller of a workspace key, in test mode in the workspace's twin; null if the key is unknown, revoked or expired. */
+export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
+  const row = await readWhereItIs(db, 'key', hash, (workspaceId) =>
+    db.maybeOne(sql.type(WorkspaceWithKeyRow)`
       select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips, k.expires_at is not null expires
       from workspace_keys k
       join workspaces w on k.mode = 'test' and w.live_workspace_id = ${workspaceId} or k.mode = 'live' and w.id = ${workspaceId}
       ${LIVE}
-      where k.workspace_id = ${workspaceId} and k.hash = ${hash} and ${USABLE}`);
-  });
+      where k.workspace_id = ${workspaceId} and k.hash = ${hash} and ${USABLE}`),
+  );
   if (!row) return null;
   const { userId, keyId, keyName, scopes, allowedIps, expires, ...workspace } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;

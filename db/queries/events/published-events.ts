@@ -11,14 +11,12 @@ const Publication = z.object({
   position: z.int(),
   /** Whether to publish: there may be committed events that have no position. */
   pending: z.boolean(),
-  /** Workspaces of the same shard can be published in one transaction. */
-  shard: z.int(),
 });
 type Publication = z.infer<typeof Publication>;
 
 const PublicationsRow = z.object({ publications: z.array(Publication) });
 
-/** How far the events of workspaces are published; nothing of those whose node of a cluster is down. */
+/** How far the events of workspaces are published. */
 export async function publicationsOf(
   db: SystemDb,
   workspaceIds: readonly string[],
@@ -26,7 +24,7 @@ export async function publicationsOf(
   // One row, because the streams of a process ask five times a second, and each row costs it a tenth of a millisecond.
   return db.oneFirst(sql.type(PublicationsRow)`
     select coalesce(json_agg(json_build_object(
-      'workspaceId', workspace_id, 'position', position, 'pending', pending, 'shard', shard)), '[]') publications
+      'workspaceId', workspace_id, 'position', position, 'pending', pending)), '[]') publications
     from publications_of(${sql.array(workspaceIds, 'text')})`);
 }
 

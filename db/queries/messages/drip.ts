@@ -38,7 +38,6 @@ export async function bufferDrips(
 /**
  * Like `bufferDrips`, in a transaction of its own, which is one message to the database and one back. As with `withIntake`, it
  * reads and writes rows of these workspaces only, and fails soon if one of them is locked.
- * @param drips of workspaces of one node: that of the first runs the transaction.
  */
 export async function bufferDripsAtOnce(
   { intake, waker }: ApiPools,

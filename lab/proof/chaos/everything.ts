@@ -8,7 +8,6 @@ import { withSystem } from '../../../db/connection/transactions.ts';
 import { newId } from '../../../domain/base/ids.ts';
 import { databaseLogins } from '../../../standalone/database-logins.ts';
 import type { Demo } from '../../../standalone/demo-data.ts';
-import type { Cluster, Node } from './cluster.ts';
 import { type AtCarrier, judge, startReceiver, tally } from './judge.ts';
 import { type Expectation, insist, sendEverything, type Tenant } from './load.ts';
 import { until } from '../../bench/support/waiting.ts';
@@ -27,12 +26,8 @@ const BETWEEN_KILLS_MS = 10_000;
 /** Messages per second on two cores. Kills are spread over the time that all messages take at this rate. */
 const A_SECOND = 70;
 const DOWN_MS = 3000;
-/** The pause between two requests of a tenant to an endpoint, which allows 60 a minute. */
-const VISIT_MS = 1000;
 /** Longer than a send may take. */
 const FROZEN_MS = 20_000;
-/** Until all processes know that a node does not respond, and what waits for it has given up. */
-const NOTICED_MS = 15_000;
 /** At every seventh kill, the carrier also stops responding for a while. */
 const FREEZE_EVERY = 7;
 /** The maximum error of the clock of the API or the worker. */
@@ -53,8 +48,6 @@ export interface Chaos {
   /** Decides the faults of the carrier, what is killed when, and the callers' pauses. */
   seed: number;
   pidOf(part: string): number;
-  /** Its nodes are killed in place of PostgreSQL; null: the database is one server. */
-  cluster: Cluster | null;
   /** The folder in which API and worker find the errors of their clocks (`stepped-clock.ts`). */
   clocksDir: string;
   say(text: string): void;
@@ -67,7 +60,6 @@ export async function runEverything({
   kills,
   seed,
   pidOf,
-  cluster,
   clocksDir,
   say,
 }: Chaos): Promise<boolean> {
@@ -75,17 +67,8 @@ export async function runEverything({
   const random = seeded(seed);
   const pools = await createPools(databaseLogins(demo.databaseUrl));
   const tenants: Tenant[] = [];
-  /** At each node of a cluster, a tenant without a load of its own, for which requests would wait. */
-  const bystanders = new Map<string, Tenant>();
-  for (const [index, name] of TENANTS.entries()) {
-    const node = cluster?.nodes[index % cluster.nodes.length];
-    const create = (name: string, lines: number): Promise<Tenant> =>
-      createTenant(pools, name, lines, (id) => isAt(cluster, node, id));
-    tenants.push(await create(name, LINES_EACH));
-    if (node) bystanders.set(node.name, await create(`${name} bystander`, 1));
-  }
+  for (const name of TENANTS) tenants.push(await createTenant(pools, name));
   await pools.close();
-  const disturbances: string[] = [];
   const receiver = await startReceiver();
   const ask = (path: string, body: object) => insist(demo.baseUrl, demo.workspaceKey, 'POST', path, body);
   await ask('/simulated/carrier/faults', { share: FAULTS, seed: String(seed) });
@@ -139,10 +122,8 @@ export async function runEverything({
 
   const caps = new Map(tenants.map(({ cappedLineId }) => [cappedLineId, CAP]));
   const workspaceIds = tenants.map(({ id }) => id);
-  const verdict = async () => ({
-    ...(await judge(demo.databaseUrl, { workspaceIds, expected, replies, caps }, await log(), receiver)),
-    ...(cluster && { 'tenants of other nodes disturbed': disturbances }),
-  });
+  const verdict = async () =>
+    judge(demo.databaseUrl, { workspaceIds, expected, replies, caps }, await log(), receiver);
   // Outcomes, receipts and deliveries follow; a doubled message would arrive soon.
   let found = await verdict();
   const isRight = (): boolean => Object.values(found).every((problems) => problems.length === 0);
@@ -177,80 +158,13 @@ export async function runEverything({
     process.kill(pid, 'SIGCONT');
   }
 
-  async function killNode(node: Node): Promise<void> {
-    node.kill();
-    say(`node ${node.name} killed`);
-    await visitOthers(
-      node,
-      pause(DOWN_MS).then(() => node.start()),
-    );
-  }
-
-  async function freezeNode(node: Node): Promise<void> {
-    node.freeze();
-    say(`node ${node.name} does not respond`);
-    await pause(NOTICED_MS);
-    await visitOthers(
-      node,
-      pause(FROZEN_MS).then(() => node.resume()),
-    );
-  }
-
-  /** Sends and reads for tenants of other nodes until that node is back. */
-  async function visitOthers(node: Node, started: Promise<void>): Promise<void> {
-    const back = new AbortController();
-    void started.finally(() => back.abort()).catch(() => {});
-    const others = [...bystanders].flatMap(([home, tenant]) => (home === node.name ? [] : [tenant]));
-    let visits = 0;
-    for (; !back.signal.aborted; await pause(VISIT_MS)) {
-      for (const tenant of others) {
-        for (const [method, path, body] of visitsOf(`${tenant.name} ${Date.now()}`)) {
-          const status = await visit(demo.baseUrl, tenant.key, method, path, body);
-          visits += 1;
-          if (status >= 500)
-            disturbances.push(
-              `${method} ${path} of ${tenant.name} was answered ${status} without ${node.name}`,
-            );
-        }
-      }
-    }
-    await started;
-    say(`node ${node.name} is back; tenants of other nodes made ${visits} requests`);
-  }
-
-  /** Moves a tenant to the next node while it sends. */
-  async function moveAway(cluster: Cluster, { id, name }: Tenant): Promise<void> {
-    const home = await cluster.nodeOf(id);
-    const next =
-      cluster.nodes[(cluster.nodes.findIndex((node) => node.name === home) + 1) % cluster.nodes.length];
-    if (!next) throw new Error('the cluster has no nodes');
-    const started = Date.now();
-    await cluster.move(id, next);
-    say(`${name} moved from ${home} to ${next.name} in ${Math.round((Date.now() - started) / 1000)} s`);
-  }
-
   async function disturb(): Promise<void> {
-    let nodesLost = 0;
     for (const { part, afterMs, tenant, line, freezes, clock, wrongByMs } of schedule) {
       await pause(afterMs);
-      let killed = 0;
-      if (part === 'postgres' && cluster) {
-        const [round, index] = [
-          Math.floor(nodesLost / cluster.nodes.length),
-          nodesLost % cluster.nodes.length,
-        ];
-        nodesLost += 1;
-        const node = cluster.nodes[index];
-        if (!node) throw new Error('the cluster has no nodes');
-        // In turns, so that each node is killed, and stops responding the next time, or the other way round.
-        await ((round + index) % 2 === 0 ? killNode : freezeNode)(node);
-        if (tenant) await moveAway(cluster, tenant);
-      } else {
-        await until(async () => pidOf(part) > 0, 60_000);
-        killed = pidOf(part);
-        process.kill(killed, 'SIGKILL');
-        say(`${part} killed`);
-      }
+      await until(async () => pidOf(part) > 0, 60_000);
+      const killed = pidOf(part);
+      process.kill(killed, 'SIGKILL');
+      say(`${part} killed`);
       writeFileSync(join(clocksDir, clock), String(wrongByMs));
       say(`the clock of ${clock} is wrong by ${wrongByMs} ms`);
       if (freezes) await freezeCarrier(killed);
@@ -262,51 +176,11 @@ export async function runEverything({
   }
 }
 
-const isAt = async (cluster: Cluster | null, node: Node | undefined, id: string): Promise<boolean> =>
-  !cluster || !node || (await cluster.nodeOf(id)) === node.name;
-
-/** A message, a drip and reads. */
-function visitsOf(text: string): [method: string, path: string, body?: object][] {
-  const message = { message: text, recipientPhone: '+14155550123' };
-  const scheduledDate = new Date(Date.now() + 86_400_000).toISOString();
-  return [
-    ['POST', '/api/messages', { ...message, scheduledDate }],
-    ['POST', '/api/drip', message],
-    ['GET', '/api/messages'],
-    ['GET', '/api/conversations'],
-  ];
-}
-
-/** @returns the status of the response; 0: there was none. */
-async function visit(
-  baseUrl: string,
-  key: string,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<number> {
-  return fetch(baseUrl + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  }).then(
-    ({ status }) => status,
-    () => 0,
-  );
-}
-
 /**
  * Creates a workspace with lines, some with a gap of a second, one with a low cap.
- * @param suits whether to use a workspace with this id; others stay empty.
  */
-export async function createTenant(
-  pools: Pools,
-  name: string,
-  lines = LINES_EACH,
-  suits: (id: string) => Promise<boolean> = async () => true,
-): Promise<Tenant> {
+export async function createTenant(pools: Pools, name: string, lines = LINES_EACH): Promise<Tenant> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, lines);
-  if (!(await suits(id))) return createTenant(pools, name, lines, suits);
   const cappedLineId = newId();
   await unpaced(pools, id);
   await withSystem(pools, async (db) => {

@@ -1,15 +1,11 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { distribute } from '#db/distribution/distribute.ts';
 import { moveWorkspace, nodeOfWorkspace } from '#db/distribution/move-workspace.ts';
 import { publishAllEvents } from '#db/commands/events/publish-events.ts';
-import { NodeUnavailable } from '#db/distribution/node-watch.ts';
 import { createPools } from '#db/connection/pools.ts';
-import { hasBufferedDrips } from '#db/queries/messages/drip.ts';
 import { recordHealthy } from '#db/queries/lines/line-probes.ts';
 import { trimAged } from '#db/queries/operations/retention.ts';
-import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { firstId } from '#domain/base/ids.ts';
 import { DEFAULT_RETENTION } from '#domain/base/retention.ts';
 import { connected } from '#db/connection/connected.ts';
@@ -172,45 +168,6 @@ describe.runIf(isCluster)('a distributed database', () => {
       $$) where result <> ''`);
     expect(woken.flatMap((names) => names.split(',')).toSorted()).toEqual(ids);
     expect(await ask(`select count(*)::text as name from drip_buffer`)).toEqual(['9']);
-  });
-
-  it('refuses work for workspaces of a node that does not respond, and does the work of others', async () => {
-    const ids = Array.from({ length: 8 }, (_, n) => `org_${n + 1}`);
-    const place = (id: string) => nodeOfWorkspace(database.ownerUrl, id);
-    const places = new Map(await Promise.all(ids.map(async (id) => [id, await place(id)] as const)));
-    const from = places.get('org_1');
-    const others = ids.filter((id) => places.get(id) !== from);
-    expect(others).not.toEqual([]);
-    // Accepts connections and says nothing.
-    const sockets: Socket[] = [];
-    const silent = createServer((socket) => void sockets.push(socket.on('error', () => {}))).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(silent, 'listening');
-    const port = Number(new URL(`http://${from}`).port);
-    const { port: silentPort } = silent.address() as AddressInfo;
-    const replacePort = (before: number, after: number) =>
-      ask(
-        `update pg_dist_node set nodeport = ${after} where nodeport = ${before} returning nodename::text as name`,
-      );
-    const pools = await createPools(database);
-    try {
-      await replacePort(port, silentPort);
-      await eventually(async () => (await pools.nodes.available(ids, String)).length === others.length);
-      expect(await pools.nodes.available(ids, String)).toEqual(others);
-      const read = (id: string) => withTenant(pools, id, hasBufferedDrips);
-      await expect(read('org_1')).rejects.toThrow(NodeUnavailable);
-      expect(await read(others[0] ?? '')).toBe(true);
-      await replacePort(silentPort, port);
-      await eventually(async () => (await pools.nodes.available(ids, String)).length === ids.length);
-      expect(await read('org_1')).toBe(true);
-    } finally {
-      await replacePort(silentPort, port);
-      await pools.close();
-      silent.close();
-      for (const socket of sockets) socket.destroy();
-    }
   });
 
   it('moves a workspace to another node, where its workflows look again and its events keep their order', async () => {

@@ -1,12 +1,12 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { parseOwnJson } from '#domain/base/own-json.ts';
-import type { SystemDb } from '../connection/transactions.ts';
+import type { SystemDb } from '#db/connection/transactions.ts';
 
 const ResultRow = z.object({ result: z.string() });
 
 /**
- * Runs a command on a table, or on each shard of one that is distributed.
+ * Runs a command on a table. `on_each_shard` executes it; where the schema is distributed, its definition differs.
  * @param command calls the table `%1$s`, and returns a row of one text.
  */
 export const onEachShard = (db: SystemDb, table: string, command: string): Promise<readonly string[]> =>
