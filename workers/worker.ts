@@ -5,6 +5,7 @@ import { createActivities } from '#activities/index.ts';
 import { drainRounds } from '#activities/messages/drip.ts';
 import { createGapWaits } from '#activities/sending/gap-waits.ts';
 import { inboxRounds } from '#activities/lines/line-inboxes.ts';
+import { countChanges } from '#activities/analytics/count-changes.ts';
 import { createPolling, createRoundClaims, type Rounds } from '#activities/base/polled-rounds.ts';
 import { webhookRounds } from '#activities/events/webhooks.ts';
 import { checkKeys, type ProcessKeys } from '#db/connection/key-check.ts';
@@ -27,7 +28,6 @@ import {
 } from '#workflows/protocol/task-queues.ts';
 import { activitySpans } from './activity-spans.ts';
 import { watchBuildRouting } from './build-routing.ts';
-import { startCounting } from './count-changes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
 import { keepPolledRun, processName } from './polled-run.ts';
@@ -94,6 +94,7 @@ export async function startWorker(
     slots: new Map(queues.map(({ taskQueue, share }) => [taskQueue, share])),
     logger,
   });
+  const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
   const name = processName();
   const roundClaims = createRoundClaims(pools, logger);
   const polling = createPolling({ ...dependencies, roundClaims }, roundsOf(dependencies, queues), {
@@ -101,6 +102,7 @@ export async function startWorker(
       queues.some(({ taskQueue }) => taskQueue === carrierQueue(carrier)),
     ),
     isServing: () => routing.isReady(),
+    beside: async (canceled) => (runsWorkflows ? countChanges(pools, logger, canceled) : undefined),
   });
   const connection = await connectWorkers(config.temporal, logger);
   await ensureSearchAttributes(temporal.connection, namespace, logger);
@@ -137,7 +139,6 @@ export async function startWorker(
         }),
       ),
     ]);
-  const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
   let workers: Worker[] = [];
   let polledRun: ReturnType<typeof keepPolledRun> | null = null;
   const ending = Promise.withResolvers<void>();
@@ -157,7 +158,6 @@ export async function startWorker(
     }
     logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
   }
-  const counting = runsWorkflows ? startCounting(pools, logger) : null;
   const routing = watchBuildRouting(
     createWorkerDeployment(temporal.connection, namespace),
     buildId,
@@ -201,7 +201,7 @@ export async function startWorker(
 
   const ended = ending.promise.then(async () => {
     routing.close();
-    await Promise.all([counting?.stop(), status?.close()]);
+    await status?.close();
     await connection.close();
     await close();
   });

@@ -27,7 +27,7 @@ const takingIn = (process: string) =>
 
 /**
  * One per worker process, whose only activity takes the rounds of the workflows that are polled: each webhook POST, each poll of an inbox
- * and each drain happens in it. Ends with its process.
+ * and each drain happens in it, and the changes of metrics of busy workspaces are counted. Ends with its process.
  */
 export async function polledRounds(input: PolledRoundsInput): Promise<string> {
   setCurrentDetails(

@@ -125,6 +125,7 @@ const DAY_MS = 24 * 3_600_000;
  * @param rounds by kind, as in the ids of workflows.
  * @param options.carriers whose lines this process serves.
  * @param options.isServing whether this process may work: Temporal sends tasks to its build.
+ * @param options.beside what the process does besides as long as it takes rounds, so that Temporal shows it; ends when it is canceled.
  */
 export function createPolling(
   {
@@ -134,7 +135,15 @@ export function createPolling(
     roundClaims,
   }: { pools: Pools; waker: WakeSignals; logger: Logger; roundClaims: RoundClaims },
   rounds: Readonly<Record<string, Rounds>>,
-  { carriers, isServing }: { carriers: readonly string[]; isServing: () => boolean },
+  {
+    carriers,
+    isServing,
+    beside,
+  }: {
+    carriers: readonly string[];
+    isServing: () => boolean;
+    beside: (canceled: AbortSignal) => Promise<void>;
+  },
 ): Polling {
   const db = systemDb(pools);
   const stopping = new AbortController();
@@ -264,7 +273,12 @@ export function createPolling(
       return active !== null;
     },
     async take(canceled) {
-      const taking = take(AbortSignal.any([canceled, stopping.signal]));
+      const over = new AbortController();
+      const besides = beside(AbortSignal.any([canceled, stopping.signal, over.signal]));
+      const taking = take(AbortSignal.any([canceled, stopping.signal])).finally(async () => {
+        over.abort();
+        await besides;
+      });
       active = taking;
       try {
         return await taking;

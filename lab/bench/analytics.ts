@@ -15,7 +15,7 @@ import { type Counts, NO_COUNTS } from '../../domain/analytics/metrics.ts';
 import { databaseLogins } from '../../standalone/database-logins.ts';
 import { freePort } from '../../providers/free-port.ts';
 import { startPostgres } from '../../standalone/postgres.ts';
-import { startCounting } from '../../workers/count-changes.ts';
+import { countChanges } from '../../activities/analytics/count-changes.ts';
 import { removeTemporaryFolder, stopAtEnd, temporaryFolder } from './support/leftovers.ts';
 import { measureWrites } from './analytics/writes.ts';
 import { BEGIN, END, loadMessages, sendMore } from './support/message-load.ts';
@@ -128,7 +128,8 @@ try {
     while (await tenant(countSome));
     console.log(`${count} changes were added in ${seconds(performance.now() - adding)} s`);
   }
-  const worker = startCounting(pools, { warn: console.warn });
+  const stopsCounting = new AbortController();
+  const counted = countChanges(pools, { warn: console.warn }, stopsCounting.signal);
   const stopping = new AbortController();
   const sending = (async () => {
     for (; !stopping.signal.aborted; await pause(100)) await send(RATE / 10);
@@ -152,7 +153,8 @@ try {
   }
   stopping.abort();
   await sending;
-  await worker.stop();
+  stopsCounting.abort();
+  await counted;
   while (await tenant(countSome));
   const days = buckets('day', 'UTC', month);
   const daily = await inTurn(

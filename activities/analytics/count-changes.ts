@@ -8,25 +8,24 @@ const EVERY_MS = 2000;
 /** Readers add fewer changes than this in a few milliseconds, so these are left to housekeeping's next turn. */
 const FEW_CHANGES = 500;
 
-export interface Counting {
-  stop(): Promise<void>;
-}
-
 /**
- * Adds the changes of busy workspaces to their daily and hourly metrics, so that readers have few to add. It pauses
+ * Adds the changes of busy workspaces to their daily and hourly metrics until it is canceled, so that readers have few to add. It pauses
  * half of the time, so that a backlog does not slow down sends.
  */
-export function startCounting(pools: Pools, logger: Pick<Logger, 'warn'>): Counting {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal }).catch(() => undefined);
+export async function countChanges(
+  pools: Pools,
+  logger: Pick<Logger, 'warn'>,
+  canceled: AbortSignal,
+): Promise<void> {
+  const wait = (ms: number): Promise<void> =>
+    pause(ms, undefined, { signal: canceled }).catch(() => undefined);
 
   async function count(): Promise<void> {
     const waiting = new Set(await busyWorkspaces(systemDb(pools), FEW_CHANGES));
     // In turns, so that the largest workspace does not delay the others.
     while (waiting.size > 0)
       for (const workspaceId of waiting) {
-        if (signal.aborted) return;
+        if (canceled.aborted) return;
         const started = performance.now();
         if (!(await hasMore(workspaceId))) waiting.delete(workspaceId);
         await wait(performance.now() - started);
@@ -40,19 +39,10 @@ export function startCounting(pools: Pools, logger: Pick<Logger, 'warn'>): Count
       return false;
     });
 
-  const counting = (async () => {
-    while (!signal.aborted) {
-      await count().catch((error: unknown) => {
-        logger.warn({ error }, 'no changes of metrics can be counted; trying again');
-      });
-      await wait(EVERY_MS);
-    }
-  })();
-
-  return {
-    async stop() {
-      stopping.abort();
-      await counting;
-    },
-  };
+  while (!canceled.aborted) {
+    await count().catch((error: unknown) => {
+      logger.warn({ error }, 'no changes of metrics can be counted; trying again');
+    });
+    await wait(EVERY_MS);
+  }
 }
