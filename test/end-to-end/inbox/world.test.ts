@@ -66,9 +66,15 @@ const suspected = async (): Promise<string[]> =>
     ({ address }: { address: string }) => address,
   );
 
-async function send(fields: object, isSent: (status: string) => boolean): Promise<string> {
+/** @param hasArrived asked first, because reading the message until it is sent would exceed the rate limit, whose minute the tests would wait for. */
+async function send(
+  fields: object,
+  isSent: (status: string) => boolean,
+  hasArrived: () => Promise<boolean> = async () => true,
+): Promise<string> {
   const { status, body } = await workspace.api('POST', '/api/messages', fields);
   expect(status, JSON.stringify(body)).toBe(201);
+  await eventually(hasArrived);
   await eventually(async () => isSent((await get(`/api/messages/${body._id}`)).status));
   return body._id;
 }
@@ -162,7 +168,8 @@ describe('an email', () => {
   it.each(Object.entries(EXPECTED))('is read as what it is: %s', async (name, expected) => {
     const { to, messageId } = received.get(name) ?? { to: '', messageId: null };
     const from = expected.from === 'LINE' ? lineEmail : to;
-    const sent = messageId === null ? null : await get(`/api/messages/${messageId}`);
+    const isAsked = expected.status !== undefined || expected.opened !== undefined;
+    const sent = isAsked && messageId !== null ? await get(`/api/messages/${messageId}`) : null;
     const conversation = await get(`/api/conversations/${encodeURIComponent(from)}`);
     const messages: { direction: string }[] = conversation.messages ?? [];
     const inbound = messages.filter(({ direction }) => direction === 'in');
@@ -194,7 +201,11 @@ describe('an email', () => {
       let messageId: string | null = null;
       if (raw.includes('<OURS>') && isEmail(to)) {
         const message = { message: 'Hello', subject: 'Our offer', messageType: 'email', recipientEmail: to };
-        messageId = await send(message, (status) => status === 'sent');
+        messageId = await send(
+          message,
+          (status) => status === 'sent',
+          async () => (await mailsTo(app, to)).length > 0,
+        );
       }
       const [mail] = await mailsTo(app, to);
       const ours = mail?.headers['message-id'] ?? '';

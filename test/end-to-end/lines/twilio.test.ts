@@ -209,7 +209,8 @@ describe('a message that Twilio reports as failed', () => {
     await until(({ status, errorMessage }) => status === 'fallback' && errorMessage === '30006: undelivered');
   });
 
-  it.each([
+  // At the same time, because each asks the list only when nothing has been reported for half a minute.
+  it.concurrent.each([
     [30008, { status: 'failed', errorMessage: '30008: undelivered' }],
     [30006, { status: 'fallback', errorMessage: '30006: undelivered' }],
     [30034, { status: 'scheduled', holdReason: 'carrier_pause' }],
