@@ -9,7 +9,8 @@ const EVERY_MS = 2000;
 const FEW_CHANGES = 500;
 
 /**
- * Adds the changes of busy workspaces to their daily and hourly metrics until it is canceled, so that readers have few to add. It pauses
+ * Adds the changes of busy workspaces to their daily and hourly metrics until it is canceled, so that readers have few to add:
+ * while 570 messages are sent each second, an answer over 4 million takes 0.2 s, with what a minute leaves 1.3 s or more. It pauses
  * half of the time, so that a backlog does not slow down sends.
  */
 export async function countChanges(

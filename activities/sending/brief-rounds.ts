@@ -3,7 +3,10 @@ const MAX_AT_ONCE = 30;
 /** How long activities serve the lines of a carrier after a round that took too long. */
 const AVOIDED_MS = 60_000;
 
-/** Limits the rounds that run within workflow tasks, as local activities. */
+/**
+ * Limits the rounds that run within workflow tasks, as local activities. An activity in their place takes 6 events instead of one
+ * (docs/cost.md).
+ */
 export interface BriefRounds {
   /**
    * @param cut aborted when the round takes too long.
