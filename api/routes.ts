@@ -74,6 +74,7 @@ import { sessionRoutes } from './routes/accounts/sessions.ts';
 import { signInRoutes } from './routes/accounts/sign-in.ts';
 import { signInLinkRoutes } from './routes/accounts/sign-in-links.ts';
 import { savedFilterRoutes } from './routes/inbox/saved-filters.ts';
+import { segmentRoutes } from './routes/contacts/segments.ts';
 import { snippetRoutes } from './routes/inbox/snippets.ts';
 import { systemRoutes } from './routes/server/system.ts';
 import { limitRoutes } from './routes/messages/limits.ts';
@@ -132,6 +133,7 @@ export const routes: readonly Route[] = [
   ...under('/api/leads', [...bulkLeadRoutes, ...leadRoutes, ...leadTagRoutes, ...contactExportRoutes]),
   ...under('/api/lists', listRoutes),
   ...under('/api/lists', importRoutes),
+  ...under('/api/segments', segmentRoutes),
   ...under('/api/campaigns', campaignRoutes),
   ...under('/api/campaigns', campaignCheckRoutes),
   ...under('/api/campaigns', campaignFunnelRoutes),

@@ -1,15 +1,21 @@
 import { type LeadWait, nextLookAt, waitsText } from '#domain/campaigns/campaign-waits.ts';
+import { earliest } from '#domain/base/earliest.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
-import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
+import {
+  changedLeads,
+  enterLeads,
+  haveLeadsChanged,
+  nextLeads,
+} from '#db/commands/campaigns/campaign-entry.ts';
 import {
   type CampaignAction,
   changeCampaignStatus,
   clearCampaign,
   completeCampaign,
-  hasItsList,
+  hasItsAudience,
 } from '#db/commands/campaigns/campaign-status.ts';
 import {
   campaignProgress,
@@ -147,19 +153,33 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
     };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
-  return campaign.enteredAll ? lookAtProgress(db, campaign, now) : { ...more, toEnter: true };
+  if (!campaign.enteredAll) return { ...more, toEnter: true };
+  if (isLive(campaign) && (scanDue(campaign) <= now || (await haveLeadsChanged(db, campaign.id))))
+    return { ...more, toEnter: true };
+  return lookAtProgress(db, campaign, now);
 }
+
+/** How often a live campaign looks at all leads: what time alone changes, and facts apart from the lead. Changed leads enter at once. */
+const SCAN_EVERY_MS = 3_600_000;
+
+const isLive = ({ segmentId, audience }: CampaignRow): boolean => segmentId !== null && audience === 'live';
+
+const scanDue = ({ scannedAt }: CampaignRow): Date =>
+  new Date(scannedAt === null ? 0 : scannedAt.getTime() + SCAN_EVERY_MS);
 
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
   // An erasure of one of these leads waits for their messages, and cancels them.
-  const leads = (await hasItsList(db, campaign)) ? await nextLeads(db, campaign, ROWS_PER_TRANSACTION) : [];
+  if (!(await hasItsAudience(db, campaign)))
+    return setEntryProgress(db, campaign.id, campaign.enteredTo, true, now);
+  if (campaign.enteredAll && scanDue(campaign) > now) {
+    await enterLeads(db, campaign, await changedLeads(db, campaign, ROWS_PER_TRANSACTION, now), now);
+    return;
+  }
+  // A live campaign begins anew.
+  const from = campaign.enteredAll ? { ...campaign, enteredTo: '' } : campaign;
+  const { leads, last } = await nextLeads(db, from, ROWS_PER_TRANSACTION, now);
   await enterLeads(db, campaign, leads, now);
-  await setEntryProgress(
-    db,
-    campaign.id,
-    leads.at(-1)?.id ?? campaign.enteredTo,
-    leads.length < ROWS_PER_TRANSACTION,
-  );
+  await setEntryProgress(db, campaign.id, last ?? from.enteredTo, last === null, now);
 }
 
 /** Completes the campaign when every lead has finished or stopped. */
@@ -171,7 +191,17 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
   if (found) {
     await notifyProgress(db, campaignId, now);
     const nextAt = isTestTime() ? fromNow(TEST_LOOK_EVERY_MS) : nextLookAt(found, now);
-    return { status, progress, nextAt, reason: progressText(progress) };
+    return {
+      status,
+      progress,
+      nextAt: isLive(campaign) ? earliest(nextAt, scanDue(campaign)) : nextAt,
+      reason: progressText(progress),
+    };
+  }
+  if (isLive(campaign)) {
+    const reason =
+      progress.entered === 0 ? 'no lead has entered yet' : 'the campaign waits for leads of its segment';
+    return { status, progress, nextAt: scanDue(campaign), reason };
   }
   if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
   await completeCampaign(db, campaign, counted, now);

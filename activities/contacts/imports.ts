@@ -1,3 +1,4 @@
+import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import type { Readable } from 'node:stream';
 import { currentTime } from '#domain/base/clock.ts';
@@ -218,7 +219,9 @@ async function saveBatch(
     currentTime(),
   );
   const results = await insertLeads(db, row.listId, owned, { source: 'import', now: currentTime() });
-  const saved = results.filter(({ isNew }) => isNew).length;
+  const created = results.filter(({ isNew }) => isNew).map(({ id }) => id);
+  await followLeadChanges(db, created, currentTime());
+  const saved = created.length;
   await recordBatch(db, row.id, {
     columns: columns.columns,
     saved,

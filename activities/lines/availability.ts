@@ -1,8 +1,10 @@
+import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { countResult, findJob, storeAvailability } from '#db/queries/lines/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/contacts/leads.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
+import { currentTime } from '#domain/base/clock.ts';
 import type { AvailabilityResult } from '#domain/lines/availability.ts';
 import { askCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/protocol/workflow-ids.ts';
@@ -30,7 +32,10 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
         ? { status: 'error', lineId: null }
         : await checkAddress(pools, workspace, address, askCarrier(dependencies), { cached: true });
     return withTenant(pools, workspace.id, async (db) => {
-      if (lead) await storeAvailability(db, leadId, result);
+      if (lead) {
+        await storeAvailability(db, leadId, result);
+        await followLeadChanges(db, [leadId], currentTime());
+      }
       return countResult(db, jobId, index, result.status);
     });
   }

@@ -18,6 +18,14 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   addLeadTags: { tags: ['vip'] },
   removeLeadTags: { tags: ['vip'] },
   updateLead: { notes: 'Prefers mornings' },
+  createSegment: {
+    name: 'Free plan, quiet',
+    when: [
+      { field: 'customFields.plan', op: 'eq', value: 'free' },
+      { field: 'no_reply_for', value: { days: 14 } },
+    ],
+  },
+  updateSegment: { name: 'Free plan' },
   createCampaign: {
     name: 'Spring offer',
     steps: [

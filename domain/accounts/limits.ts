@@ -12,6 +12,7 @@ export const WORKSPACE_LIMITS = {
   webhooks: { max: 50, text: 'webhooks' },
   apiKeys: { max: 100, text: 'API keys that are neither revoked nor expired' },
   lists: { max: 1000, text: 'lists, besides Quick Sends' },
+  segments: { max: 200, text: 'segments' },
   campaigns: { max: 1000, text: 'campaigns that are not archived' },
   lines: { max: 200, text: 'lines that are neither canceled nor failed' },
   pools: { max: 200, text: 'pools of lines' },

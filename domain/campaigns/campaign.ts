@@ -6,6 +6,7 @@ import { CampaignQuietHours } from '../sending/quiet-hours.ts';
 import { StepVariants, textsOf } from './step-variants.ts';
 import { TemplateBudget, templateProblem } from '../messages/template.ts';
 import { isBlank, SINGLE_LINE } from '../base/text.ts';
+import { Audience } from '../contacts/segment.ts';
 
 export const CampaignStatus = z
   .enum(['draft', 'active', 'paused', 'completed', 'archived'])
@@ -95,6 +96,13 @@ const fields = {
     description:
       'The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.',
   }),
+  segmentId: Id.nullish().meta({
+    description: 'The segment whose leads enter. Cannot be combined with `listId`.',
+  }),
+  audience: Audience.optional().meta({
+    description:
+      '`snapshot`: who is in the segment when the campaign starts. `live`: also who comes to be in it later, until the campaign is archived. Default: `snapshot`.',
+  }),
   eligibleLineIds: eligibleLineIds.nullish(),
   poolId: Id.nullish().meta({
     description:
@@ -139,6 +147,8 @@ export const Campaign = z
     status: CampaignStatus,
     steps: z.array(CampaignStep),
     listId: Id.nullable(),
+    segmentId: Id.nullable(),
+    audience: Audience,
     eligibleLineIds: z.array(z.string()).nullable(),
     poolId: Id.nullable(),
     stickinessPolicy: z.enum(['sticky', 'round_robin']),

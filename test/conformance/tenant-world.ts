@@ -96,6 +96,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const draft = { name: named, steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
+  const tagged = { name: 'Tagged', when: [{ field: 'tag', op: 'exists' }] };
+  const segment = (await create('POST', '/api/segments', tagged)).segment._id;
   const snippet = (await create('POST', '/api/snippets', { name: 'Hours', text: 'We open at nine' })).snippet
     ._id;
   const vips = { name: 'VIPs', view: 'open', search: 'tag:vip', shared: true };
@@ -154,6 +156,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/leads/': planted.leadId,
       '/api/campaigns/': draftCampaign,
       '/api/pools/': pool,
+      '/api/segments/': segment,
       '/api/snippets/': snippet,
       '/api/saved-filters/': savedFilter,
       '/api/webhooks/': webhook,
@@ -182,6 +185,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       listId: planted.listId,
       campaignId: planted.campaignId,
       campaignIds: planted.campaignId,
+      segmentId: segment,
       lineId,
       fromLineId: lineId,
       poolId: pool,

@@ -372,6 +372,8 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
     },
     { ...step, message: 'Shall I keep a time for you?', delay: { days: 3 } },
   ],
+  segmentId: null,
+  audience: 'snapshot',
   listId: idOf(80),
   eligibleLineIds: null,
   poolId: null,

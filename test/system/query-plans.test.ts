@@ -16,6 +16,7 @@ import {
 } from '#db/commands/lines/line-reassignment.ts';
 import { funnelCounts } from '#db/queries/campaigns/campaign-funnel.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { leadsOfList } from '#db/queries/campaigns/audience.ts';
 import { consentCoverage } from '#db/queries/contacts/consent-coverage.ts';
 import { workOutsideQueue } from '#db/queries/sending/queue.ts';
 import { listMessages } from '#db/queries/messages/messages.ts';
@@ -381,7 +382,9 @@ test('the consent of 100,000 leads is read by their addresses, whatever else the
     ['leads', 100_000],
     ['list_addresses', 100_000],
   ] as const) {
-    const read = await entriesRead(app, table, workspaceId, (db) => consentCoverage(db, listId, 'sms'));
+    const read = await entriesRead(app, table, workspaceId, (db) =>
+      consentCoverage(db, leadsOfList(db, listId), 'sms'),
+    );
     expect(read, table).toBeLessThanOrEqual(most);
   }
   const { body } = await api('GET', `/api/lists/${listId}/consent?channel=sms`);

@@ -162,7 +162,7 @@ test('leads enter a campaign without reading the conversations of other contacts
     await insertLeads(db, list.id, normalized, { source: null, now: new Date() });
     const input = { name: 'Many', listId: list.id, steps: [{ message: 'One' }, { message: 'Two' }] };
     const campaign = await insertCampaign(db, CampaignInput.parse(input), null, new Date());
-    return { campaign, leads: await nextLeads(db, campaign, 500) };
+    return { campaign, ...(await nextLeads(db, campaign, 500, new Date())) };
   });
   await connected(app.ownerUrl, async (owner) => {
     await owner.query('alter table conversations set (autovacuum_enabled = off)');

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { leadsYetToEnter } from '#db/queries/campaigns/audience.ts';
 import { type CampaignRow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { consentCoverage } from '#db/queries/contacts/consent-coverage.ts';
 import { emptyFields } from '#db/queries/campaigns/empty-fields.ts';
-import { findList } from '#db/queries/contacts/lists.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { CampaignCheck, fieldsOfSteps } from '#domain/campaigns/campaign-check.ts';
 import type { ForecastPlan } from '#domain/campaigns/forecast/plan.ts';
@@ -47,12 +47,13 @@ export const campaignCheckRoutes = [
 ];
 
 /** Who would get the campaign, and who would not. */
-async function peopleOf(db: TenantDb, { listId, steps, requireConsent }: CampaignRow) {
-  const list = listId === null ? null : await findList(db, listId);
+async function peopleOf(db: TenantDb, campaign: CampaignRow) {
+  const { steps, requireConsent } = campaign;
+  const audience = await leadsYetToEnter(db, campaign);
   const [first] = steps;
   const nobody = { leads: 0, unreachable: 0, optedOut: 0, suppressed: 0, withoutConsent: 0, emptyFields: {} };
-  if (!list || !first) return nobody;
-  const coverage = await consentCoverage(db, list.id, first.messageType);
+  if (!audience || !first) return nobody;
+  const coverage = await consentCoverage(db, audience, first.messageType);
   const { total, unreachable, optedOut, suppressed, revoked, unknown } = coverage;
   const withoutConsent = revoked + unknown;
   return {
@@ -61,7 +62,7 @@ async function peopleOf(db: TenantDb, { listId, steps, requireConsent }: Campaig
     optedOut,
     suppressed,
     withoutConsent,
-    emptyFields: await emptyFields(db, list.id, fieldsOfSteps(steps)),
+    emptyFields: await emptyFields(db, audience, fieldsOfSteps(steps)),
   };
 }
 

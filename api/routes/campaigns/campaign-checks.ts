@@ -2,6 +2,7 @@ import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaign
 import { loadIntakeContext, type Uploads } from '#db/queries/messages/intake.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { findList } from '#db/queries/contacts/lists.ts';
+import { findSegment } from '#db/queries/contacts/segments.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { delayMs } from '#domain/campaigns/campaign-schedule.ts';
@@ -14,12 +15,15 @@ import { ApiError, invalid, invalidFields } from '#api/http/errors.ts';
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to an object of another workspace. */
 export async function checkCampaign(
   db: TenantDb,
-  { listId, eligibleLineIds, poolId, steps = [] }: CampaignPatch,
+  { listId, segmentId, eligibleLineIds, poolId, steps = [] }: CampaignPatch,
   workspace: { timezone: string; country: string },
   uploads: Uploads,
 ): Promise<void> {
   if (listId && !(await findList(db, listId)))
     throw new ApiError('NOT_FOUND', 'listId: no such list in this workspace');
+  if (listId && segmentId) throw invalid('segmentId', 'cannot be combined with listId');
+  if (segmentId && !(await findSegment(db, segmentId)))
+    throw new ApiError('NOT_FOUND', 'segmentId: no such segment in this workspace');
   const inputs = steps.map(({ attachmentUrls }) => ({ attachmentUrls }));
   const { lines, ownAttachments } = await loadIntakeContext(db, inputs, workspace, uploads);
   const unknown = eligibleLineIds?.find((id) => !lines.some((line) => line.id === id));

@@ -188,9 +188,10 @@ export const campaignRoutes = [
       if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(body.steps));
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
-      const { name: _, description: __, listId, ...sequence } = body;
+      const { name: _, description: __, listId, segmentId, audience, ...sequence } = body;
+      const changesAudience = [listId, segmentId, audience].some((value) => value !== undefined);
       const changesSequence = Object.values(sequence).some((value) => value !== undefined);
-      if (row.status !== 'draft' && (changesSequence || listId !== undefined))
+      if (row.status !== 'draft' && (changesSequence || changesAudience))
         throw new ApiError(
           'INVALID_STATE',
           `Only the name and description of a campaign that is ${row.status} can be changed`,

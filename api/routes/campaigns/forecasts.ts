@@ -1,9 +1,9 @@
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
-import { forecastLines, knownLeads, leadsToEnter, linesOfCampaign } from '#db/queries/campaigns/forecast.ts';
+import { leadsYetToEnter } from '#db/queries/campaigns/audience.ts';
+import { forecastLines, knownLeads, linesOfCampaign, reachOf } from '#db/queries/campaigns/forecast.ts';
 import { leadPlaces } from '#db/queries/contacts/lead-places.ts';
 import { findPool, type PoolRow } from '#db/queries/lines/line-pools.ts';
 import { type ChoosableLine, existingLines, usableLines } from '#db/queries/lines/lines.ts';
-import { findList } from '#db/queries/contacts/lists.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { delayMs } from '#domain/campaigns/campaign-schedule.ts';
@@ -45,13 +45,11 @@ export async function planOfInput(db: TenantDb, input: ForecastInput, site: Site
 }
 
 /** The remaining messages of a campaign; if it is not active, as if it were started or resumed now. */
-export async function planOfCampaign(db: TenantDb, stored: CampaignRow, site: Site): Promise<ForecastPlan> {
-  // The leads that a deleted list still has do not enter.
-  const list = stored.listId === null ? null : await findList(db, stored.listId);
-  const campaign = { ...stored, listId: list?.id ?? null };
+export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: Site): Promise<ForecastPlan> {
+  const toEnter = await leadsYetToEnter(db, campaign);
   const pool = campaign.poolId === null ? null : await findPool(db, campaign.poolId);
   const shares = sharesOf(await usableLines(db), pool, campaign.eligibleLineIds);
-  const reach = await leadsToEnter(db, campaign);
+  const reach = await reachOf(db, toEnter);
   const steps = stepsOf(campaign.steps).filter(({ channel }) => reach[channel] > 0);
   const leads = Math.max(0, ...steps.map(({ channel }) => reach[channel]));
   if (leads > 0) requireCarried(steps, shares);
@@ -67,11 +65,11 @@ export async function planOfCampaign(db: TenantDb, stored: CampaignRow, site: Si
   );
   const { quiet } = await workspacePace(db);
   const window = campaignWindow(campaign, site.timezone);
-  const places = await leadPlaces(db, campaign);
+  const places = await leadPlaces(db, toEnter);
   const sticky = pool ? pool.sticky : campaign.stickinessPolicy === 'sticky';
   const known = await knownLeads(
     db,
-    campaign,
+    toEnter,
     shares.map(({ lineId }) => lineId),
   );
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { deleteList } from '#db/commands/contacts/list-deletion.ts';
+import { leadsOfList } from '#db/queries/campaigns/audience.ts';
 import { findSendingCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { consentCoverage } from '#db/queries/contacts/consent-coverage.ts';
 import {
@@ -98,7 +99,7 @@ export const listRoutes = [
     errors: ['NOT_FOUND'],
     async handler({ db, params, query: { channel } }) {
       if (!(await findList(db, params.id))) throw listNotFound();
-      const coverage = await consentCoverage(db, params.id, channel);
+      const coverage = await consentCoverage(db, leadsOfList(db, params.id), channel);
       return { status: 200, body: { success: true, channel, ...coverage } };
     },
   }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { findJob, insertJob, leadsToCheck, storeAvailability } from '#db/queries/lines/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/contacts/leads.ts';
@@ -99,7 +100,10 @@ export const availabilityRoutes = [
             });
       // A key that only reads changes nothing.
       if (mayChange(caller))
-        await withTenant(services.pools, caller.workspace.id, (db) => storeAvailability(db, lead.id, result));
+        await withTenant(services.pools, caller.workspace.id, async (db) => {
+          await storeAvailability(db, lead.id, result);
+          await followLeadChanges(db, [lead.id], now);
+        });
       return {
         status: 200,
         body: { ...toAvailabilityResponse(result), leadId: lead.id, status: result.status },

@@ -10,7 +10,9 @@ import { placeOfRecipient } from '#db/phones/phone-places.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
 import { answerTimes } from '#db/queries/messages/contact-relation.ts';
-import { LeadRow } from '#db/queries/contacts/leads.ts';
+import { findLeads, LeadRow } from '#db/queries/contacts/leads.ts';
+import { findSegment, leadsFor, nextInSegment } from '#db/queries/contacts/segments.ts';
+import { enters } from '#db/queries/campaigns/audience.ts';
 import { chooseLines } from '#db/commands/messages/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
@@ -41,13 +43,23 @@ export interface StepMessage extends PlannedStep {
   variant: VariantName | null;
 }
 
-/** The next leads of a campaign's list after `enteredTo`, in id order. */
+/**
+ * The next leads of a campaign's list or segment after `enteredTo`, in id order, up to some hundreds.
+ * @returns `last`: up to where the list or segment has been read; null: to its end.
+ */
 export async function nextLeads(
   db: TenantDb,
-  { listId, enteredTo }: CampaignRow,
+  campaign: CampaignRow,
   limit: number,
-): Promise<EnteringLead[]> {
-  if (listId === null) return [];
+  now: Date,
+): Promise<{ leads: EnteringLead[]; last: string | null }> {
+  const { listId, segmentId, enteredTo } = campaign;
+  if (segmentId !== null) {
+    const segment = await findSegment(db, segmentId);
+    if (!segment) return { leads: [], last: null };
+    return nextInSegment(db, segment.conditions, { after: enteredTo, only: enters(db, campaign) }, now);
+  }
+  if (listId === null) return { leads: [], last: null };
   const rows = await db.any(sql.type(EnteringLead)`
     select l.id, l.first_name, l.last_name, l.phones, l.emails, l.timezone
     from (
@@ -57,8 +69,30 @@ export async function nextLeads(
     ) a
     join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id
     order by l.id`);
-  return [...rows];
+  return { leads: [...rows], last: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
 }
+
+/** The leads that changed, and are in the segment of a live campaign now. Forgets those that it looked at. */
+export async function changedLeads(
+  db: TenantDb,
+  { id, segmentId }: CampaignRow,
+  limit: number,
+  now: Date,
+): Promise<EnteringLead[]> {
+  const ids = await db.anyFirst(sql.type(LeadIdRow)`
+    delete from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id in (
+      select lead_id from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id}
+      order by lead_id limit ${limit})
+    returning lead_id`);
+  const segment = segmentId === null ? null : await findSegment(db, segmentId);
+  const leads = [...(await findLeads(db, ids)).values()];
+  return segment ? leadsFor(db, leads, segment.conditions, now) : [];
+}
+
+/** Whether leads changed that may have come into the segment of a live campaign. */
+export const haveLeadsChanged = (db: TenantDb, id: string): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id}`);
 
 /**
  * Plans the messages of leads that enter now: all steps that can reach them, with their earliest time and line. Stores only
@@ -111,7 +145,7 @@ export async function enterLeads(
   leads: readonly EnteringLead[],
   now: Date,
 ): Promise<{ admitted: number; noConsent: number; messageCount: number }> {
-  const fresh = await admit(db, campaign.id, leads);
+  const fresh = await admit(db, campaign.id, leads, now);
   const admitted = fresh.size;
   const { allowed: messages, refused } = await withConsent(
     db,
@@ -160,10 +194,15 @@ async function wakeFirst(
 const LeadIdRow = z.object({ leadId: z.string() });
 
 /** Records the leads that enter. @returns their ids, without those that entered before. */
-async function admit(db: TenantDb, campaignId: string, leads: readonly EnteringLead[]): Promise<Set<string>> {
+async function admit(
+  db: TenantDb,
+  campaignId: string,
+  leads: readonly EnteringLead[],
+  now: Date,
+): Promise<Set<string>> {
   const ids = await db.anyFirst(sql.type(LeadIdRow)`
-    insert into campaign_leads (workspace_id, campaign_id, lead_id)
-    select ${db.workspaceId}, ${campaignId}, l.id from ${sql.unnest(
+    insert into campaign_leads (workspace_id, campaign_id, lead_id, entered_at)
+    select ${db.workspaceId}, ${campaignId}, l.id, ${sql.timestamp(now)} from ${sql.unnest(
       leads.map(({ id }) => [id]),
       ['text'],
     )} as l (id)

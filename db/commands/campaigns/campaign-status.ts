@@ -11,6 +11,7 @@ import { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { usableLines } from '#db/queries/lines/lines.ts';
 import { findList, shareList } from '#db/queries/contacts/lists.ts';
+import { countSegments, findSegment, shareSegment } from '#db/queries/contacts/segments.ts';
 import { requireRoomForMessages } from '#db/queries/accounts/limits.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
 import { requireRoomForTestMessages } from '#db/commands/test-mode/twin.ts';
@@ -48,9 +49,14 @@ export async function requireLines(
     throw new Refusal('NO_ACTIVE_LINE', null, `The workspace has no active line for ${unsendable}`);
 }
 
-/** Whether the list of a campaign exists, or it has none. Keeps the list from being deleted until the transaction ends. */
-export const hasItsList = async (db: TenantDb, { listId }: CampaignRow): Promise<boolean> =>
-  listId === null || shareList(db, listId);
+/** Whether the list or segment of a campaign exists, or it has none. Keeps it from being deleted until the transaction ends. */
+export const hasItsAudience = async (db: TenantDb, { listId, segmentId }: CampaignRow): Promise<boolean> =>
+  segmentId === null ? listId === null || shareList(db, listId) : shareSegment(db, segmentId);
+
+async function sizeOf(db: TenantDb, segmentId: string): Promise<number> {
+  const segment = await findSegment(db, segmentId);
+  return segment ? ((await countSegments(db, [segment], currentTime())).get(segmentId) ?? 0) : 0;
+}
 
 /** @throws Refusal, LimitReached unless the campaign can start now. */
 async function requireStart(
@@ -58,13 +64,22 @@ async function requireStart(
   campaign: CampaignRow,
   { isTest }: { isTest: boolean },
 ): Promise<void> {
-  if (!(await hasItsList(db, campaign)))
-    throw new Refusal('NOT_FOUND', null, 'The list of the campaign was deleted');
+  const { listId, segmentId, steps } = campaign;
+  if (!(await hasItsAudience(db, campaign)))
+    throw new Refusal(
+      'NOT_FOUND',
+      null,
+      `The ${segmentId === null ? 'list' : 'segment'} of the campaign was deleted`,
+    );
   await requireLines(db, campaign);
-  const { listId, steps } = campaign;
-  const list = listId === null ? null : await findList(db, listId);
+  const leads =
+    segmentId === null
+      ? listId === null
+        ? 0
+        : ((await findList(db, listId))?.leadCount ?? 0)
+      : await sizeOf(db, segmentId);
   // The maximum that it queues.
-  const messages = (list?.leadCount ?? 0) * steps.length;
+  const messages = leads * steps.length;
   if (isTest) await requireRoomForTestMessages(db, messages);
   await requireRoomForMessages(db, messages);
 }
@@ -84,7 +99,7 @@ export async function changeCampaignStatus(
   now: Date,
   { byWorkflow = false }: { byWorkflow?: boolean } = {},
 ): Promise<CampaignRow> {
-  const { id, listId, needsAiPersonalization, status } = campaign;
+  const { id, listId, segmentId, needsAiPersonalization, status } = campaign;
   if (!canTake(action, status))
     throw new Refusal('INVALID_STATE', null, `A campaign that is ${status} cannot ${action}`);
   const runs = action === 'start' || action === 'resume';
@@ -93,7 +108,7 @@ export async function changeCampaignStatus(
     await requireStart(db, campaign, { isTest: workspace.liveWorkspaceId !== null });
   const also =
     action === 'start'
-      ? sql.fragment`, started_at = ${sql.timestamp(now)}, entered_all = ${listId === null}`
+      ? sql.fragment`, started_at = ${sql.timestamp(now)}, entered_all = ${listId === null && segmentId === null}`
       : sql.fragment``;
   await setStatus(db, id, action, also);
   if (runs) await wakeCampaignLines(db, id);

@@ -1,15 +1,22 @@
+import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { findLeads, type LeadRow, presentLead } from '#db/queries/contacts/leads.ts';
 
-/** Emits an event for each of the leads. */
-export const emitLeadEvents = (
+/** Emits an event for each of the leads, and has campaigns look at them. */
+export async function emitLeadEvents(
   db: TenantDb,
   event: 'lead.created' | 'lead.updated' | 'lead.deleted',
   leads: readonly LeadRow[],
   now: Date,
-): Promise<void> =>
-  emitEvents(
+): Promise<void> {
+  if (event !== 'lead.deleted')
+    await followLeadChanges(
+      db,
+      leads.map(({ id }) => id),
+      now,
+    );
+  await emitEvents(
     db,
     leads.map((row) => ({
       event,
@@ -21,6 +28,7 @@ export const emitLeadEvents = (
     })),
     now,
   );
+}
 
 /** Emits `lead.created` of leads by their ids. */
 export async function emitLeadsCreated(db: TenantDb, ids: readonly string[], now: Date): Promise<void> {

@@ -31,6 +31,7 @@ import { applyCall, applyRecording } from './calls.ts';
 import { applyReaction } from './reactions.ts';
 import { understand } from './sent-texts.ts';
 import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
+import { followContactChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { senderAddress } from '#db/queries/contacts/contact-address.ts';
 import { findLead, findLeadsByAddress } from '#db/queries/contacts/leads.ts';
@@ -189,6 +190,7 @@ async function followReply(
     await prioritizeAnswers(db, address, at, now);
     await countStepReply(db, reply, at);
     await stopContact(db, address, 'reply', now);
+    await followContactChanges(db, address, now);
     if (answered !== null) {
       await lockContact(db, answered);
       await stopContact(db, answered, 'reply', now);

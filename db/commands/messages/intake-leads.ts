@@ -1,3 +1,4 @@
+import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
 import type { NormalizedLead } from '#domain/contacts/lead.ts';
 import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
@@ -33,6 +34,11 @@ export async function ensureLeads(
       listId,
       strangers.map((message) => newLead(message, owner)),
       { source: 'message', now },
+    );
+    await followLeadChanges(
+      db,
+      saved.map(({ id }) => id),
+      now,
     );
     strangers.forEach(({ address }, index) => known.set(address, saved[index]?.id ?? ''));
   }

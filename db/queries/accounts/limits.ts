@@ -18,6 +18,7 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   webhooks: (id) => sql.fragment`webhooks where workspace_id = ${id}`,
   apiKeys: (id) => sql.fragment`workspace_keys where workspace_id = ${id} and ${LIVE}`,
   lists: (id) => sql.fragment`lead_lists where workspace_id = ${id} and not is_quick_sends`,
+  segments: (id) => sql.fragment`segments where workspace_id = ${id}`,
   campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
   pools: (id) => sql.fragment`pools where workspace_id = ${id}`,
   lines: (id) =>

@@ -8,6 +8,7 @@ import {
   CampaignStatus,
   CampaignStep,
 } from '#domain/campaigns/campaign.ts';
+import { Audience } from '#domain/contacts/segment.ts';
 import { newId } from '#domain/base/ids.ts';
 import { CampaignQuietHours } from '#domain/sending/quiet-hours.ts';
 import type { SendWindow } from '#domain/sending/send-window.ts';
@@ -23,6 +24,8 @@ export const CampaignRow = z.object({
   status: CampaignStatus,
   steps: z.array(CampaignStep),
   listId: z.string().nullable(),
+  segmentId: z.string().nullable(),
+  audience: Audience,
   eligibleLineIds: z.array(z.string()).nullable(),
   poolId: z.string().nullable(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']),
@@ -36,6 +39,8 @@ export const CampaignRow = z.object({
   needsAiPersonalization: z.boolean(),
   enteredTo: z.string(),
   enteredAll: z.boolean(),
+  /** When all leads of its segment were last looked at. */
+  scannedAt: z.date().nullable(),
   createdByUserId: z.string().nullable(),
   startedAt: z.date().nullable(),
   completedAt: z.date().nullable(),
@@ -96,6 +101,13 @@ export async function findSendingCampaign(db: TenantDb, listId: string): Promise
     where workspace_id = ${db.workspaceId} and list_id = ${listId} and status in ('active', 'paused') limit 1`);
 }
 
+/** The id of a campaign that sends to a segment, active or paused; null if there is none. */
+export async function findCampaignOfSegment(db: TenantDb, segmentId: string): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(CampaignIdRow)`
+    select id from campaigns
+    where workspace_id = ${db.workspaceId} and segment_id = ${segmentId} and status in ('active', 'paused') limit 1`);
+}
+
 export async function insertCampaign(
   db: TenantDb,
   input: CampaignInput,
@@ -131,7 +143,10 @@ export async function updateCampaign(
   };
   set('name', patch.name);
   set('description', patch.description);
-  set('list_id', patch.listId);
+  // Of a list and a segment, the one that is set last counts.
+  set('list_id', patch.segmentId ? null : patch.listId);
+  set('segment_id', patch.listId ? null : patch.segmentId);
+  set('audience', patch.audience);
   // Of a pool and a list of lines, the one that is set last counts.
   set('pool_id', patch.eligibleLineIds ? null : patch.poolId);
   set('stickiness_policy', patch.stickinessPolicy);
@@ -153,10 +168,17 @@ export async function updateCampaign(
     where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
 }
 
-/** Records the last lead of the list that entered, and whether all have. */
-export async function setEntryProgress(db: TenantDb, id: string, to: string, all: boolean): Promise<void> {
+/** Records the last lead that entered or was looked at, and whether all have. */
+export async function setEntryProgress(
+  db: TenantDb,
+  id: string,
+  to: string,
+  all: boolean,
+  now: Date,
+): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update campaigns set entered_to = ${to}, entered_all = ${all}, updated_at = now()
+    update campaigns set entered_to = ${to}, entered_all = ${all}, updated_at = now(),
+      scanned_at = ${all ? sql.timestamp(now) : sql.fragment`scanned_at`}
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
@@ -217,6 +239,8 @@ export function presentCampaign(row: CampaignRow): Campaign {
     status: row.status,
     steps: row.steps,
     listId: row.listId,
+    segmentId: row.segmentId,
+    audience: row.audience,
     eligibleLineIds: row.eligibleLineIds,
     poolId: row.poolId,
     stickinessPolicy: row.stickinessPolicy,

@@ -21,19 +21,17 @@ function valueOf(field: string): FragmentSqlToken {
 
 const EmptyRow = z.object({ field: z.string(), count: z.int() });
 
-/** How many leads of a list have no value in each of the fields; those that all have are left out. */
+/** How many leads have no value in each of the fields; those that all have are left out. @param leads a query for `lead_id`. */
 export async function emptyFields(
   db: TenantDb,
-  listId: string,
+  leads: FragmentSqlToken,
   fields: readonly string[],
 ): Promise<Record<string, number>> {
   if (fields.length === 0) return {};
   const values = fields.map((field) => sql.fragment`(${field}, ${valueOf(field)})`);
   const rows = await db.any(sql.type(EmptyRow)`
     select v.field, count(*)::int
-    from (
-      select distinct lead_id from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId}
-    ) a
+    from (${leads}) a
     join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id
     cross join lateral (values ${sql.join(values, sql.fragment`, `)}) v (field, value)
     where trim(coalesce(v.value, '')) = ''

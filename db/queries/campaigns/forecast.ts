@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { dayBounds, hourBounds } from '#domain/base/calendar.ts';
 import { CampaignStep } from '#domain/campaigns/campaign.ts';
@@ -10,7 +10,6 @@ import { wakingHours } from '#domain/sending/quiet-hours.ts';
 import { LineIdRow } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { lineHistory } from '../sending/attempts.ts';
-import type { CampaignRow } from './campaigns.ts';
 import { changesOfLines } from '../lines/line-changes.ts';
 import { MessageRecipient, recipientOf } from '../messages/message-recipient.ts';
 import { MessageWindow, sendWindow } from '../messages/message-window.ts';
@@ -137,43 +136,37 @@ async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: 
   };
 }
 
-/** The leads of a draft enter when it starts. */
-export const hasEnteredAll = ({ status, enteredAll }: CampaignRow): boolean =>
-  status !== 'draft' && enteredAll;
-
 const ReachRow = z.object({ phones: z.int(), emails: z.int(), either: z.int() });
 
-/** How many reachable leads of a campaign's list have yet to enter. */
-export async function leadsToEnter(db: TenantDb, campaign: CampaignRow): Promise<Record<Channel, number>> {
-  const { listId, enteredTo } = campaign;
-  if (listId === null || hasEnteredAll(campaign)) return { imessage: 0, sms: 0, email: 0 };
+/** How many of the leads can be reached. @param leads a query for `lead_id`; null: there are none. */
+export async function reachOf(
+  db: TenantDb,
+  leads: FragmentSqlToken | null,
+): Promise<Record<Channel, number>> {
+  if (!leads) return { imessage: 0, sms: 0, email: 0 };
   const { phones, emails, either } = await db.one(sql.type(ReachRow)`
     select count(*) filter (where l.phones <> '{}') phones, count(*) filter (where l.emails <> '{}') emails,
       count(*) filter (where l.phones <> '{}' or l.emails <> '{}') either
-    from (
-      select distinct lead_id from list_addresses
-      where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id > ${enteredTo}
-    ) a join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id`);
+    from (${leads}) a join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id`);
   return { imessage: either, sms: phones, email: emails };
 }
 
 const KnownRow = z.object({ lineId: z.string(), count: z.int() });
 
-/** How many leads that have yet to enter already have a line, by line. */
+/** How many of the leads already have a line, by line. @param leads a query for `lead_id`; null: there are none. */
 export async function knownLeads(
   db: TenantDb,
-  campaign: CampaignRow,
+  leads: FragmentSqlToken | null,
   lineIds: readonly string[],
 ): Promise<Map<string, number>> {
-  const { listId, enteredTo } = campaign;
-  if (listId === null || hasEnteredAll(campaign)) return new Map();
+  if (!leads) return new Map();
   const rows = await db.any(sql.type(KnownRow)`
     select c.line_id, count(distinct a.lead_id) count
-    from list_addresses a
+    from list_addresses a join (${leads}) n on n.lead_id = a.lead_id
     join conversations c on c.workspace_id = a.workspace_id and c.address = a.address
       and c.line_id = any(${sql.array([...lineIds], 'text')})
     join line_contacts lc on lc.workspace_id = c.workspace_id and lc.line_id = c.line_id and lc.address = c.address
-    where a.workspace_id = ${db.workspaceId} and a.list_id = ${listId} and a.lead_id > ${enteredTo}
+    where a.workspace_id = ${db.workspaceId}
     group by 1`);
   return new Map(rows.map(({ lineId, count }) => [lineId, count]));
 }

@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -13,21 +13,19 @@ const ADDRESS_ON = {
   email: sql.fragment`l.emails[1]`,
 };
 
-const leadsOf = (db: TenantDb, listId: string, channel: Channel) => sql.fragment`
+const leadsOf = (db: TenantDb, leads: FragmentSqlToken, channel: Channel) => sql.fragment`
   select l.id, ${ADDRESS_ON[channel]} address
-  from (
-    select distinct lead_id from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId}
-  ) a join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id`;
+  from (${leads}) a join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id`;
 
-/** What the leads of a list have consented to on a channel. */
+/** What leads have consented to on a channel. @param leads a query for `lead_id`. */
 export async function consentCoverage(
   db: TenantDb,
-  listId: string,
+  leads: FragmentSqlToken,
   channel: Channel,
 ): Promise<ConsentCoverage> {
-  const erased = await erasedOptOuts(db, listId, channel);
+  const erased = await erasedOptOuts(db, leads, channel);
   return db.one(sql.type(ConsentCoverage)`
-    with leads_of_list as materialized (${leadsOf(db, listId, channel)}),
+    with leads_of_list as materialized (${leadsOf(db, leads, channel)}),
     -- Materialized, so that each lead is looked up once.
     judged as materialized (
       select m.address,
@@ -59,12 +57,12 @@ const LeadRow = z.object({ id: z.string(), address: z.string().nullable() });
 const PAGE = 2000;
 
 /** The addresses that opted out before their contacts were erased: only their hashes are known. */
-async function erasedOptOuts(db: TenantDb, listId: string, channel: Channel): Promise<string[]> {
+async function erasedOptOuts(db: TenantDb, leads: FragmentSqlToken, channel: Channel): Promise<string[]> {
   const found: string[] = [];
   if (!(await db.exists(sql.type(NoRows)`select 1 where ${hasErasedOptOuts(db)}`))) return found;
   for (let after = ''; ;) {
     const rows = await db.any(sql.type(LeadRow)`
-      select * from (${leadsOf(db, listId, channel)}) m where id > ${after} order by id limit ${PAGE}`);
+      select * from (${leadsOf(db, leads, channel)}) m where id > ${after} order by id limit ${PAGE}`);
     found.push(
       ...(await erasedAmong(
         db,

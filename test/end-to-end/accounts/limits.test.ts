@@ -86,6 +86,17 @@ describe('a workspace has at most so many', () => {
       add: () => api('POST', '/api/lists', { name: newId() }),
     },
     {
+      limit: 'segments' as const,
+      plants: (id: string, count: number) =>
+        plant(
+          count,
+          sql.fragment`segments (workspace_id, id, name, conditions)`,
+          sql.fragment`${id}, ${ID}, 'Segment ' || n, '[]'`,
+        ),
+      add: () =>
+        api('POST', '/api/segments', { name: newId(), when: [{ field: 'tag', op: 'eq', value: 'vip' }] }),
+    },
+    {
       limit: 'campaigns' as const,
       plants: (id: string, count: number) =>
         plant(

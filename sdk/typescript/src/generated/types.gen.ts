@@ -602,6 +602,47 @@ export type LeadListPatch = {
     description?: string;
 };
 
+export type SegmentInput = {
+    name: string;
+    /**
+     * All of them have to hold.
+     */
+    when: Array<Condition>;
+};
+
+export type Condition = {
+    /**
+     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
+     */
+    field: string;
+    /**
+     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
+     */
+    op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
+    /**
+     * A text, a number, several texts of which one suffices, or for dates and durations `{days, hours, minutes}`. `gt_date` and `lt_date` take a date in ISO 8601, or a distance from now.
+     */
+    value?: string | number | boolean | Array<string> | ConditionDistance;
+    /**
+     * For `contacted_within_days`: whether any campaign counts, or only this one. Default: `any`.
+     */
+    campaign?: 'this' | 'any';
+};
+
+export type ConditionDistance = {
+    days?: number;
+    hours?: number;
+    minutes?: number;
+};
+
+export type SegmentPatch = {
+    name?: string;
+    /**
+     * All of them have to hold.
+     */
+    when?: Array<Condition>;
+};
+
 export type CampaignInput = {
     name: string;
     description?: string;
@@ -610,6 +651,14 @@ export type CampaignInput = {
      * The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.
      */
     listId?: string | null;
+    /**
+     * The segment whose leads enter. Cannot be combined with `listId`.
+     */
+    segmentId?: string | null;
+    /**
+     * `snapshot`: who is in the segment when the campaign starts. `live`: also who comes to be in it later, until the campaign is archived. Default: `snapshot`.
+     */
+    audience?: 'snapshot' | 'live';
     eligibleLineIds?: Array<string> | null;
     /**
      * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.
@@ -692,6 +741,14 @@ export type CampaignPatch = {
      * The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.
      */
     listId?: string | null;
+    /**
+     * The segment whose leads enter. Cannot be combined with `listId`.
+     */
+    segmentId?: string | null;
+    /**
+     * `snapshot`: who is in the segment when the campaign starts. `live`: also who comes to be in it later, until the campaign is archived. Default: `snapshot`.
+     */
+    audience?: 'snapshot' | 'live';
     eligibleLineIds?: Array<string> | null;
     /**
      * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.
@@ -2773,6 +2830,18 @@ export type ImportPreviewRow = {
     reason: string | null;
 };
 
+export type Segment = {
+    _id: string;
+    name: string;
+    when: Array<ConditionOutput>;
+    /**
+     * How many leads are in it at the time of the response.
+     */
+    count: number;
+    createdAt: string;
+    updatedAt: string;
+};
+
 export type Campaign = {
     _id: string;
     workspaceId: string;
@@ -2781,6 +2850,8 @@ export type Campaign = {
     status: CampaignStatus;
     steps: Array<CampaignStepOutput>;
     listId: string | null;
+    segmentId: string | null;
+    audience: 'snapshot' | 'live';
     eligibleLineIds: Array<string> | null;
     poolId: string | null;
     stickinessPolicy: 'sticky' | 'round_robin';
@@ -3228,7 +3299,7 @@ export type Caller = {
 };
 
 export type UsedLimit = {
-    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'lines' | 'pools' | 'snippets' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
+    limit: 'webhooks' | 'apiKeys' | 'lists' | 'segments' | 'campaigns' | 'lines' | 'pools' | 'snippets' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
     max: number;
     used: number;
     /**
@@ -3841,6 +3912,31 @@ export type LeadInputOutput = {
     customFields?: {
         [key: string]: string;
     };
+};
+
+export type ConditionOutput = {
+    /**
+     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
+     */
+    field: string;
+    /**
+     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
+     */
+    op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
+    /**
+     * A text, a number, several texts of which one suffices, or for dates and durations `{days, hours, minutes}`. `gt_date` and `lt_date` take a date in ISO 8601, or a distance from now.
+     */
+    value?: string | number | boolean | Array<string> | ConditionDistanceOutput;
+    /**
+     * For `contacted_within_days`: whether any campaign counts, or only this one. Default: `any`.
+     */
+    campaign?: 'this' | 'any';
+};
+
+export type ConditionDistanceOutput = {
+    days?: number;
+    hours?: number;
+    minutes?: number;
 };
 
 export type CampaignStepOutput = {
@@ -8069,6 +8165,213 @@ export type GetApiListsByIdExportResponses = {
 
 export type GetApiListsByIdExportResponse = GetApiListsByIdExportResponses[keyof GetApiListsByIdExportResponses];
 
+export type GetApiSegmentsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/segments';
+};
+
+export type GetApiSegmentsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiSegmentsError = GetApiSegmentsErrors[keyof GetApiSegmentsErrors];
+
+export type GetApiSegmentsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        segments: Array<Segment>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiSegmentsResponse = GetApiSegmentsResponses[keyof GetApiSegmentsResponses];
+
+export type PostApiSegmentsData = {
+    body: {
+        name: string;
+        /**
+         * All of them have to hold.
+         */
+        when: Array<Condition>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/segments';
+};
+
+export type PostApiSegmentsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiSegmentsError = PostApiSegmentsErrors[keyof PostApiSegmentsErrors];
+
+export type PostApiSegmentsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        segment: Segment;
+    };
+};
+
+export type PostApiSegmentsResponse = PostApiSegmentsResponses[keyof PostApiSegmentsResponses];
+
+export type DeleteApiSegmentsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/segments/{id}';
+};
+
+export type DeleteApiSegmentsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiSegmentsByIdError = DeleteApiSegmentsByIdErrors[keyof DeleteApiSegmentsByIdErrors];
+
+export type DeleteApiSegmentsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiSegmentsByIdResponse = DeleteApiSegmentsByIdResponses[keyof DeleteApiSegmentsByIdResponses];
+
+export type GetApiSegmentsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/segments/{id}';
+};
+
+export type GetApiSegmentsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiSegmentsByIdError = GetApiSegmentsByIdErrors[keyof GetApiSegmentsByIdErrors];
+
+export type GetApiSegmentsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        segment: Segment;
+    };
+};
+
+export type GetApiSegmentsByIdResponse = GetApiSegmentsByIdResponses[keyof GetApiSegmentsByIdResponses];
+
+export type PatchApiSegmentsByIdData = {
+    body?: {
+        name?: string;
+        /**
+         * All of them have to hold.
+         */
+        when?: Array<Condition>;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/segments/{id}';
+};
+
+export type PatchApiSegmentsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiSegmentsByIdError = PatchApiSegmentsByIdErrors[keyof PatchApiSegmentsByIdErrors];
+
+export type PatchApiSegmentsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        segment: Segment;
+    };
+};
+
+export type PatchApiSegmentsByIdResponse = PatchApiSegmentsByIdResponses[keyof PatchApiSegmentsByIdResponses];
+
+export type GetApiSegmentsByIdLeadsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/segments/{id}/leads';
+};
+
+export type GetApiSegmentsByIdLeadsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiSegmentsByIdLeadsError = GetApiSegmentsByIdLeadsErrors[keyof GetApiSegmentsByIdLeadsErrors];
+
+export type GetApiSegmentsByIdLeadsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        leads: Array<LeadOutput>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiSegmentsByIdLeadsResponse = GetApiSegmentsByIdLeadsResponses[keyof GetApiSegmentsByIdLeadsResponses];
+
 export type GetApiCampaignsData = {
     body?: never;
     path?: never;
@@ -8121,6 +8424,14 @@ export type PostApiCampaignsData = {
          * The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.
          */
         listId?: string | null;
+        /**
+         * The segment whose leads enter. Cannot be combined with `listId`.
+         */
+        segmentId?: string | null;
+        /**
+         * `snapshot`: who is in the segment when the campaign starts. `live`: also who comes to be in it later, until the campaign is archived. Default: `snapshot`.
+         */
+        audience?: 'snapshot' | 'live';
         eligibleLineIds?: Array<string> | null;
         /**
          * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.
@@ -8258,6 +8569,14 @@ export type PatchApiCampaignsByIdData = {
          * The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.
          */
         listId?: string | null;
+        /**
+         * The segment whose leads enter. Cannot be combined with `listId`.
+         */
+        segmentId?: string | null;
+        /**
+         * `snapshot`: who is in the segment when the campaign starts. `live`: also who comes to be in it later, until the campaign is archived. Default: `snapshot`.
+         */
+        audience?: 'snapshot' | 'live';
         eligibleLineIds?: Array<string> | null;
         /**
          * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "f937936768024c634f7a8001957e22ef55dd6df54f45648c557d25594a9c36d3"
+DIGEST = "d43178e68bfd6bb80ccb6685ad5fc27b9aad60223252c4b153b89f67d0972c4e"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -24,6 +24,7 @@ IDEMPOTENT = (
     "POST /api/leads",
     "POST /api/lists",
     "POST /api/lists/{id}/import",
+    "POST /api/segments",
     "POST /api/campaigns",
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",

@@ -274,6 +274,12 @@ class LeadListPatch(TypedDict):
     description: NotRequired[str]
 
 
+class ConditionDistance(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
 class CampaignStepDelay(TypedDict):
     days: NotRequired[int]
     hours: NotRequired[int]
@@ -1586,7 +1592,7 @@ class Caller(TypedDict):
 
 
 class UsedLimit(TypedDict):
-    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "lines", "pools", "snippets", "savedFilters", "customFields", "waitingMessages", "eventStreams"]
+    limit: Literal["webhooks", "apiKeys", "lists", "segments", "campaigns", "lines", "pools", "snippets", "savedFilters", "customFields", "waitingMessages", "eventStreams"]
     max: int
     used: int
     text: str
@@ -2035,6 +2041,12 @@ class LeadInputOutput(TypedDict):
     contactOwnerEmail: NotRequired[str | None]
     timezone: NotRequired[str | None]
     customFields: NotRequired[dict[str, str]]
+
+
+class ConditionDistanceOutput(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
 
 
 class CampaignStepOutputDelay(TypedDict):
@@ -3100,6 +3112,26 @@ class GetImportResponse(TypedDict):
     createdAt: str
     updatedAt: str
     success: Literal[True]
+
+
+class ListSegmentsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class DeleteSegmentResponse(TypedDict):
+    success: Literal[True]
+
+
+class ListSegmentLeadsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListSegmentLeadsResponse(TypedDict):
+    success: Literal[True]
+    leads: list[LeadOutput]
+    nextCursor: str | None
 
 
 class CreateCampaignParametersQuery(TypedDict):
@@ -4637,6 +4669,18 @@ class LeadsInput(TypedDict):
     defaultCountryCode: NotRequired[str]
 
 
+class Condition(TypedDict):
+    field: str
+    op: NotRequired[Literal["eq", "neq", "contains", "not_contains", "starts_with", "gt", "gte", "lt", "lte", "gt_date", "lt_date", "exists", "not_exists", "any"]]
+    value: NotRequired[str | float | bool | list[str] | ConditionDistance]
+    campaign: NotRequired[Literal["this", "any"]]
+
+
+class SegmentPatch(TypedDict):
+    name: NotRequired[str]
+    when: NotRequired[list[Condition]]
+
+
 class CampaignStep(TypedDict):
     message: NotRequired[str]
     messageType: NotRequired[Literal["imessage", "sms", "email"]]
@@ -4653,6 +4697,8 @@ class CampaignPatch(TypedDict):
     description: NotRequired[str]
     steps: NotRequired[list[CampaignStep]]
     listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
     eligibleLineIds: NotRequired[list[str] | None]
     poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
@@ -4920,6 +4966,13 @@ class WebhookDelivery(TypedDict):
     createdAt: str
 
 
+class ConditionOutput(TypedDict):
+    field: str
+    op: NotRequired[Literal["eq", "neq", "contains", "not_contains", "starts_with", "gt", "gte", "lt", "lte", "gt_date", "lt_date", "exists", "not_exists", "any"]]
+    value: NotRequired[str | float | bool | list[str] | ConditionDistanceOutput]
+    campaign: NotRequired[Literal["this", "any"]]
+
+
 class CampaignStepOutput(TypedDict):
     message: str
     messageType: Literal["imessage", "sms", "email"]
@@ -5077,11 +5130,23 @@ class PreviewImportResponse(TypedDict):
     success: Literal[True]
 
 
+class CreateSegmentRequest(TypedDict):
+    name: str
+    when: list[Condition]
+
+
+class UpdateSegmentRequest(TypedDict):
+    name: NotRequired[str]
+    when: NotRequired[list[Condition]]
+
+
 class CreateCampaignRequest(TypedDict):
     name: str
     description: NotRequired[str]
     steps: list[CampaignStep]
     listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
     eligibleLineIds: NotRequired[list[str] | None]
     poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
@@ -5101,6 +5166,8 @@ class UpdateCampaignRequest(TypedDict):
     description: NotRequired[str]
     steps: NotRequired[list[CampaignStep]]
     listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
     eligibleLineIds: NotRequired[list[str] | None]
     poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
@@ -5248,11 +5315,18 @@ class OnMessageOpenedRequest(TypedDict):
     lead: NotRequired[Lead]
 
 
+class SegmentInput(TypedDict):
+    name: str
+    when: list[Condition]
+
+
 class CampaignInput(TypedDict):
     name: str
     description: NotRequired[str]
     steps: list[CampaignStep]
     listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
     eligibleLineIds: NotRequired[list[str] | None]
     poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
@@ -5274,6 +5348,15 @@ class Timeline(TypedDict):
     events: list[TimelineEvent]
 
 
+class Segment(TypedDict):
+    _id: str
+    name: str
+    when: list[ConditionOutput]
+    count: int
+    createdAt: str
+    updatedAt: str
+
+
 class Campaign(TypedDict):
     _id: str
     workspaceId: str
@@ -5282,6 +5365,8 @@ class Campaign(TypedDict):
     status: Literal["draft", "active", "paused", "completed", "archived"]
     steps: list[CampaignStepOutput]
     listId: str | None
+    segmentId: str | None
+    audience: Literal["snapshot", "live"]
     eligibleLineIds: list[str] | None
     poolId: str | None
     stickinessPolicy: Literal["sticky", "round_robin"]
@@ -5304,6 +5389,27 @@ class CampaignFunnel(TypedDict):
     success: Literal[True]
     campaignId: str
     steps: list[FunnelStep]
+
+
+class ListSegmentsResponse(TypedDict):
+    success: Literal[True]
+    segments: list[Segment]
+    nextCursor: str | None
+
+
+class CreateSegmentResponse(TypedDict):
+    success: Literal[True]
+    segment: Segment
+
+
+class GetSegmentResponse(TypedDict):
+    success: Literal[True]
+    segment: Segment
+
+
+class UpdateSegmentResponse(TypedDict):
+    success: Literal[True]
+    segment: Segment
 
 
 class CreateCampaignResponse(TypedDict):

@@ -1412,6 +1412,42 @@ class Contacts:
         Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
 
+    def list_segments(self, **query: Unpack[models.ListSegmentsParametersQuery]) -> models.ListSegmentsResponse:
+        """List segments, newest first, and how many leads are in each.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/segments", query=query)
+
+    def create_segment(self, **body: Unpack[models.CreateSegmentRequest]) -> models.CreateSegmentResponse:
+        """Create a segment: the leads for whom all conditions hold.
+
+        Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/segments", body=body)
+
+    def get_segment(self, id: str) -> models.GetSegmentResponse:
+        """Get a segment, and how many leads are in it.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}")
+
+    def update_segment(self, id: str, **body: Unpack[models.UpdateSegmentRequest]) -> models.UpdateSegmentResponse:
+        """Update a segment.
+
+        Leads that have entered a campaign stay in it. A key needs the scope `send`."""
+        return self._transport.call("PATCH", f"/api/segments/{self._transport.escape(id)}", body=body)
+
+    def delete_segment(self, id: str) -> models.DeleteSegmentResponse:
+        """Delete a segment; its leads stay.
+
+        The segment of a running campaign cannot be deleted. A key needs the scope `manage`."""
+        return self._transport.call("DELETE", f"/api/segments/{self._transport.escape(id)}")
+
+    def list_segment_leads(self, id: str, **query: Unpack[models.ListSegmentLeadsParametersQuery]) -> models.ListSegmentLeadsResponse:
+        """List the leads of a segment, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}/leads", query=query)
+
 
 class AsyncContacts:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -1542,6 +1578,42 @@ class AsyncContacts:
 
         Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
+
+    async def list_segments(self, **query: Unpack[models.ListSegmentsParametersQuery]) -> models.ListSegmentsResponse:
+        """List segments, newest first, and how many leads are in each.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/segments", query=query)
+
+    async def create_segment(self, **body: Unpack[models.CreateSegmentRequest]) -> models.CreateSegmentResponse:
+        """Create a segment: the leads for whom all conditions hold.
+
+        Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/segments", body=body)
+
+    async def get_segment(self, id: str) -> models.GetSegmentResponse:
+        """Get a segment, and how many leads are in it.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}")
+
+    async def update_segment(self, id: str, **body: Unpack[models.UpdateSegmentRequest]) -> models.UpdateSegmentResponse:
+        """Update a segment.
+
+        Leads that have entered a campaign stay in it. A key needs the scope `send`."""
+        return await self._transport.call("PATCH", f"/api/segments/{self._transport.escape(id)}", body=body)
+
+    async def delete_segment(self, id: str) -> models.DeleteSegmentResponse:
+        """Delete a segment; its leads stay.
+
+        The segment of a running campaign cannot be deleted. A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", f"/api/segments/{self._transport.escape(id)}")
+
+    async def list_segment_leads(self, id: str, **query: Unpack[models.ListSegmentLeadsParametersQuery]) -> models.ListSegmentLeadsResponse:
+        """List the leads of a segment, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}/leads", query=query)
 
 
 class Campaigns:

@@ -1,0 +1,37 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
+
+const CampaignIdRow = z.object({ campaignId: z.string() });
+
+/**
+ * Has campaigns look at leads about which something changed that conditions may ask about, in the transaction of the change. Finds
+ * what may be concerned by indexes; a workspace without a live campaign pays for one look.
+ */
+export async function followLeadChanges(db: TenantDb, leadIds: readonly string[], now: Date): Promise<void> {
+  if (leadIds.length === 0) return;
+  const campaigns = await db.anyFirst(sql.type(CampaignIdRow)`
+    insert into campaign_candidates (workspace_id, campaign_id, lead_id)
+    select c.workspace_id, c.id, l.id
+    from campaigns c cross join ${sql.unnest(
+      leadIds.map((id) => [id]),
+      ['text'],
+    )} as l (id)
+    where c.workspace_id = ${db.workspaceId} and c.segment_id is not null and c.audience = 'live'
+      and c.status in ('active', 'paused') and c.deleted_at is null and not exists (
+        select from campaign_leads e
+        where e.workspace_id = ${db.workspaceId} and e.campaign_id = c.id and e.lead_id = l.id)
+    on conflict do nothing returning campaign_id`);
+  for (const id of new Set(campaigns)) wake(db, campaignWorkflowId(id), now, 'leadsAdded');
+}
+
+const LeadIdRow = z.object({ leadId: z.string() });
+
+/** Like `followLeadChanges`, for all leads with an address. */
+export async function followContactChanges(db: TenantDb, address: string, now: Date): Promise<void> {
+  const ids = await db.anyFirst(sql.type(LeadIdRow)`
+    select distinct lead_id from list_addresses where workspace_id = ${db.workspaceId} and address = ${address}`);
+  await followLeadChanges(db, ids, now);
+}

@@ -1,0 +1,195 @@
+import { type FragmentSqlToken, sql } from 'slonik';
+import { z } from 'zod';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
+import { nextTurn } from '#domain/base/turns.ts';
+import { Condition, judgeAll, needsOf } from '#domain/campaigns/condition.ts';
+import type { Segment, SegmentInput, SegmentPatch } from '#domain/contacts/segment.ts';
+import { factsOf } from '../campaigns/facts.ts';
+import { isVisible, LeadRow } from './leads.ts';
+
+const SegmentRow = z.object({
+  id: z.string(),
+  name: z.string(),
+  conditions: z.array(Condition),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type SegmentRow = z.infer<typeof SegmentRow>;
+
+/** Newest first, starting after the id `cursor`. */
+export async function listSegments(
+  db: TenantDb,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<readonly SegmentRow[]> {
+  return db.any(sql.type(SegmentRow)`
+    select * from segments where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId}`,
+      cursor !== undefined && sql.fragment`id < ${cursor}`,
+    ])} order by id desc limit ${limit}`);
+}
+
+export async function findSegment(db: TenantDb, id: string): Promise<SegmentRow | null> {
+  return db.maybeOne(sql.type(SegmentRow)`
+    select * from segments where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** Keeps a segment from being deleted until the transaction ends. */
+export async function shareSegment(db: TenantDb, id: string): Promise<boolean> {
+  return db.exists(sql.type(NoRows)`
+    select 1 from segments where workspace_id = ${db.workspaceId} and id = ${id} for key share`);
+}
+
+export async function insertSegment(
+  db: TenantDb,
+  { name, when }: SegmentInput,
+  now: Date,
+): Promise<SegmentRow> {
+  return db.one(sql.type(SegmentRow)`
+    insert into segments (workspace_id, id, name, conditions, created_at, updated_at)
+    values (${db.workspaceId}, ${newId(now)}, ${name}, ${sql.jsonb(when)}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
+    returning *`);
+}
+
+export async function updateSegment(
+  db: TenantDb,
+  id: string,
+  { name, when }: SegmentPatch,
+  now: Date,
+): Promise<SegmentRow | null> {
+  return db.maybeOne(sql.type(SegmentRow)`
+    update segments set name = coalesce(${name ?? null}::text, name),
+      conditions = ${when === undefined ? sql.fragment`conditions` : sql.jsonb(when)}, updated_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
+}
+
+export async function deleteSegment(db: TenantDb, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    delete from segments where workspace_id = ${db.workspaceId} and id = ${id}`);
+  return rowCount > 0;
+}
+
+/** Leads that are read and judged at a time. */
+const PAGE = 500;
+
+/** Those of the leads for whom all conditions hold. */
+export async function leadsFor<Lead extends LeadRow>(
+  db: TenantDb,
+  leads: readonly Lead[],
+  when: readonly Condition[],
+  now: Date,
+): Promise<Lead[]> {
+  const facts = await factsOf(db, leads, needsOf(when), null);
+  return leads.filter(({ id }) => {
+    const known = facts.get(id);
+    return known !== undefined && judgeAll(when, known, now).holds;
+  });
+}
+
+interface Range {
+  /** The id of a lead. */
+  after: string;
+  newestFirst?: boolean;
+  /** A further condition of the query. */
+  only?: FragmentSqlToken;
+}
+
+/** The next leads in a range, whether or not they are in a segment. */
+async function nextOf(
+  db: TenantDb,
+  { after, newestFirst = false, only }: Range,
+): Promise<readonly LeadRow[]> {
+  return db.any(sql.type(LeadRow)`
+    select * from leads where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId} and ${isVisible(db)}`,
+      newestFirst ? sql.fragment`id < ${after}` : sql.fragment`id > ${after}`,
+      only,
+    ])} order by id ${newestFirst ? sql.fragment`desc` : sql.fragment``} limit ${PAGE}`);
+}
+
+/** Looks at the next leads of a range. @returns those of them in the segment, and the last of all; null: there are no more. */
+export async function nextInSegment(
+  db: TenantDb,
+  when: readonly Condition[],
+  range: Range,
+  now: Date,
+): Promise<{ leads: LeadRow[]; last: string | null }> {
+  const rows = await nextOf(db, range);
+  const leads = await leadsFor(db, rows, when, now);
+  return { leads, last: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
+}
+
+/** Sorts after every id, because ids are hexadecimal. */
+const MAX_ID = 'g';
+
+/** The newest leads of a segment, starting after the id `cursor`. */
+export async function leadsOfSegment(
+  db: TenantDb,
+  when: readonly Condition[],
+  { limit, cursor = MAX_ID }: { limit: number; cursor?: string | undefined },
+  now: Date,
+): Promise<LeadRow[]> {
+  const found: LeadRow[] = [];
+  let after: string | null = cursor;
+  while (after !== null && found.length < limit) {
+    const { leads, last } = await nextInSegment(db, when, { after, newestFirst: true }, now);
+    found.push(...leads);
+    after = last;
+    await nextTurn();
+  }
+  return found.slice(0, limit);
+}
+
+/** The ids of the leads of a segment, in a range. */
+export async function idsInSegment(
+  db: TenantDb,
+  when: readonly Condition[],
+  range: Partial<Pick<Range, 'after' | 'only'>>,
+  now: Date,
+): Promise<string[]> {
+  const ids: string[] = [];
+  let after: string | null = range.after ?? '';
+  while (after !== null) {
+    const { leads, last } = await nextInSegment(db, when, { ...range, after }, now);
+    ids.push(...leads.map(({ id }) => id));
+    after = last;
+    await nextTurn();
+  }
+  return ids;
+}
+
+/** How many leads are in each of the segments. Reads each lead once. */
+export async function countSegments(
+  db: TenantDb,
+  segments: readonly SegmentRow[],
+  now: Date,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map(segments.map(({ id }) => [id, 0]));
+  const needs = needsOf(segments.flatMap(({ conditions }) => conditions));
+  let after: string | undefined = segments.length > 0 ? '' : undefined;
+  while (after !== undefined) {
+    const rows = await nextOf(db, { after });
+    const facts = await factsOf(db, rows, needs, null);
+    for (const known of facts.values()) {
+      for (const { id, conditions } of segments) {
+        if (judgeAll(conditions, known, now).holds) counts.set(id, (counts.get(id) ?? 0) + 1);
+      }
+    }
+    after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
+    await nextTurn();
+  }
+  return counts;
+}
+
+export const presentSegment = (
+  { id, name, conditions, createdAt, updatedAt }: SegmentRow,
+  count: number,
+): Segment => ({
+  _id: id,
+  name,
+  when: conditions,
+  count,
+  createdAt: createdAt.toISOString(),
+  updatedAt: updatedAt.toISOString(),
+});

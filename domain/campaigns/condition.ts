@@ -1,0 +1,486 @@
+import { z } from 'zod';
+import { Channel } from '../base/channel.ts';
+import { SINGLE_LINE } from '../base/text.ts';
+
+/** What segments and campaigns ask about a contact. Pure functions that take the facts and the time as parameters. */
+
+const COMPARISONS = [
+  'eq',
+  'neq',
+  'contains',
+  'not_contains',
+  'starts_with',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'gt_date',
+  'lt_date',
+  'exists',
+  'not_exists',
+] as const;
+const Op = z.enum([...COMPARISONS, 'any']);
+type Op = z.infer<typeof Op>;
+
+const Text = z
+  .string()
+  .max(500)
+  .refine(...SINGLE_LINE);
+
+/** A duration, or a time as far from now: negative for the past. */
+const Distance = z
+  .object({
+    days: z.int().min(-3650).max(3650).optional(),
+    hours: z.int().min(-87_600).max(87_600).optional(),
+    minutes: z.int().min(-5_256_000).max(5_256_000).optional(),
+  })
+  .meta({ id: 'ConditionDistance' });
+type Distance = z.infer<typeof Distance>;
+
+/** The fields of a lead that a condition reads. `email` and `phone` stand for all addresses of their kind. */
+const LEAD_FIELDS = [
+  'firstName',
+  'lastName',
+  'email',
+  'phone',
+  'companyName',
+  'jobTitle',
+  'notes',
+  'contactOwnerEmail',
+  'timezone',
+  'status',
+  'source',
+  'createdAt',
+] as const;
+type LeadField = (typeof LEAD_FIELDS)[number];
+
+/** What else a condition reads, with the operators that it takes; the first is the default. */
+const FACTS = {
+  replied: ['any', 'eq', 'neq', 'contains', 'not_contains', 'exists', 'not_exists'],
+  no_reply_for: ['gte'],
+  read: ['eq', 'neq', 'exists', 'not_exists', 'any'],
+  delivered: ['eq', 'neq', 'exists', 'not_exists', 'any'],
+  failed: ['eq', 'neq', 'exists', 'not_exists', 'any'],
+  channel_available: ['eq', 'neq'],
+  tag: ['eq', 'neq', 'contains', 'not_contains', 'exists', 'not_exists'],
+  contacted_within_days: ['eq', 'neq'],
+  has_consent: ['eq', 'neq', 'exists', 'not_exists'],
+} as const satisfies Record<string, readonly Op[]>;
+type Fact = keyof typeof FACTS;
+
+const NEGATIVE: ReadonlySet<Op> = new Set(['neq', 'not_contains', 'not_exists']);
+
+const isFact = (field: string): field is Fact => Object.hasOwn(FACTS, field);
+const isLeadField = (field: string): field is LeadField => (LEAD_FIELDS as readonly string[]).includes(field);
+const customField = (field: string): string | null => /^customFields\.(.+)$/.exec(field)?.[1] ?? null;
+
+/** One condition about a contact. */
+export const Condition = z
+  .object({
+    field: z
+      .string()
+      .min(1)
+      .max(120)
+      .meta({
+        description: `A field of the lead (${LEAD_FIELDS.join(', ')}, customFields.x), or one of ${Object.keys(FACTS).join(', ')}.`,
+        example: 'customFields.plan',
+      }),
+    op: Op.optional().meta({
+      description:
+        'Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.',
+    }),
+    value: z
+      .union([Text, z.number(), z.boolean(), z.array(Text).min(1).max(50), Distance])
+      .optional()
+      .meta({
+        description:
+          'A text, a number, several texts of which one suffices, or for dates and durations `{days, hours, minutes}`. `gt_date` and `lt_date` take a date in ISO 8601, or a distance from now.',
+      }),
+    campaign: z.enum(['this', 'any']).optional().meta({
+      description:
+        'For `contacted_within_days`: whether any campaign counts, or only this one. Default: `any`.',
+    }),
+  })
+  .superRefine((condition, context) => {
+    const problem = problemOf(condition);
+    if (problem) context.addIssue({ code: 'custom', path: [problem.at], message: problem.message });
+  })
+  .meta({ id: 'Condition' });
+export type Condition = z.output<typeof Condition>;
+
+/** Conditions that all have to hold. */
+export const Conditions = z.array(Condition).min(1, 'at least one condition is required').max(20);
+
+interface Problem {
+  at: 'field' | 'op' | 'value' | 'campaign';
+  message: string;
+}
+
+function problemOf(condition: z.infer<typeof Shape>): Problem | null {
+  const { field, op, value, campaign } = condition;
+  if (field === 'clicked')
+    return { at: 'field', message: 'is not known: links of messages are not followed' };
+  if (campaign !== undefined && field !== 'contacted_within_days')
+    return { at: 'campaign', message: 'is only for contacted_within_days' };
+  if (isFact(field)) return problemOfFact(condition as Known<Fact>);
+  if (!isLeadField(field) && customField(field) === null)
+    return { at: 'field', message: 'is neither a field of leads nor a known fact' };
+  const compared = op ?? 'eq';
+  if (compared === 'any') return { at: 'op', message: `must be one of ${COMPARISONS.join(', ')}` };
+  if (compared === 'exists' || compared === 'not_exists')
+    return value === undefined ? null : { at: 'value', message: `must not be given with ${compared}` };
+  if (value === undefined) return { at: 'value', message: 'is required' };
+  if (compared === 'gt_date' || compared === 'lt_date')
+    return timeOf(value, new Date(0)) === null
+      ? { at: 'value', message: 'must be a date in ISO 8601, or {days, hours, minutes} from now' }
+      : null;
+  if (typeof value === 'object' && !Array.isArray(value))
+    return { at: 'value', message: 'must be a text or a number' };
+  const isNumber = !Array.isArray(value) && numberOf(String(value)) !== null;
+  return ['gt', 'gte', 'lt', 'lte'].includes(compared) && !isNumber
+    ? { at: 'value', message: 'must be a number' }
+    : null;
+}
+
+const Shape = z.object({
+  field: z.string(),
+  op: Op.optional(),
+  value: z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), Distance]).optional(),
+  campaign: z.enum(['this', 'any']).optional(),
+});
+type Known<F extends string> = z.infer<typeof Shape> & { field: F };
+
+function problemOfFact({ field, op, value }: Known<Fact>): Problem | null {
+  const ops: readonly Op[] = FACTS[field];
+  if (op !== undefined && !ops.includes(op)) return { at: 'op', message: `must be one of ${ops.join(', ')}` };
+  const wrong = (message: string): Problem => ({ at: 'value', message });
+  const isText = typeof value === 'string' || Array.isArray(value);
+  switch (field) {
+    case 'replied':
+      if (op === 'contains' || op === 'not_contains')
+        return isText ? null : wrong('must be a word, or several of which one suffices');
+      return value === undefined || typeof value === 'boolean' || (isText && op === undefined)
+        ? null
+        : wrong('must be true or false, or words with contains');
+    case 'read':
+    case 'delivered':
+    case 'failed':
+      return value === undefined || typeof value === 'boolean' ? null : wrong('must be true or false');
+    case 'no_reply_for':
+      return (durationOf(value) ?? 0) > 0
+        ? null
+        : wrong('must be a number of days, or {days, hours, minutes}');
+    case 'contacted_within_days':
+      return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 365
+        ? null
+        : wrong('must be a number of days from 1 to 365');
+    case 'channel_available':
+      return value === undefined || Channel.safeParse(value).success
+        ? null
+        : wrong(`must be one of ${Channel.options.join(', ')}`);
+    case 'has_consent':
+      return value === undefined || typeof value === 'boolean' || Channel.safeParse(value).success
+        ? null
+        : wrong(`must be true, false, or one of ${Channel.options.join(', ')}`);
+    case 'tag':
+      return isText || ((op === 'exists' || op === 'not_exists') && value === undefined)
+        ? null
+        : wrong('must be a tag, or several of which one suffices');
+  }
+}
+
+/** What a condition is judged by. */
+export interface Facts {
+  lead: {
+    firstName: string;
+    lastName: string;
+    emails: readonly string[];
+    phones: readonly string[];
+    companyName: string;
+    jobTitle: string;
+    notes: string;
+    contactOwnerEmail: string | null;
+    timezone: string | null;
+    customFields: Readonly<Record<string, string>>;
+    tags: readonly string[];
+    status: 'available' | 'unavailable' | 'error' | null;
+    source: string | null;
+    createdAt: Date;
+  };
+  /** The latest replies, newest first, without automatic ones and STOP; in a campaign, since the lead entered. */
+  replies: readonly { at: Date; text: string }[];
+  /** The last message that left or failed; in a campaign, of this campaign. */
+  lastMessage: { at: Date; isDelivered: boolean; isRead: boolean; isFailed: boolean } | null;
+  /** When a campaign sent the last message. */
+  contactedAt: { this: Date | null; any: Date | null };
+  /** The channels for which an address of the lead has consented. */
+  consented: ReadonlySet<Channel>;
+}
+
+/** Which facts a condition reads besides the lead. */
+export type Need = 'replies' | 'lastMessage' | 'contacted' | 'consents';
+
+const NEEDS: Record<Fact, readonly Need[]> = {
+  replied: ['replies'],
+  no_reply_for: ['replies', 'lastMessage'],
+  read: ['lastMessage'],
+  delivered: ['lastMessage'],
+  failed: ['lastMessage'],
+  channel_available: [],
+  tag: [],
+  contacted_within_days: ['contacted'],
+  has_consent: ['consents'],
+};
+
+/** What conditions read besides the lead. */
+export const needsOf = (conditions: readonly Condition[]): ReadonlySet<Need> =>
+  new Set(conditions.flatMap(({ field }) => (isFact(field) ? NEEDS[field] : [])));
+
+export interface Judgement {
+  holds: boolean;
+  /** For people; without texts of the contact. */
+  why: string;
+  /** When time alone may change it; null: only when a fact changes. */
+  mayChangeAt: Date | null;
+}
+
+/** Whether a condition holds, and why. */
+export function judge(condition: Condition, facts: Facts, now: Date): Judgement {
+  const { field, op } = condition;
+  if (isFact(field)) return judgeFact({ ...condition, field }, facts, now);
+  const values = valuesOf(field, facts);
+  const found = values.length === 0 ? 'has no value' : `is ${values.map((value) => `“${value}”`).join(', ')}`;
+  const { holds, mayChangeAt } = compare(values, op ?? 'eq', condition.value, now);
+  return { holds, why: `${textOf(condition)}: ${found}`, mayChangeAt };
+}
+
+/** Whether all conditions hold. The reason is that of the first that does not. */
+export function judgeAll(conditions: readonly Condition[], facts: Facts, now: Date): Judgement {
+  const judged = conditions.map((condition) => judge(condition, facts, now));
+  const failed = judged.find(({ holds }) => !holds);
+  return {
+    holds: !failed,
+    why: failed?.why ?? judged.map(({ why }) => why).join('; '),
+    mayChangeAt: firstOf(judged),
+  };
+}
+
+/** Whether one of several conditions holds. The reason is that of the first that does. */
+export function judgeAny(conditions: readonly Condition[], facts: Facts, now: Date): Judgement {
+  const judged = conditions.map((condition) => judge(condition, facts, now));
+  const held = judged.find(({ holds }) => holds);
+  return {
+    holds: held !== undefined,
+    why: held?.why ?? judged.map(({ why }) => why).join('; '),
+    mayChangeAt: firstOf(judged),
+  };
+}
+
+const firstOf = (judged: readonly Judgement[]): Date | null =>
+  judged.reduce<Date | null>(
+    (first, { mayChangeAt: at }) => (at !== null && (first === null || at < first) ? at : first),
+    null,
+  );
+
+const DAY_MS = 86_400_000;
+
+function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Date): Judgement {
+  const { field, value, op = FACTS[field][0] } = condition;
+  const isNegative = NEGATIVE.has(op);
+  const judgement = (is: boolean, found: string, mayChangeAt: Date | null = null): Judgement => ({
+    holds: is !== isNegative,
+    why: `${textOf(condition)}: ${found}`,
+    mayChangeAt,
+  });
+  /** `{op: "eq", value: false}` asks for the opposite. */
+  const boolean = (is: boolean, yes: string, no: string): Judgement =>
+    judgement(is === (value !== false), is ? yes : no);
+  const { replies, lastMessage, lead } = facts;
+  switch (field) {
+    case 'replied': {
+      const words = wordsOf(value);
+      if (words === null) return boolean(replies.length > 0, 'replied', 'has not replied');
+      const is = replies.some(({ text }) => words.some((word) => containsWord(text, word)));
+      return judgement(
+        is,
+        is ? 'replied with one of the words' : replies.length > 0 ? 'replied otherwise' : 'has not replied',
+      );
+    }
+    case 'no_reply_for': {
+      if (!lastMessage) return judgement(false, 'nothing was sent yet');
+      const { at } = lastMessage;
+      if (replies.some((reply) => reply.at >= at)) return judgement(false, 'replied since the last message');
+      const until = new Date(at.getTime() + (durationOf(value) ?? 0));
+      return until <= now
+        ? judgement(true, `no reply since ${at.toISOString()}`)
+        : judgement(false, `the last message left at ${at.toISOString()}`, until);
+    }
+    case 'read':
+      return boolean(lastMessage?.isRead ?? false, 'the last message was read', 'it was not read');
+    case 'delivered':
+      return boolean(
+        lastMessage?.isDelivered ?? false,
+        'the last message was delivered',
+        'it was not delivered',
+      );
+    case 'failed':
+      return boolean(lastMessage?.isFailed ?? false, 'the last message failed', 'it did not fail');
+    case 'channel_available': {
+      const channel = Channel.parse(value ?? 'imessage');
+      const is = {
+        imessage: lead.status === 'available',
+        sms: lead.phones.length > 0,
+        email: lead.emails.length > 0,
+      }[channel];
+      return judgement(is, is ? 'is available' : 'is not available');
+    }
+    case 'tag': {
+      const asked = wordsOf(value)?.map(folded) ?? null;
+      const is = lead.tags.some((tag) => asked?.includes(folded(tag)) ?? true);
+      return judgement(is, lead.tags.length === 0 ? 'has no tag' : `has ${lead.tags.join(', ')}`);
+    }
+    case 'contacted_within_days': {
+      const at = facts.contactedAt[condition.campaign ?? 'any'];
+      if (at === null) return judgement(false, 'no campaign has written');
+      const until = new Date(at.getTime() + Number(value) * DAY_MS);
+      const is = until > now;
+      return judgement(is, `a campaign wrote at ${at.toISOString()}`, is ? until : null);
+    }
+    case 'has_consent': {
+      const channel = typeof value === 'string' ? Channel.parse(value) : null;
+      const is = channel === null ? facts.consented.size > 0 : facts.consented.has(channel);
+      return boolean(is, 'has consented', 'has not consented');
+    }
+  }
+}
+
+/** How a person would say it: `customFields.plan neq “pro”`. */
+function textOf({ field, op, value }: Condition): string {
+  const shown =
+    value === undefined
+      ? ''
+      : typeof value === 'object' && !Array.isArray(value)
+        ? Object.entries(value)
+            .map(([unit, count]) => `${count} ${unit}`)
+            .join(' ')
+        : [value]
+            .flat()
+            .map((one) => (typeof one === 'string' ? `“${one}”` : String(one)))
+            .join(' or ');
+  return [field, op ?? '', shown].filter((part) => part !== '').join(' ');
+}
+
+const folded = (text: string): string => text.trim().toLowerCase();
+
+/** null: it asks for no words. */
+const wordsOf = (value: Condition['value']): readonly string[] | null =>
+  typeof value === 'string' ? [value] : Array.isArray(value) ? value : null;
+
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+
+/** Whole words, so that “no” is not found in “know”. */
+const containsWord = (text: string, word: string): boolean =>
+  new RegExp(String.raw`(?<![\p{L}\p{N}])${escaped(word.trim())}(?![\p{L}\p{N}])`, 'iu').test(text);
+
+/** The values of a field of the lead, without empty ones. */
+function valuesOf(field: string, { lead }: Facts): readonly string[] {
+  const custom = customField(field);
+  const value: readonly (string | null | undefined)[] =
+    custom !== null
+      ? [Object.hasOwn(lead.customFields, custom) ? lead.customFields[custom] : null]
+      : field === 'email'
+        ? lead.emails
+        : field === 'phone'
+          ? lead.phones
+          : field === 'createdAt'
+            ? [lead.createdAt.toISOString()]
+            : isLeadField(field)
+              ? [lead[field as Exclude<LeadField, 'email' | 'phone' | 'createdAt'>]]
+              : [];
+  return value.filter((one): one is string => one !== null && one !== undefined && one.trim() !== '');
+}
+
+function compare(
+  values: readonly string[],
+  op: Op,
+  value: Condition['value'],
+  now: Date,
+): { holds: boolean; mayChangeAt: Date | null } {
+  if (op === 'gt_date' || op === 'lt_date') return compareDates(values, op, value, now);
+  const asked = value === undefined ? [] : [value].flat().map(String);
+  const some = (is: (found: string, wanted: string) => boolean): boolean =>
+    values.some((found) => asked.some((wanted) => is(folded(found), folded(wanted))));
+  const numbers = (is: (found: number, wanted: number) => boolean): boolean =>
+    some((found, wanted) => {
+      const [a, b] = [numberOf(found), numberOf(wanted)];
+      return a !== null && b !== null && is(a, b);
+    });
+  const equal = (found: string, wanted: string): boolean =>
+    found === wanted || (numberOf(found) !== null && numberOf(found) === numberOf(wanted));
+  const isEmptyAsked = values.length === 0 && asked.some((wanted) => wanted.trim() === '');
+  const holds = {
+    eq: () => isEmptyAsked || some(equal),
+    neq: () => !isEmptyAsked && !some(equal),
+    contains: () => some((found, wanted) => found.includes(wanted)),
+    not_contains: () => !some((found, wanted) => found.includes(wanted)),
+    starts_with: () => some((found, wanted) => found.startsWith(wanted)),
+    gt: () => numbers((a, b) => a > b),
+    gte: () => numbers((a, b) => a >= b),
+    lt: () => numbers((a, b) => a < b),
+    lte: () => numbers((a, b) => a <= b),
+    exists: () => values.length > 0,
+    not_exists: () => values.length === 0,
+    any: () => values.length > 0,
+  }[op]();
+  return { holds, mayChangeAt: null };
+}
+
+function compareDates(
+  values: readonly string[],
+  op: 'gt_date' | 'lt_date',
+  value: Condition['value'],
+  now: Date,
+): { holds: boolean; mayChangeAt: Date | null } {
+  const limit = timeOf(value, now);
+  const found = values.flatMap((text) => dateOf(text) ?? []);
+  if (limit === null || found.length === 0) return { holds: false, mayChangeAt: null };
+  const holds = found.some((at) => (op === 'gt_date' ? at > limit : at < limit));
+  // A limit that moves with the time passes each date once.
+  const moves = typeof value === 'object';
+  const ahead = found.filter((at) => at >= limit).map((at) => at.getTime() - limit.getTime() + 1);
+  const mayChangeAt = moves && ahead.length > 0 ? new Date(now.getTime() + Math.min(...ahead)) : null;
+  return { holds, mayChangeAt };
+}
+
+const numberOf = (text: string): number | null => {
+  const number = text.trim() === '' ? Number.NaN : Number(text);
+  return Number.isFinite(number) ? number : null;
+};
+
+/** A date without a time is its beginning in UTC. */
+const dateOf = (text: string): Date | null => {
+  const isDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(
+    text.trim(),
+  );
+  const at = new Date(isDate ? withZone(text.trim()) : Number.NaN);
+  return Number.isNaN(at.getTime()) ? null : at;
+};
+
+/** A time without a zone is in UTC. */
+const withZone = (text: string): string =>
+  text.length > 10 && !/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? `${text}Z` : text;
+
+/** Negative for the past; null: it is no duration. */
+function durationOf(value: Condition['value']): number | null {
+  if (typeof value === 'number') return value * DAY_MS;
+  if (typeof value !== 'object' || Array.isArray(value)) return null;
+  const { days, hours, minutes }: Distance = value;
+  if (days === undefined && hours === undefined && minutes === undefined) return null;
+  return (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000;
+}
+
+function timeOf(value: Condition['value'], now: Date): Date | null {
+  if (typeof value === 'string') return dateOf(value);
+  const distance = typeof value === 'object' ? durationOf(value) : null;
+  return distance === null ? null : new Date(now.getTime() + distance);
+}
