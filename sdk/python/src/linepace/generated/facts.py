@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d43178e68bfd6bb80ccb6685ad5fc27b9aad60223252c4b153b89f67d0972c4e"
+DIGEST = "d5539738a327a83e4417c0000db3ed7048322f0a0fdcb8618b8ce1a37e1545af"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
