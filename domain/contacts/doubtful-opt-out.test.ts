@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { LANGUAGE_CODES } from '../base/languages.ts';
 import { labelledSentences } from '#test/support/opt-out-sentences.ts';
 import { optOutSuspicion } from './doubtful-opt-out.ts';
 
-const LANGUAGES = ['en', 'es', 'fr', 'de', 'pt', 'it', 'nl'];
+const LANGUAGES: readonly string[] = LANGUAGE_CODES;
 const UNSEEN = labelledSentences().filter(({ half }) => half === 'unseen');
 
 /** How many sentences that ask, or do not, are of each class. */
@@ -14,9 +15,9 @@ function confusion(sentences: typeof UNSEEN) {
 }
 
 describe('the three classes of replies', () => {
-  it('leave one request in 300 at most unnoticed on the unseen half, and ask the model about two in five others', () => {
+  it('leave one request in 200 at most unnoticed on the unseen half, and ask the model about two in five others', () => {
     const { asks, other } = confusion(UNSEEN);
-    expect(asks.none / UNSEEN.filter((sentence) => sentence.asks).length).toBeLessThanOrEqual(1 / 300);
+    expect(asks.none / UNSEEN.filter((sentence) => sentence.asks).length).toBeLessThanOrEqual(1 / 200);
     const others = other.clear + other.doubtful + other.none;
     expect(other.clear / others).toBeLessThanOrEqual(0.01);
     expect(other.doubtful / others).toBeLessThanOrEqual(0.4);

@@ -11,7 +11,11 @@ export type Suspicion = 'clear' | 'doubtful' | 'none';
 export function optOutSuspicion(text: string): Suspicion {
   if (asksToBeLeftAlone(text)) return 'clear';
   const own = ownText(text, MAX_LENGTH);
-  return own !== null && DOUBTFUL.test(plain(own)) ? 'doubtful' : 'none';
+  if (own === null) return 'none';
+  const words = plain(own);
+  return [DOUBTFUL, OTHER_DOUBTFUL, SPACELESS_DOUBTFUL].some((pattern) => pattern.test(words))
+    ? 'doubtful'
+    : 'none';
 }
 
 /** Words of refusal. Most people who use them mean something else: to stop by, a wrong size, no interest today. */
@@ -41,3 +45,19 @@ const WORDS = [
 ];
 
 const DOUBTFUL = new RegExp(`\\b(?:${WORDS.join('|')})\\b`);
+
+/** As `plain` leaves them, in languages with letters that `\\b` does not know. */
+const OTHER_WORDS = [
+  // Danish
+  'nej tak|ikke interess\\p{L}*|forkert\\p{L}*|slet|fjern|afmeld\\p{L}*|frameld\\p{L}*|hold op|i fred|hvem er (?:du|det)|hvor har',
+  // Swedish
+  'nej tack|inte intresserad|fel|ta bort|radera|avregistrera|avsluta|sluta|ifred|vem ar (?:du|det)|varifran',
+  // Polish
+  'nie dziekuje|nie jestem zainteresowan\\p{L}*|zł[ya]|pomyłk[aę]|usun\\p{L}*|wypis\\p{L}*|rezygnuj\\p{L}*|przesta\\p{L}*|dosc|spokoj|skad mac\\p{L}*|kto to',
+  // Russian
+  'нет спасибо|не интересно|не интересует|стоп|хватит|удал\\p{L}*|отпис\\p{L}*|ошибл\\p{L}*|не тот|прекрат\\p{L}*|перестан\\p{L}*|покое|откуда|кто (?:это|вы)',
+];
+const OTHER_DOUBTFUL = new RegExp(String.raw`(?<!\p{L})(?:${OTHER_WORDS.join('|')})(?!\p{L})`, 'u');
+/** Without voicing marks. */
+const SPACELESS_DOUBTFUL =
+  /停止|解除|退会|やめ|違い|いりません|結構てす|迷惑|誰てすか|興味|退订|退訂|取消|不需要|不要|没兴趣|沒興趣|错|錯|^t$/u;

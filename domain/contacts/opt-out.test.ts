@@ -44,6 +44,10 @@ describe('the text of a reply', () => {
     'Hello Dana, STOP',
     'Hi! Stop.',
     'Guten Tag Frau Müller: STOP',
+    'No thanks, STOP',
+    'STOP, Ada',
+    'Stop - Ada Lovelace',
+    'STOP谢谢',
   ])('opts out: %j', (text) => {
     expect(optOutKeyword(text)).toBe('stop');
   });
@@ -80,6 +84,9 @@ describe('the text of a reply', () => {
     'Can we cancel\nthe meeting?',
     'Hello, bus stop',
     'Hi Stop',
+    'Stop, wait',
+    'Stop, Monday is fine',
+    'Cancel, Ada',
     'Dana, end of the month?',
   ])('does neither: %j', (text) => {
     expect(optOutKeyword(text)).toBeNull();

@@ -77,11 +77,20 @@ const wordsOf = (text: string): string[] =>
 const saysOnly = (words: readonly string[], vocabulary: ReadonlySet<string>): boolean =>
   words.length > 0 && (vocabulary.has(words.join('')) || words.every((word) => vocabulary.has(word)));
 
-const THANKS = new RegExp(`(?<!\\S)${inAllLanguages(({ thanks }) => thanks)}(?!\\S)`, 'giu');
+const THANKS = new RegExp(`(?<!\\S)(?:NO )?${inAllLanguages(({ thanks }) => thanks)}(?!\\S)`, 'giu');
+
+/** Between scripts, of which one has no spaces: `STOP谢谢`. */
+const BETWEEN_SCRIPTS = /(?<=\p{Script=Latin})(?=[\p{Script=Han}\p{Script=Hiragana}])/gu;
+/** "STOP, Ada" */
+const SIGNED = /^(?<said>[^,–—-]{1,20})(?:,|\s[–—-])\s+(?<name>\p{Lu}[^,–—-]{0,40})$/u;
 
 function isStop(text: string): boolean {
   if (text.length > MAX_LENGTH) return false;
-  const words = wordsOf(withoutGreeting(text));
+  const plain = withoutGreeting(text).replaceAll(BETWEEN_SCRIPTS, ' ');
+  const words = wordsOf(plain);
   if (saysOnly(words, STOP)) return true;
-  return saysOnly(words.join(' ').replaceAll(THANKS, '').split(' ').filter(Boolean), STOP);
+  const without = words.join(' ').replaceAll(THANKS, '').split(' ').filter(Boolean);
+  if (saysOnly(without, STOP)) return true;
+  const { said = '', name = '' } = SIGNED.exec(plain.trim())?.groups ?? {};
+  return saysOnly(wordsOf(said), PLAIN_STOP) && name !== name.toUpperCase() && isName(name);
 }

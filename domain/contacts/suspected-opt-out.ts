@@ -37,7 +37,7 @@ export function plain(text: string): string {
 
 /** A last sentence that is nothing but a request to stop. */
 const BARE =
-  /^(?:ok |please |pls |plz |bitte |just |so |no |now )*(?:stop|stopp(?:en)?|parad?|paren?|pare[im]?|parar|parem|alto|baja|detener|cancelar|sair|desinscrever|arretez?|arret|annuler|cessez|basta|smettetela|smettila|cancellami|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp| aub)*$/;
+  /^(?:ok |yes |hello |hey |hi |reply |text |send |please |pls |plz |bitte |por favor |porfa |per favore |alstublieft |alsjeblieft |just |so |no |now )*(?:stop|stopp(?:en)?|parad?|paren?|pare[im]?|parar|parem|alto|baja|detener|cancelar|sair|desinscrever|arretez?|arret|annuler|cessez|basta|smettetela|smettila|cancellami|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| plz| thx| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp| aub| a u b| alstublieft| alsjeblieft| por favor| porfa| per favore| s il (?:vous|te) plait| prosze| venligst| tack| пожалуиста)*$/;
 
 interface Rule {
   asks: RegExp;
@@ -71,6 +71,17 @@ const CONTACTING = any(
 const NOT = any('dont', 'do not', 'never', 'dont ever', 'please dont');
 
 const ENGLISH: Rule[] = [
+  rule('(?:wish|want|like) to be (?:removed|unsubscribed|taken off)'),
+  rule('dont want to (?:receive|get) (?:these|this|them|any|your)\\b', 'order|file|invoice'),
+  rule('did not (?:sign up|subscribe)'),
+  rule(
+    'report(?:ed|ing)?(?: you| this)? (?:as|for) spam|(?:ill|i ll|i will|going to|gonna) report (?:you|this)|block(?:ing|ed) (?:you|this number)',
+  ),
+  rule('(?:delete|erase|remove|wipe) (?:all )?my (?:personal )?(?:data|details|information|records?)\\b'),
+  rule('take my number off$|where did you get my (?:number|email).*(?:remove|delete|stop)'),
+  rule(
+    '^stop (?:sms|pub|msgs?|messages?|texts?)$|^stop ?(?:to|2) ?\\w+$|(?:not interested|no thanks?|no thank you) (?:please )?stop$',
+  ),
   rule(
     `${any('stop', 'quit', 'cease', 'discontinue', 'refrain from', 'enough with', 'done with')}${words(4)} ${CONTACTING}\\b`,
     String.raw`\b(?:dont|cant|wont|never|ever|not) (?:ever )?stop(?! \w+ing me)\b(?<!if you dont stop)|calling it\b`,
@@ -154,6 +165,7 @@ const ENGLISH: Rule[] = [
 ];
 
 const SPANISH: Rule[] = [
+  rule('(?:elimin|borr)\\w+ mis datos|cancelar (?:la |mi )?suscripcion$|^no contactar$'),
   rule(
     `${any('dej[aeo]n?', 'paren?', 'para', 'cesen?')} de ${any('escribir', 'enviar', 'mandar', 'llamar', 'molestar', 'contactar', 'hacer(?:me)? spam', 'textear')}`,
     String.raw`\bno (?:dejen?|deje|paren?) de\b`,
@@ -199,6 +211,7 @@ const SPANISH: Rule[] = [
 ];
 
 const FRENCH: Rule[] = [
+  rule('arret\\w* (?:les|vos|ces) (?:sms|messages|mails)|^stop (?:pub|sms)$'),
   rule(
     `${any('arretez', 'arrete', 'arreter', 'cessez', 'cesser')}(?: de| d)?${words(3)} ${any('envoy\\w+', 'ecri\\w+', 'contact\\w*', 'harcel\\w+', 'spam\\w*', 'appel\\w+', 'derang\\w+', 'message\\w*')}\\b`,
     String.raw`\bn arretez pas`,
@@ -230,6 +243,10 @@ const FRENCH: Rule[] = [
 ];
 
 const GERMAN: Rule[] = [
+  rule(
+    'bitte (?:loschen|austragen)$|aus (?:dem|ihrem|eurem) verteiler|kontaktieren sie (?:mich|uns) (?:nie|nicht)',
+  ),
+  rule('^(?:bitte )?(?:stoppen sie|stoppt|stopp) (?:das|es|dies)\\b'),
   rule(
     `${any('schreib\\w*', 'schick\\w*', 'send\\w*', 'kontaktier\\w*', 'melde\\w*')}${words(5)} (?:nicht mehr|keine? \\w+ mehr|nichts mehr)\\b`,
   ),
@@ -302,6 +319,7 @@ const PORTUGUESE: Rule[] = [
 ];
 
 const ITALIAN: Rule[] = [
+  rule('annull\\w* (?:l |la )?(?:mia )?iscrizione', 'corso|evento|gara'),
   rule(
     `${any('smett\\w+')}(?: di)? ${any('mandar\\w*', 'scriver\\w*', 'contattar\\w*', 'inviar\\w*', 'disturbar\\w*', 'con')}`,
     String.raw`\bnon smett`,
@@ -336,6 +354,7 @@ const ITALIAN: Rule[] = [
 ];
 
 const DUTCH: Rule[] = [
+  rule('niet meer (?:appen|sms en|mailen|schrijven)'),
   rule(
     `${any('stop', 'stoppen', 'hou op', 'houd op')}(?: \\w+)?(?: met| aub| a u b)${words(2)} ?${any('berichten', 'appen', 'sms en', 'sturen', 'mailen', 'spammen', 'lastigvallen', 'bellen', 'deze')}`,
   ),
@@ -366,4 +385,166 @@ const DUTCH: Rule[] = [
   rule(String.raw`(?:genoeg|beeindig)(?: deze)? berichten`),
 ];
 
-const RULES = [...ENGLISH, ...SPANISH, ...FRENCH, ...GERMAN, ...PORTUGUESE, ...ITALIAN, ...DUTCH];
+/** As `plain` leaves a text: the sources of rules in which accents and voicing marks are letters of their own. */
+const plainSource = (source: string): string => source.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+const phrase = (asks: string, unless?: string): Rule => ({
+  asks: new RegExp(String.raw`(?<!\p{L})(?:${plainSource(asks)})(?!\p{L})`, 'u'),
+  ...(unless !== undefined && { unless: new RegExp(plainSource(unless), 'u') }),
+});
+/** In scripts without spaces between words. */
+const passage = (asks: string, unless?: string): Rule => ({
+  asks: new RegExp(plainSource(asks), 'u'),
+  ...(unless !== undefined && { unless: new RegExp(plainSource(unless), 'u') }),
+});
+
+const DANISH: Rule[] = [
+  phrase(
+    String.raw`(?:stop(?:pe)?|holde? op)(?: nu| venligst| dog)* med (?:at |de |disse |jeres )?(?:skriv|send|kontakt|ring|sms|spam|mail|besked)\p{L}*`,
+  ),
+  phrase(
+    String.raw`(?:skriv|send|kontakt|ring|sms)(?: \S+)? (?:ikke|aldrig) (?:\S+ ){0,3}(?:mere|igen|flere|længere)`,
+  ),
+  phrase(String.raw`(?:ikke|aldrig) kontakt (?:mig|os)`),
+  phrase(
+    String.raw`(?:vil|ønsker) (?:\S+ )?ikke (?:\S+ ){0,4}(?:beskeder|sms\p{L}*|sms er|mails?|reklamer?|kontaktet?s?)`,
+  ),
+  phrase(String.raw`(?:ingen|ikke) flere (?:beskeder|sms\p{L}*|mails?|reklamer?)`, 'får|fået|har'),
+  phrase(
+    String.raw`(?:slet|fjern|tag|glem)(?: venligst)? (?:mig (?:af|fra|ud)|mig$|mit (?:nummer|telefonnummer)|mine (?:data|oplysninger))`,
+  ),
+  phrase(
+    String.raw`^(?:venligst )?(?:afmeld|frameld)(?: tak| venligst)*$|(?:afmeld|frameld) (?:mig|mit nummer)|afmeldes|frameldes|framelding|afmelding`,
+  ),
+  phrase('forkerte? (?:nummer|person)', 'faktura|ordre'),
+  phrase('lad (?:mig|os) (?:nu )?være(?: i fred)?'),
+  phrase('^(?:hold (?:nu )?op|stop)(?: nu| venligst| tak| så| spam)*$'),
+  phrase('aldrig (?:sagt ja|givet (?:jer )?samtykke|tilmeldt|givet lov)|(?:an)?melder jer'),
+];
+
+const SWEDISH: Rule[] = [
+  phrase(
+    String.raw`sluta(?: nu| genast)?(?: med)?(?: att)? (?:skriv|skick|kontakt|ring|sms|mejl|mail|spam|höra av)\p{L}*`,
+    'inte sluta',
+  ),
+  phrase(
+    String.raw`(?:skriv|skicka|kontakta|ring|smsa|mejla)(?: \S+)? (?:inte|inga|aldrig) (?:\S+ ){0,3}(?:mer|igen|fler|flera)`,
+  ),
+  phrase(
+    String.raw`(?:vill|önskar) (?:inte|ej) (?:\S+ ){0,4}(?:meddelanden|sms|mejl|kontaktad|reklam|utskick)`,
+  ),
+  phrase('inga fler (?:sms|meddelanden|mejl|utskick)', 'fått|får'),
+  phrase('(?:ta bort|radera|stryk|glöm) (?:mig|mitt (?:nummer|telefonnummer)|mina uppgifter)'),
+  phrase(
+    String.raw`avregistrera(?: mig)?|avanmäl(?:an|(?: mig)?)|avprenumerera|avsluta (?:min )?prenumeration\p{L}*`,
+  ),
+  phrase('fel (?:nummer|person)', 'faktura|order'),
+  phrase(
+    'lämna (?:mig|oss) (?:ifred|i fred)|låt (?:mig|oss) vara|stoppa (?:alla |de här )?(?:utskick|meddelanden|sms)\\p{L}*',
+  ),
+  phrase('^(?:sluta|stoppa|stopp)(?: nu| tack| genast| för fan)*$'),
+  phrase('aldrig (?:godkänt|samtyckt|gett (?:er )?samtycke|anmält mig)|anmäler er'),
+];
+
+const POLISH: Rule[] = [
+  phrase(String.raw`przesta(?:ń|ńcie|ć)(?: \S+){0,3} (?:pisać|wysyłać|dzwonić|spamować|kontaktować)`),
+  phrase(
+    String.raw`nie (?:pisz|piszcie|pisać|wysyłaj|wysyłajcie|wysyłać|przysyłaj|przysyłajcie|przysyłać|dzwoń|dzwońcie)(?: \S+){0,3} (?:więcej|już)`,
+  ),
+  phrase(
+    String.raw`(?:więcej|już|do mnie) (?:do mnie |więcej )?nie (?:pisz|piszcie|pisać|wysyłać|dzwonić|wysyłaj\p{L}*|przysyłaj\p{L}*|dzwoń\p{L}*)`,
+  ),
+  phrase(
+    String.raw`nie (?:chcę|życzę sobie|chciał\p{L}*)(?: \S+){0,3} (?:wiadomości|smsów|sms|sms ów|maili|reklam|kontaktu)`,
+  ),
+  phrase(
+    '(?:usuń|usuńcie|usunąć|skasuj|skasujcie|wykreśl|wykreślcie|wykreślić) (?:mnie|mój numer|mój telefon|moje dane)|mnie (?:usunąć|wypisać|wykreślić)|usunięcie (?:mnie|mojego numeru|moich danych)',
+  ),
+  phrase('wypisz(?:cie)? mnie|wypisuję się|chcę się wypisać'),
+  phrase('(?:zły|błędny|nie ten) numer|^(?:to )?pomyłka(?: \\S+ numer)?$', 'faktur|nie pomyłka'),
+  phrase('daj(?:cie)? (?:mi|nam) (?:święty )?spokój|zostaw(?:cie)? (?:mnie|nas) w spokoju'),
+  phrase(
+    String.raw`nie kontakt\p{L}* się(?: więcej)? ze mną|(?:się|ze mną)(?: więcej| już| ze mną| się){1,3} nie kontaktować`,
+  ),
+  phrase(
+    '^(?:proszę )?(?:przestań|przestańcie|przestać|dość)(?: już| proszę)*$|dość (?:tego |tych )?(?:spamu|wiadomości|smsów)',
+  ),
+  phrase(String.raw`nie (?:wyrażał\p{L}*|wyraziłe?a?m|dawał\p{L}*) zgody|zgłoszę \S+ jako spam`),
+];
+
+const RUSSIAN: Rule[] = [
+  phrase(
+    String.raw`(?:прекратите|перестаньте|прекрати|перестань|хватит)(?: \S+){0,3} (?:пис|слать|присыл|рассыл|спам|звон|отправ|беспоко)\p{L}*`,
+  ),
+  phrase(
+    String.raw`не (?:пиши|пишите|присылай|присылайте|шлите|отправляйте|звоните|беспокойте)(?: \S+){0,3} (?:больше|мне|меня|нам)`,
+  ),
+  phrase(
+    String.raw`больше (?:мне )?не (?:пиши|присыл|шли|отправля|беспоко|звони)\p{L}*|не звоните и не пишите`,
+  ),
+  phrase(
+    String.raw`не (?:хочу|желаю)(?: \S+){0,2} получать(?: \S+){0,2} (?:сообщен|рассыл|смс|письм|реклам|от вас)\p{L}*`,
+  ),
+  phrase(
+    '(?:удалите|уберите|исключите|вычеркните|удали) (?:меня|мой номер|мой телефон|мои данные|мою почту)',
+  ),
+  phrase(
+    String.raw`отпи(?:сать|ши|шите|ска|сывай)\p{L}*|отмена подписки|отказ\p{L}* от (?:рассылки|подписки)`,
+    'как отписать',
+  ),
+  phrase(
+    String.raw`не надо (?:\S+ )?(?:писать|звонить|присылать)|(?:не давал|не дава)\p{L}* согласи\p{L}*|пожалуюсь|забудьте мой номер`,
+  ),
+  phrase('удалить (?:меня|мой номер|мои данные)'),
+  phrase('(?:вы )?не туда (?:пишете|попали|звоните)|это не (?:её|его|мой|их) номер|номер больше не'),
+  phrase('не тот номер|(?:ошиблись|ошибся|ошиблась) номером|неправильный номер', 'заказ|счет'),
+  phrase(String.raw`оставьте (?:меня|нас) в покое|отстань\p{L}*|отвалите|отвяжитесь`),
+  phrase('^(?:стоп|хватит|прекратите|перестаньте)(?: уже| пожалуйста| стоп)*$'),
+];
+
+const JAPANESE: Rule[] = [
+  passage('(?:送|連絡|配信|メール|電話|メッセージ)[^。、]{0,6}ないで'),
+  passage('配信を?停止|(?:配信|送信|メール|メッセージ|sms)(?:を|は)?(?:止め|やめ|停止し)て'),
+  passage('^停止(?:してください|希望|(?:で)?お願いします)?$|停止(?:してください|希望)$'),
+  passage('退会(?:$|したい|します|希望|させて)|(?:登録|購読|メルマガ)を?解除|^解除(?:してください|希望|$)'),
+  passage('(?:リスト|名簿|データ|番号|アドレス|連絡先)(?:から|を)(?:私を)?(?:削除|消し|外し)'),
+  passage('番号(?:が|は)?(?:違|間違)|番号を間違えて(?:い|お|ま)|間違い電話|間違って送|人違い', '注文|入力'),
+  passage(
+    '(?:メッセージ|メール|連絡|sms)(?:は|も)?(?:もう)?(?:いりません|要りません|不要です|結構です)|ほっとい|同意し(?:た覚え|ていません)|通報します|スパムとして',
+  ),
+  passage('やめてください|もうやめて|やめろ|二度と(?:連絡|送)|迷惑(?:です|メール)', 'やめてくださいとは'),
+];
+
+const CHINESE: Rule[] = [
+  passage('退订|退訂|^td$|取消(?:订阅|訂閱|订閱)', '怎么退|怎麼退|如何退'),
+  passage('^(?:请|請)?停止(?:发送|發送|吧|了)?$|停止(?:发送|發送|给我|給我|向我)'),
+  passage('(?:不要|别|別|请勿|請勿)再(?:给我|給我|向我|跟我)?(?:发|發|传|傳|打|联系|聯繫|聯絡|骚扰|騷擾|寄)'),
+  passage(
+    '(?:不要|别|別|请勿|請勿)(?:给我|給我|向我)?(?:发短信|發簡訊|发消息|打扰|打擾|骚扰|騷擾|烦我|煩我|联系我|聯繫我|聯絡我)|(?:不要|别|別)(?:给我|給我)(?:发|發|打|传|傳)',
+  ),
+  passage(
+    '(?:把|将|將)我.{0,8}(?:删除|刪除|移除|去掉)|(?:删除|刪除|移除)我的?(?:号码|號碼|电话|電話|信息|资料|資料)',
+  ),
+  passage(
+    '打错|打錯|(?:发|發|传|傳)(?:错|錯)人|(?:号码|號碼|电话|電話)(?:错|錯|不对|不對)',
+    '订单|訂單|发票',
+  ),
+  passage(
+    '拒收|拒绝接收|拒絕接收|投诉|投訴|举报|不需要再发|不想再?(?:收到|接收)|(?:从未|從未|没有|沒有)同意',
+  ),
+];
+
+const RULES = [
+  ...ENGLISH,
+  ...SPANISH,
+  ...FRENCH,
+  ...GERMAN,
+  ...PORTUGUESE,
+  ...ITALIAN,
+  ...DUTCH,
+  ...DANISH,
+  ...SWEDISH,
+  ...POLISH,
+  ...RUSSIAN,
+  ...JAPANESE,
+  ...CHINESE,
+];
