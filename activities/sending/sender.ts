@@ -21,9 +21,9 @@ import type { Dependencies } from '../dependencies.ts';
 import type { LineAtCarrier } from '../lines/line-location.ts';
 import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
-import { type ClaimedAction, settleAction } from '#db/commands/messages/message-actions.ts';
+import { type ClaimedAction, isUnwelcomeAt, settleAction } from '#db/commands/messages/message-actions.ts';
 import { findActionTarget } from '#db/queries/messages/message-actions.ts';
-import type { ActionOutcome } from '#domain/messages/message-action.ts';
+import { type ActionOutcome, tells } from '#domain/messages/message-action.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { type StartedAttempt, claimFallback } from '#db/commands/sending/send-claim.ts';
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
@@ -117,9 +117,15 @@ export function createSender(dependencies: Dependencies) {
   /** @returns whether the action has ended. */
   async function carryOut(line: LineAtCarrier, { row, line: of, answerBy }: ClaimedAction): Promise<boolean> {
     const { carrier, config } = lineCarrier({ carriers, secrets }, of);
-    const target = await withTenant(pools, line.workspaceId, (db) => findActionTarget(db, row.messageId));
-    const outcome: ActionOutcome =
-      carrier.act && target?.carrierMessageId
+    const { target, isUnwelcome } = await withTenant(pools, line.workspaceId, async (db) => {
+      const found = await findActionTarget(db, row.messageId);
+      // They may have opted out since it was asked for.
+      const refuses = found !== null && tells(row.action) && (await isUnwelcomeAt(db, found.address));
+      return { target: found, isUnwelcome: refuses };
+    });
+    const outcome: ActionOutcome = isUnwelcome
+      ? { kind: 'refused', reason: 'recipient_opted_out' }
+      : carrier.act && target?.carrierMessageId
         ? await carrier.act(
             config,
             {

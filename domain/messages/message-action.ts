@@ -18,6 +18,10 @@ export const MessageAction = z.discriminatedUnion('kind', [
 ]);
 export type MessageAction = z.infer<typeof MessageAction>;
 
+/** Whether the contact gets something new, which nobody gets who may not be written to. */
+export const tells = (action: MessageAction): boolean =>
+  action.kind === 'edit' || (action.kind === 'reaction' && !action.removed);
+
 /** Between two actions of a line, and after a message of it. Actions count in no cap. */
 export const ACTION_GAP_MS = 2000;
 /** As phones do: how often, and for how long after it was sent. */

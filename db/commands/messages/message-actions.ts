@@ -12,6 +12,7 @@ import {
   type MessageAction,
   REACT_WITHIN_MS,
   retryDelayMs,
+  tells,
   UNSEND_WITHIN_MS,
 } from '#domain/messages/message-action.ts';
 import type { ReactionInput } from '#domain/messages/message.ts';
@@ -92,8 +93,6 @@ export async function requestReaction(
     throw unsupported('reactions', 'The carrier of the line can react with the six only');
   if (remove && !hasOwn(target.reactions, { ...reaction, from: '', at: '' }))
     throw refused('There is no such reaction of yours');
-  if ((await isOptedOut(db, target.address)) || (await suppressedAmong(db, [target.address])).size > 0)
-    throw refused('The contact may not be written to');
   const action = { kind: 'reaction', ...reaction, removed: remove } as const;
   await requestAction(
     db,
@@ -103,6 +102,10 @@ export async function requestReaction(
     new Date(request.now.getTime() + REACT_WITHIN_MS),
   );
 }
+
+/** Whether nobody may write to an address: it opted out, or its agency suppresses it. */
+export const isUnwelcomeAt = async (db: TenantDb, address: string): Promise<boolean> =>
+  (await isOptedOut(db, address)) || (await suppressedAmong(db, [address])).size > 0;
 
 const refused = (text: string): Refusal => new Refusal('INVALID_STATE', null, text);
 const notFound = (): Refusal => new Refusal('NOT_FOUND', null, 'Message not found');
@@ -157,6 +160,8 @@ async function requestAction(
   action: MessageAction,
   expiresAt: Date,
 ): Promise<void> {
+  if (tells(action) && (await isUnwelcomeAt(db, target.address)))
+    throw refused('The contact may not be written to');
   if ((await openActions(db, line.id)).length >= MAX_OPEN_ACTIONS)
     throw new Refusal('LIMIT_REACHED', null, 'The line has too many reactions and edits waiting');
   const id = newId(now);

@@ -159,6 +159,40 @@ describe('a reaction', () => {
   });
 });
 
+describe('a contact who has opted out', () => {
+  it('gets no new text of a message that was sent before, and may see it taken back', async () => {
+    const to = phone();
+    const id = await deliverMessage(workspace.api, { recipientPhone: to });
+    await writeIn(app, { lineId: workspace.lineId, from: to, text: 'STOP' });
+    await eventually(async () => (await call('GET', `/api/opt-outs/${to}`)).body.optedOut);
+    const edited = await call('PATCH', `/api/messages/${id}`, { message: 'Wait, buy this' });
+    expect([edited.status, edited.body.code]).toEqual([409, 'INVALID_STATE']);
+    expect((await call('POST', `/api/messages/${id}/unsend`)).status).toBe(202);
+    await eventually(async () => (await message(id)).unsentAt !== null);
+    expect(await done(to)).toMatchObject([{ action: { kind: 'unsend' } }]);
+  });
+
+  it('gets neither a text nor a reaction that was asked for before', async () => {
+    const to = phone();
+    const id = await deliverMessage(workspace.api, { recipientPhone: to });
+    await call('POST', `/api/lines/${workspace.lineId}/pause`);
+    expect((await call('PATCH', `/api/messages/${id}`, { message: 'Wait, buy this' })).status).toBe(202);
+    expect((await react(id, { reaction: 'love' })).status).toBe(202);
+    await call('POST', '/api/opt-outs', { address: to });
+    await call('POST', `/api/lines/${workspace.lineId}/resume`);
+    await eventually(async () => (await message(id)).reactions[0]?.status === 'failed');
+    const { events } = (await call('GET', `/api/messages/${id}/timeline`)).body;
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'edited',
+        data: expect.objectContaining({ reason: 'recipient_opted_out' }),
+      }),
+    );
+    expect(await done(to)).toEqual([]);
+    expect((await message(id)).message).not.toBe('Wait, buy this');
+  });
+});
+
 test('what a crash has left open is not repeated', async () => {
   const to = phone();
   const id = await deliverMessage(workspace.api, { recipientPhone: to });
