@@ -11,8 +11,8 @@ of credential and compares what it has made.
 
 Whatever its scopes, a key reaches one workspace. It cannot create, list, roll or revoke keys, sessions and passkeys, change roles, or remove
 admins. It can invite only with \`manage\`: members, or admins if it has all scopes, no expiry and no \`allowedIps\`; open
-invitations end with it. Webhooks and contents that it has created stay when it is revoked: the [audit log](security.md) lists them
-by key. A key with several scopes can do what is listed for each.
+invitations end with it. Webhooks of a key that is narrower or expires end with it; others do if whoever revokes it asks for
+it (\`endWebhooks\`). Contents that it has created stay: the [audit log](security.md) lists them by key. A key with several scopes can do what is listed for each.
 `;
 
 /** docs/scopes.md. */

@@ -21,6 +21,7 @@ import { Id } from '#domain/base/ids.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, pageOfRecords, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+import { activeWebhooks, EndWebhooks, leaveWebhooks } from './webhooks-of-keys.ts';
 
 const KeyParams = z.object({ id: Id });
 const CreatedKey = WorkspaceKeyRecord.extend({
@@ -33,7 +34,7 @@ const RolledKey = CreatedKey.extend({
     expiresAt: z.iso.datetime().meta({ description: 'When it ends.' }),
   }),
 });
-const Done = z.object({ success: z.literal(true) });
+const Done = z.object({ success: z.literal(true), activeWebhooks });
 const HOUR_MS = 3_600_000;
 
 /** Keys are managed by signed-in users, never with another key. */
@@ -140,11 +141,19 @@ export const workspaceKeyRoutes = [
     mode: 'live',
     role: 'admin',
     params: KeyParams,
+    query: EndWebhooks,
     responses: { 200: Done },
-    audit: { action: 'key.revoked', target: 'key' },
-    async handler({ db, params }) {
+    audit: {
+      action: 'key.revoked',
+      target: 'key',
+      targets: ({ params, answer }) => [
+        { id: params.id, changes: { activeWebhooks: answer.activeWebhooks } },
+      ],
+    },
+    async handler({ db, params, query }) {
       if (!(await revokeApiKey({ db }, params.id))) throw new ApiError('NOT_FOUND', 'Key not found');
-      return { status: 200, body: { success: true } };
+      const left = await leaveWebhooks(query, { db, keyIds: [params.id] });
+      return { status: 200, body: { success: true, activeWebhooks: left } };
     },
   }),
 ];

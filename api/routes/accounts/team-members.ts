@@ -13,18 +13,25 @@ import { listTeam } from '#db/queries/accounts/team.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { Role, TeamMember } from '#domain/accounts/team.ts';
 import { newAdminNotice, tellOwner } from './owner-notices.ts';
+import { activeWebhooks, EndWebhooks, leaveWebhooks } from './webhooks-of-keys.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const params = z.object({ userId: z.string().min(1).max(200) });
 /** The result of removing a member. */
-export const RevokeKeys = z.object({
+export const RevokeKeys = EndWebhooks.extend({
   revokeKeys: z
     .enum(['true', 'false'])
     .default('false')
     .meta({ description: 'Whether to also revoke the API keys that they created.' }),
 });
-export const Removed = z.object({ success: z.literal(true), revokedKeys: z.int() });
+export const Removed = z.object({ success: z.literal(true), revokedKeys: z.int(), activeWebhooks });
+
+/** What the audit log records of a removal. */
+export const revocationOf = ({ revokedKeys, activeWebhooks: left }: z.infer<typeof Removed>) => ({
+  revokedKeys,
+  activeWebhooks: left,
+});
 
 const Members = z.object({ success: z.literal(true), members: z.array(TeamMember) });
 
@@ -104,7 +111,7 @@ export const teamMemberRoutes = [
     audit: {
       action: 'member.removed',
       target: 'member',
-      targets: ({ params, answer }) => [{ id: params.userId, changes: { revokedKeys: answer.revokedKeys } }],
+      targets: ({ params, answer }) => [{ id: params.userId, changes: revocationOf(answer) }],
     },
     async handler({ db, caller, params: { userId }, query, now }) {
       if (caller.via === 'key' && query.revokeKeys === 'true') throw new ApiError('SESSION_REQUIRED');
@@ -115,8 +122,9 @@ export const teamMemberRoutes = [
       await removeMember(db, userId);
       await deleteSavedFiltersOf(db, userId);
       await unassignMember(db, userId, caller.actor, now);
-      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : 0;
-      return { status: 200, body: { success: true, revokedKeys } };
+      const keyIds = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : [];
+      const left = await leaveWebhooks(query, { db, keyIds });
+      return { status: 200, body: { success: true, revokedKeys: keyIds.length, activeWebhooks: left } };
     },
   }),
 ];

@@ -7,8 +7,9 @@ import { Id } from '#domain/base/ids.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, pageOfRecords, PageQuery } from '#api/http/page.ts';
 import { agencyRoute } from '#api/http/route.ts';
+import { activeWebhooks, EndWebhooks, leaveWebhooks } from '../accounts/webhooks-of-keys.ts';
 
-const Done = z.object({ success: z.literal(true) });
+const Done = z.object({ success: z.literal(true), activeWebhooks });
 
 /** Keys are managed by signed-in users, never with another key. */
 export const agencyKeyRoutes = [
@@ -70,12 +71,20 @@ export const agencyKeyRoutes = [
     credential: 'session',
     role: 'owner',
     params: z.object({ id: Id }),
+    query: EndWebhooks,
     responses: { 200: Done },
-    audit: { action: 'key.revoked', target: 'key' },
-    async handler({ db, caller, params }) {
+    audit: {
+      action: 'key.revoked',
+      target: 'key',
+      targets: ({ params, answer }) => [
+        { id: params.id, changes: { activeWebhooks: answer.activeWebhooks } },
+      ],
+    },
+    async handler({ db, caller, params, query }) {
       const store = { db, agencyId: caller.agency.id };
       if (!(await revokeApiKey(store, params.id))) throw new ApiError('NOT_FOUND', 'Key not found');
-      return { status: 200, body: { success: true } };
+      const left = await leaveWebhooks(query, { ...store, keyIds: [params.id] });
+      return { status: 200, body: { success: true, activeWebhooks: left } };
     },
   }),
 ];

@@ -14,7 +14,8 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import { agencyMailSenderId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, pageOfRecords, PageQuery } from '#api/http/page.ts';
-import { Removed, RevokeKeys } from '../accounts/team-members.ts';
+import { Removed, revocationOf, RevokeKeys } from '../accounts/team-members.ts';
+import { leaveWebhooks } from '../accounts/webhooks-of-keys.ts';
 import { agencyRoute } from '#api/http/route.ts';
 import {
   INVITATION_LIMIT,
@@ -160,13 +161,14 @@ export const agencyMemberRoutes = [
     audit: {
       action: 'agency_admin.removed',
       target: 'agency_admin',
-      targets: ({ params, answer }) => [{ id: params.userId, changes: { revokedKeys: answer.revokedKeys } }],
+      targets: ({ params, answer }) => [{ id: params.userId, changes: revocationOf(answer) }],
     },
     async handler({ db, caller: { agency }, params: { userId }, query }) {
       if (!(await removeCoAdmin(db, agency.id, userId)))
         throw new ApiError('NOT_FOUND', 'Co-admin not found');
-      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysInAgency(db, agency.id, userId) : 0;
-      return { status: 200, body: { success: true, revokedKeys } };
+      const keyIds = query.revokeKeys === 'true' ? await revokeKeysInAgency(db, agency.id, userId) : [];
+      const left = await leaveWebhooks(query, { db, agencyId: agency.id, keyIds });
+      return { status: 200, body: { success: true, revokedKeys: keyIds.length, activeWebhooks: left } };
     },
   }),
 ];

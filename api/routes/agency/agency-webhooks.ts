@@ -98,8 +98,9 @@ export const agencyWebhookRoutes = [
       const ids = clients.map(({ id }) => id);
       await requireRoomForWebhooks(db, ids);
       const { via, agency, actor } = caller;
-      const endsAt = via === 'key' ? await agencyKeyExpiry(db, agency.id, actor.id) : null;
-      const webhooks = await registerWebhooks(db, ids, input, { secrets }, { endsAt });
+      const registeredByKeyId = via === 'key' ? actor.id : null;
+      const endsAt = via === 'key' ? await agencyKeyExpiry(db, agency.id, registeredByKeyId) : null;
+      const webhooks = await registerWebhooks(db, ids, input, { secrets }, { endsAt, registeredByKeyId });
       return { status: 201, body: { success: true, webhooks } };
     },
   }),

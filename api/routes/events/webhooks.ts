@@ -35,6 +35,8 @@ const seenBy = ({ key, role, isOfAgency }: WorkspaceCaller): 'url' | 'host' => {
   return mayChange ? 'url' : 'host';
 };
 
+const keyIdOf = ({ key, actor }: WorkspaceCaller): string | null => (key ? actor.id : null);
+
 /** Whether a webhook must not outlive the credential. */
 const isLimited = ({ key }: WorkspaceCaller): boolean => key !== null && !isUnlimited(key);
 
@@ -100,7 +102,8 @@ export const webhookRoutes = [
     },
     async handler({ db, caller, body, secrets }) {
       await checkFilters(db, body);
-      const end = { madeByKeyId: isLimited(caller) ? caller.actor.id : null };
+      const registeredByKeyId = keyIdOf(caller);
+      const end = { registeredByKeyId, madeByKeyId: isLimited(caller) ? registeredByKeyId : null };
       const [webhook] = await registerWebhooks(db, [db.workspaceId], body, { secrets }, end);
       if (!webhook) throw new Error('the inserted webhook was not returned');
       return { status: 201, body: { success: true, webhook, secret: webhook.secret } };
@@ -147,7 +150,10 @@ export const webhookRoutes = [
     async handler({ db, caller, params, body, now }) {
       if (body.url !== undefined) await refuseWebhookOfOthers(db, caller, params.id);
       await checkFilters(db, body);
-      const row = await updateWebhook(db, params.id, body, !isLimited(caller));
+      const row = await updateWebhook(db, params.id, body, {
+        keyId: keyIdOf(caller),
+        keeps: !isLimited(caller),
+      });
       if (!row) throw webhookNotFound();
       if (body.retries === 'none') await dropRetries(db, row.id);
       if (body.isActive && ((await oldestPending(db)) || (await nextRetry(db))))

@@ -152,12 +152,13 @@ function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | nu
   const { t } = useLingui();
   const { revoke: endpoint, list } = KEYS_OF[owner];
   const shown = apiKey?.name;
-  const revoke = useWrite(endpoint, { refresh: [list] });
+  const revoke = useWrite(endpoint, { refresh: [list, 'GET /api/webhooks'] });
+  const [endsWebhooks, setEndsWebhooks] = useState(false);
   const confirm = (): void => {
     if (!apiKey) return;
     const { name } = apiKey;
     revoke.mutate(
-      { params: { id: apiKey._id } },
+      { params: { id: apiKey._id }, query: { endWebhooks: endsWebhooks ? 'true' : 'false' } },
       {
         onSuccess: () => toast(t`The key ${name} was revoked`),
         whileShown: close,
@@ -177,6 +178,14 @@ function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | nu
       <p>
         <Trans>Programs that use this key are refused from now on. This cannot be undone.</Trans>
       </p>
+      <label className="mt-3 flex items-center gap-2">
+        <input
+          type="checkbox"
+          checked={endsWebhooks}
+          onChange={({ target }) => setEndsWebhooks(target.checked)}
+        />
+        <Trans>Also deactivate the webhooks that it registered, because the key was stolen</Trans>
+      </label>
     </ConfirmDialog>
   );
 }

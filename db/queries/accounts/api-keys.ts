@@ -1,4 +1,4 @@
-import { NoRows } from '#db/connection/rows.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { ApiKeyRecord, WorkspaceKeyRecord } from '#domain/accounts/api-key-record.ts';
@@ -130,22 +130,27 @@ export async function revokeApiKey(store: KeyStore, id: string): Promise<boolean
   return rowCount > 0;
 }
 
-/** Revokes the keys that a user created. @returns how many. */
-export async function revokeKeysOf(store: KeyStore, userId: string): Promise<number> {
-  const { rowCount } = await store.db.query(sql.type(NoRows)`
+/** Revokes the keys that a user created. @returns their ids. */
+export async function revokeKeysOf(store: KeyStore, userId: string): Promise<readonly string[]> {
+  return store.db.anyFirst(sql.type(IdRow)`
     update ${table(store)} set revoked_at = now()
-    where ${owner(store)} = ${ownerId(store)} and created_by_user_id = ${userId} and revoked_at is null`);
-  return rowCount;
+    where ${owner(store)} = ${ownerId(store)} and created_by_user_id = ${userId} and revoked_at is null
+    returning id`);
 }
 
-/** Revokes the keys that a user created for an agency and for its clients. @returns how many. */
-export async function revokeKeysInAgency(db: SystemDb, agencyId: string, userId: string): Promise<number> {
+/** Revokes the keys that a user created for an agency and for its clients. @returns their ids. */
+export async function revokeKeysInAgency(
+  db: SystemDb,
+  agencyId: string,
+  userId: string,
+): Promise<readonly string[]> {
   const own = await revokeKeysOf({ db, agencyId }, userId);
-  const { rowCount } = await db.query(sql.type(NoRows)`
+  const ofClients = await db.anyFirst(sql.type(IdRow)`
     update workspace_keys k set revoked_at = now() from workspaces w
     where w.id = k.workspace_id and w.agency_id = ${agencyId} and k.created_by_user_id = ${userId}
-      and k.revoked_at is null`);
-  return own + rowCount;
+      and k.revoked_at is null
+    returning k.id`);
+  return [...own, ...ofClients];
 }
 
 const present = (row: z.infer<typeof KeyRow>): ApiKeyRecord => ({

@@ -40,6 +40,8 @@ export const KEY_LIVES = sql.fragment`((h.ends_at is null or h.ends_at > now()) 
   where k.workspace_id = h.workspace_id and k.id = h.made_by_key_id and k.revoked_at is null
     and (k.expires_at is null or k.expires_at > now()))))`;
 
+const CountRow = z.object({ count: z.int() });
+
 /** Without repetitions. */
 const texts = (some: readonly string[]) => sql.array([...new Set(some)], 'text');
 
@@ -72,6 +74,8 @@ export async function findWebhook(db: TenantDb, id: string): Promise<WebhookRow 
 
 /** The end of a webhook that a limited key makes. */
 export interface WebhookEnd {
+  /** The key of the workspace or its agency, whatever its limits, that registers it; null: a person does. */
+  registeredByKeyId?: string | null;
   /** The workspace's key with which it ends. */
   madeByKeyId?: string | null;
   /** When the agency's key that makes it expires. */
@@ -97,32 +101,35 @@ export async function insertWebhooks(
     tags = [],
     madeByKeyId = null,
     endsAt = null,
+    registeredByKeyId = null,
   }: NewWebhook,
   webhooks: readonly Pick<WebhookRow, 'workspaceId' | 'id' | 'secretSealed'>[],
 ): Promise<WebhookRow[]> {
   const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
   const inserted = await db.any(sql.type(WebhookRow)`
     insert into webhooks as h (workspace_id, id, name, url, events, retries, line_ids, campaign_ids, tags, secret_sealed, made_by_key_id,
-      ends_at)
+      ends_at, registered_by_key_id)
     select workspace_id, id, ${name}, ${url}, ${texts(events)}, ${retries}, ${texts(lineIds)}, ${texts(campaignIds)}, ${texts(tags)},
-      secret_sealed, ${madeByKeyId}, ${endsAt && sql.timestamp(endsAt)}::timestamptz
+      secret_sealed, ${madeByKeyId}, ${endsAt && sql.timestamp(endsAt)}::timestamptz, ${registeredByKeyId}
     from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
     returning ${COLUMNS}`);
   return inserted.toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1));
 }
 
 /**
- * @param keeps whether whoever activates the webhook may keep it after the key that made it.
+ * @param by.keyId the key that changes it; null: a person does.
+ * @param by.keeps whether whoever activates the webhook may keep it after the key that made it.
  * @returns null if there is no such webhook.
  */
 export async function updateWebhook(
   db: TenantDb,
   id: string,
   patch: WebhookPatch,
-  keeps: boolean,
+  { keyId, keeps }: { keyId: string | null; keeps: boolean },
 ): Promise<WebhookRow | null> {
   const { name = null, url = null, retries = null, isActive = null } = patch;
   const { events, lineIds, campaignIds, tags } = patch;
+  const takesOver = url !== null || (isActive && keeps);
   const list = (some: readonly string[] | undefined, column: ReturnType<typeof sql.fragment>) =>
     some ? sql.fragment`${column} = ${texts(some)},` : sql.fragment``;
   return db.maybeOne(sql.type(WebhookRow)`
@@ -132,6 +139,7 @@ export async function updateWebhook(
       ${list(campaignIds, sql.fragment`campaign_ids`)} ${list(tags, sql.fragment`tags`)}
       is_active = coalesce(${isActive}::boolean, is_active), updated_at = now()
       ${isActive && keeps ? sql.fragment`, made_by_key_id = null, ends_at = null` : sql.fragment``}
+      ${takesOver ? sql.fragment`, registered_by_key_id = ${keyId}` : sql.fragment``}
     where workspace_id = ${db.workspaceId} and id = ${id}
     returning ${COLUMNS}`);
 }
@@ -155,7 +163,29 @@ export async function passWebhooksOn(
   { from, to }: { from: string; to: string },
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update webhooks set made_by_key_id = ${to} where workspace_id = ${db.workspaceId} and made_by_key_id = ${from}`);
+    update webhooks set made_by_key_id = case when made_by_key_id = ${from} then ${to} else made_by_key_id end, registered_by_key_id = ${to}
+    where workspace_id = ${db.workspaceId} and registered_by_key_id = ${from}`);
+}
+
+/** The webhooks that keys registered, and that deliver. */
+const deliveringFor = (of: KeysOf) =>
+  'agencyId' in of
+    ? sql.fragment`h.workspace_id in (select id from workspaces where agency_id = ${of.agencyId}) and h.is_active and ${KEY_LIVES}
+        and h.registered_by_key_id = any(${texts(of.keyIds)})`
+    : sql.fragment`h.workspace_id = ${of.db.workspaceId} and h.is_active and ${KEY_LIVES}
+        and h.registered_by_key_id = any(${texts(of.keyIds)})`;
+
+/** Keys of a workspace, or of an agency and its workspaces. */
+type KeysOf = { keyIds: readonly string[] } & ({ db: TenantDb } | { db: SystemDb; agencyId: string });
+
+/** @returns how many webhooks that keys registered deliver. */
+export const countWebhooksOfKeys = (of: KeysOf): Promise<number> =>
+  of.db.oneFirst(sql.type(CountRow)`select count(*)::int count from webhooks h where ${deliveringFor(of)}`);
+
+/** Deactivates the webhooks that keys registered. Whoever activates one again keeps it. */
+export async function endWebhooksOfKeys(of: KeysOf): Promise<void> {
+  await of.db.query(sql.type(NoRows)`
+    update webhooks h set is_active = false, updated_at = now() where ${deliveringFor(of)}`);
 }
 
 /** Stops all deliveries. Their log is no longer accessible and is deleted by retention. */

@@ -209,11 +209,79 @@ describe('a webhook', () => {
     expect(await active()).toEqual([false, true, true]);
   });
 
-  it('of a key without limits stays', async () => {
+  it('of a key without limits stays, unless whoever revokes the key ends it', async () => {
     const { owner } = await newWorkspace();
-    const key = await keyOf(owner);
-    const id = await made(key.api);
-    await owner('DELETE', `/api/keys/${key.id}`);
-    expect(await isActive(owner, id)).toBe(true);
+    const revoked = async (query: string) => {
+      const key = await keyOf(owner);
+      const id = await made(key.api);
+      const { body } = await owner('DELETE', `/api/keys/${key.id}${query}`);
+      return [body.activeWebhooks, await isActive(owner, id)];
+    };
+    expect(await revoked('')).toEqual([1, true]);
+    expect(await revoked('?endWebhooks=true')).toEqual([0, false]);
+    const changes = (await owner('GET', '/api/audit-log')).body.entries
+      .filter(({ action }: { action: string }) => action === 'key.revoked')
+      .map((entry: { changes: object }) => entry.changes);
+    expect(changes).toEqual([{ activeWebhooks: 0 }, { activeWebhooks: 1 }]);
+  });
+
+  it('of a person that a key without limits redirected ends with the key as well', async () => {
+    const { owner } = await newWorkspace();
+    const [{ id, api }, ofOwner] = [await keyOf(owner), await made(owner)];
+    const url = 'https://elsewhere.example.com/';
+    expect((await api('PATCH', `/api/webhooks/${ofOwner}`, { url, isActive: true })).status).toBe(200);
+    await owner('DELETE', `/api/keys/${id}?endWebhooks=true`);
+    expect(await isActive(owner, ofOwner)).toBe(false);
+    // A person who activates it vouches for it.
+    await owner('PATCH', `/api/webhooks/${ofOwner}`, { isActive: true });
+    await owner('DELETE', `/api/keys/${id}?endWebhooks=true`);
+    expect(await isActive(owner, ofOwner)).toBe(true);
+  });
+
+  it("of a removed member's keys ends if whoever removes them says so", async () => {
+    const workspace = await newWorkspace();
+    const userId = await addMember(workspace, 'org:admin');
+    const leaver = await sessionClient(app, { userId, organizationId: workspace.id, role: 'org:admin' });
+    const key = await keyOf(leaver);
+    const [lost, ofOwner] = [await made(key.api), await made(workspace.owner)];
+    const { body } = await workspace.owner('DELETE', `/api/team/${userId}?revokeKeys=true&endWebhooks=true`);
+    expect(body).toMatchObject({ revokedKeys: 1, activeWebhooks: 0 });
+    expect([await isActive(workspace.owner, lost), await isActive(workspace.owner, ofOwner)]).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  it('of a key of an agency stays, unless the owner ends it with the key, in all clients', async () => {
+    const agency = await createAgency(app);
+    const clients = [
+      await createWorkspace(app, { agency_id: agency.id }),
+      await createWorkspace(app, { agency_id: agency.id }),
+    ];
+    const agencyOwner = await sessionClient(app, {
+      userId: agency.ownerId,
+      organizationId: null,
+      role: null,
+    });
+    const revoked = async (query: string) => {
+      const key = (await agencyOwner('POST', '/api/agency/keys', { name: 'Stolen' })).body;
+      const hook = {
+        name: 'All',
+        url: 'https://hooks.example.com/a',
+        events: ['line.down'],
+        workspaceId: 'all',
+      };
+      const { webhooks } = (await apiClient(app.url, key.key)('POST', '/api/agency/webhooks', hook)).body;
+      expect(webhooks).toHaveLength(clients.length);
+      const { body } = await agencyOwner('DELETE', `/api/agency/keys/${key._id}${query}`);
+      const all = (await agencyOwner('GET', '/api/agency/webhooks')).body.webhooks;
+      const ids = webhooks.map(({ _id }: { _id: string }) => _id);
+      const active = all.filter(
+        ({ _id, isActive: delivers }: { _id: string; isActive: boolean }) => delivers && ids.includes(_id),
+      );
+      return [body.activeWebhooks, active.length];
+    };
+    expect(await revoked('')).toEqual([2, 2]);
+    expect(await revoked('?endWebhooks=true')).toEqual([0, 0]);
   });
 });

@@ -131,7 +131,7 @@ describe('a member', () => {
     );
     for (const key of keys) expect(await statusOf(apiClient(app.url, key))).toBe(200);
     const removed = await owner('DELETE', `/api/team/${userId}?revokeKeys=true`);
-    expect(removed.body).toEqual({ success: true, revokedKeys: 2 });
+    expect(removed.body).toEqual({ success: true, revokedKeys: 2, activeWebhooks: 0 });
     for (const key of keys) expect(await statusOf(apiClient(app.url, key))).toBe(401);
     expect(await statusOf(workspace.api)).toBe(200);
     const { entries } = (await owner('GET', '/api/audit-log?action=member.removed')).body;
@@ -200,7 +200,7 @@ describe('a removed co-admin', () => {
     expect(await statuses()).toEqual([200, 200]);
     const agencyOwner = await sessionClient(app, { userId: agency.ownerId });
     const removed = await agencyOwner('DELETE', `/api/agency/admins/${userId}?revokeKeys=true`);
-    expect(removed.body).toEqual({ success: true, revokedKeys: 1 });
+    expect(removed.body).toEqual({ success: true, revokedKeys: 1, activeWebhooks: 0 });
     expect(await statuses()).toEqual([401, 200]);
   });
 });

@@ -3953,9 +3953,14 @@ export class Team extends HeyApiClient {
      */
     public removeMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
+        endWebhooks?: 'true' | 'false';
         revokeKeys?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiTeamByUserIdResponses, DeleteApiTeamByUserIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'userId' }, { in: 'query', key: 'revokeKeys' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'userId' },
+                    { in: 'query', key: 'endWebhooks' },
+                    { in: 'query', key: 'revokeKeys' }
+                ] }]);
         return (options?.client ?? this.client).delete<DeleteApiTeamByUserIdResponses, DeleteApiTeamByUserIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/team/{userId}',
@@ -4114,8 +4119,9 @@ export class Keys extends HeyApiClient {
      */
     public revoke<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        endWebhooks?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiKeysByIdResponses, DeleteApiKeysByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'endWebhooks' }] }]);
         return (options?.client ?? this.client).delete<DeleteApiKeysByIdResponses, DeleteApiKeysByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/keys/{id}',
@@ -4175,8 +4181,9 @@ export class Keys extends HeyApiClient {
      */
     public revokeAgency<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        endWebhooks?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyKeysByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'endWebhooks' }] }]);
         return (options?.client ?? this.client).delete<DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyKeysByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/keys/{id}',
@@ -5030,9 +5037,14 @@ export class Agency extends HeyApiClient {
      */
     public deleteAdmin<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
+        endWebhooks?: 'true' | 'false';
         revokeKeys?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyAdminsByUserIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'userId' }, { in: 'query', key: 'revokeKeys' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'userId' },
+                    { in: 'query', key: 'endWebhooks' },
+                    { in: 'query', key: 'revokeKeys' }
+                ] }]);
         return (options?.client ?? this.client).delete<DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyAdminsByUserIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/admins/{userId}',

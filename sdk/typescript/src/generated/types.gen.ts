@@ -10381,6 +10381,10 @@ export type DeleteApiTeamByUserIdData = {
     };
     query?: {
         /**
+         * true: the webhooks that were registered with the key are deactivated. Use it if the key was stolen.
+         */
+        endWebhooks?: 'true' | 'false';
+        /**
          * Whether to also revoke the API keys that they created.
          */
         revokeKeys?: 'true' | 'false';
@@ -10404,6 +10408,10 @@ export type DeleteApiTeamByUserIdResponses = {
     200: {
         success: true;
         revokedKeys: number;
+        /**
+         * How many webhooks that were registered with the key still deliver events.
+         */
+        activeWebhooks: number;
     };
 };
 
@@ -10682,7 +10690,12 @@ export type DeleteApiKeysByIdData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * true: the webhooks that were registered with the key are deactivated. Use it if the key was stolen.
+         */
+        endWebhooks?: 'true' | 'false';
+    };
     url: '/api/keys/{id}';
 };
 
@@ -10701,6 +10714,10 @@ export type DeleteApiKeysByIdResponses = {
      */
     200: {
         success: true;
+        /**
+         * How many webhooks that were registered with the key still deliver events.
+         */
+        activeWebhooks: number;
     };
 };
 
@@ -11473,7 +11490,12 @@ export type DeleteApiAgencyKeysByIdData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * true: the webhooks that were registered with the key are deactivated. Use it if the key was stolen.
+         */
+        endWebhooks?: 'true' | 'false';
+    };
     url: '/api/agency/keys/{id}';
 };
 
@@ -11492,6 +11514,10 @@ export type DeleteApiAgencyKeysByIdResponses = {
      */
     200: {
         success: true;
+        /**
+         * How many webhooks that were registered with the key still deliver events.
+         */
+        activeWebhooks: number;
     };
 };
 
@@ -12336,6 +12362,10 @@ export type DeleteApiAgencyAdminsByUserIdData = {
     };
     query?: {
         /**
+         * true: the webhooks that were registered with the key are deactivated. Use it if the key was stolen.
+         */
+        endWebhooks?: 'true' | 'false';
+        /**
          * Whether to also revoke the API keys that they created.
          */
         revokeKeys?: 'true' | 'false';
@@ -12359,6 +12389,10 @@ export type DeleteApiAgencyAdminsByUserIdResponses = {
     200: {
         success: true;
         revokedKeys: number;
+        /**
+         * How many webhooks that were registered with the key still deliver events.
+         */
+        activeWebhooks: number;
     };
 };
 

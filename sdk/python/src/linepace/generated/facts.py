@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d5539738a327a83e4417c0000db3ed7048322f0a0fdcb8618b8ce1a37e1545af"
+DIGEST = "b684159d78bc57f97a5db5519f3a55f2c50380deb3b0e8ee8f46f8e6fc92275e"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -24,7 +24,6 @@ IDEMPOTENT = (
     "POST /api/leads",
     "POST /api/lists",
     "POST /api/lists/{id}/import",
-    "POST /api/segments",
     "POST /api/campaigns",
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",

@@ -3625,12 +3625,14 @@ class UpdateTeamMemberResponse(TypedDict):
 
 
 class RemoveTeamMemberParametersQuery(TypedDict):
+    endWebhooks: NotRequired[Literal["true", "false"]]
     revokeKeys: NotRequired[Literal["true", "false"]]
 
 
 class RemoveTeamMemberResponse(TypedDict):
     success: Literal[True]
     revokedKeys: int
+    activeWebhooks: int
 
 
 class ListKeysParametersQuery(TypedDict):
@@ -3695,8 +3697,13 @@ class RollKeyResponse(TypedDict):
     previousKey: RollKeyResponsePreviousKey
 
 
+class RevokeKeyParametersQuery(TypedDict):
+    endWebhooks: NotRequired[Literal["true", "false"]]
+
+
 class RevokeKeyResponse(TypedDict):
     success: Literal[True]
+    activeWebhooks: int
 
 
 class ListSessionsResponse(TypedDict):
@@ -3898,8 +3905,13 @@ class CreateAgencyKeyResponse(TypedDict):
     key: str
 
 
+class RevokeAgencyKeyParametersQuery(TypedDict):
+    endWebhooks: NotRequired[Literal["true", "false"]]
+
+
 class RevokeAgencyKeyResponse(TypedDict):
     success: Literal[True]
+    activeWebhooks: int
 
 
 class ListAgencyAuditLogParametersQuery(TypedDict):
@@ -4170,12 +4182,14 @@ class DeleteAgencyInvitationResponse(TypedDict):
 
 
 class DeleteAgencyAdminParametersQuery(TypedDict):
+    endWebhooks: NotRequired[Literal["true", "false"]]
     revokeKeys: NotRequired[Literal["true", "false"]]
 
 
 class DeleteAgencyAdminResponse(TypedDict):
     success: Literal[True]
     revokedKeys: int
+    activeWebhooks: int
 
 
 class OnMessageDeliveredRequestData(TypedDict):

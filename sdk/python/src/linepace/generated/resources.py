@@ -2204,11 +2204,11 @@ class Keys:
         Both keys work for `overlapHours`; then the old key expires. If the old key had an expiry, the new key is valid for the same period. Recorded in the audit log as `key.rolled`."""
         return self._transport.call("POST", f"/api/keys/{self._transport.escape(id)}/roll", body=body)
 
-    def revoke(self, id: str) -> models.RevokeKeyResponse:
+    def revoke(self, id: str, **query: Unpack[models.RevokeKeyParametersQuery]) -> models.RevokeKeyResponse:
         """Revoke an API key with immediate effect.
 
         Recorded in the audit log as `key.revoked`."""
-        return self._transport.call("DELETE", f"/api/keys/{self._transport.escape(id)}")
+        return self._transport.call("DELETE", f"/api/keys/{self._transport.escape(id)}", query=query)
 
     def list_agency(self, **query: Unpack[models.ListAgencyKeysParametersQuery]) -> models.ListAgencyKeysResponse:
         """List the API keys of the agency, newest first."""
@@ -2220,11 +2220,11 @@ class Keys:
         Recorded in the audit log as `key.created`."""
         return self._transport.call("POST", "/api/agency/keys", body=body)
 
-    def revoke_agency(self, id: str) -> models.RevokeAgencyKeyResponse:
+    def revoke_agency(self, id: str, **query: Unpack[models.RevokeAgencyKeyParametersQuery]) -> models.RevokeAgencyKeyResponse:
         """Revoke an agency API key with immediate effect.
 
         Recorded in the audit log as `key.revoked`."""
-        return self._transport.call("DELETE", f"/api/agency/keys/{self._transport.escape(id)}")
+        return self._transport.call("DELETE", f"/api/agency/keys/{self._transport.escape(id)}", query=query)
 
 
 class AsyncKeys:
@@ -2247,11 +2247,11 @@ class AsyncKeys:
         Both keys work for `overlapHours`; then the old key expires. If the old key had an expiry, the new key is valid for the same period. Recorded in the audit log as `key.rolled`."""
         return await self._transport.call("POST", f"/api/keys/{self._transport.escape(id)}/roll", body=body)
 
-    async def revoke(self, id: str) -> models.RevokeKeyResponse:
+    async def revoke(self, id: str, **query: Unpack[models.RevokeKeyParametersQuery]) -> models.RevokeKeyResponse:
         """Revoke an API key with immediate effect.
 
         Recorded in the audit log as `key.revoked`."""
-        return await self._transport.call("DELETE", f"/api/keys/{self._transport.escape(id)}")
+        return await self._transport.call("DELETE", f"/api/keys/{self._transport.escape(id)}", query=query)
 
     async def list_agency(self, **query: Unpack[models.ListAgencyKeysParametersQuery]) -> models.ListAgencyKeysResponse:
         """List the API keys of the agency, newest first."""
@@ -2263,11 +2263,11 @@ class AsyncKeys:
         Recorded in the audit log as `key.created`."""
         return await self._transport.call("POST", "/api/agency/keys", body=body)
 
-    async def revoke_agency(self, id: str) -> models.RevokeAgencyKeyResponse:
+    async def revoke_agency(self, id: str, **query: Unpack[models.RevokeAgencyKeyParametersQuery]) -> models.RevokeAgencyKeyResponse:
         """Revoke an agency API key with immediate effect.
 
         Recorded in the audit log as `key.revoked`."""
-        return await self._transport.call("DELETE", f"/api/agency/keys/{self._transport.escape(id)}")
+        return await self._transport.call("DELETE", f"/api/agency/keys/{self._transport.escape(id)}", query=query)
 
 
 class Sessions:
