@@ -26,6 +26,8 @@ export interface DeliverySlots {
   readonly underWay: number;
   /** Sends a claimed delivery and records its result. */
   start(delivery: StartedDelivery): void;
+  /** Records a claimed delivery as failed, unsent. */
+  refuse(delivery: StartedDelivery, error: string): void;
   /** Resolves when a delivery has ended, or after `atMostMs`. */
   progress(atMostMs: number): Promise<void>;
 }
@@ -82,24 +84,25 @@ export function createWebhookDeliverer(services: {
       },
     );
 
+  /** The result of a delivery that is not sent, now or later. */
+  const unsent = (
+    { id, webhookId, retries, attemptCount }: StartedDelivery,
+    error: string,
+  ): DeliveryResult => ({
+    id,
+    success: false,
+    responseStatus: null,
+    error,
+    latencyMs: 0,
+    attemptCount: attemptCount + 1,
+    responseBody: null,
+    ...(retries === 'standard' && { retry: { webhookId, blocked: true, retryAfter: null } }),
+  });
+
   /** @returns null if nothing was sent, because the secret cannot be decrypted: the delivery is still to be made. */
   async function send(workspaceId: string, delivery: StartedDelivery): Promise<DeliveryResult | null> {
     const attemptCount = delivery.attemptCount + 1;
-    const unsendable = (error: string): DeliveryResult => {
-      const { id, webhookId, retries } = delivery;
-      const retry = { webhookId, blocked: true, retryAfter: null };
-      return {
-        id,
-        success: false,
-        responseStatus: null,
-        error,
-        latencyMs: 0,
-        attemptCount,
-        responseBody: null,
-        ...(retries === 'standard' && { retry }),
-      };
-    };
-    if (!isSendable(delivery)) return unsendable('erased');
+    if (!isSendable(delivery)) return unsent(delivery, 'erased');
     try {
       const { retryable: _, blocked, retryAfter, ...result } = await post(workspaceId, delivery);
       const retry = { webhookId: delivery.webhookId, blocked, retryAfter };
@@ -114,7 +117,7 @@ export function createWebhookDeliverer(services: {
     } catch (error) {
       logger.error({ workspaceId, deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
       if (error instanceof SecretBoxError) return null;
-      return unsendable('internal error');
+      return unsent(delivery, 'internal error');
     }
   }
 
@@ -191,6 +194,17 @@ export function createWebhookDeliverer(services: {
       }, REMEMBERED_MS).unref();
     }
 
+    function begin({ webhookId }: StartedDelivery, slots: DeliverySlots): void {
+      busy.set(webhookId, (busy.get(webhookId) ?? 0) + 1);
+      underWay += 1;
+      open.set(workspaceId, slots);
+    }
+
+    function finish(done: Promise<void>): void {
+      const settled = done.finally(() => running.delete(settled));
+      running.add(settled);
+    }
+
     return {
       busy,
       limits,
@@ -198,13 +212,16 @@ export function createWebhookDeliverer(services: {
         return underWay;
       },
       start(delivery) {
-        busy.set(delivery.webhookId, (busy.get(delivery.webhookId) ?? 0) + 1);
-        underWay += 1;
-        open.set(workspaceId, this);
-        const done = send(workspaceId, delivery)
-          .then((result) => (result ? end(delivery.webhookId, result) : giveBack(delivery)))
-          .finally(() => running.delete(done));
-        running.add(done);
+        begin(delivery, this);
+        finish(
+          send(workspaceId, delivery).then((result) =>
+            result ? end(delivery.webhookId, result) : giveBack(delivery),
+          ),
+        );
+      },
+      refuse(delivery, error) {
+        begin(delivery, this);
+        finish(end(delivery.webhookId, unsent(delivery, error)));
       },
       async progress(atMostMs) {
         const { promise, resolve } = Promise.withResolvers<void>();

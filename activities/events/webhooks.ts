@@ -1,11 +1,15 @@
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import { currentTime, fromNow } from '#domain/base/clock.ts';
-import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { currentTime, fromNow, realTime } from '#domain/base/clock.ts';
+import { UNSUBSCRIBED_DELIVERIES_PER_DAY } from '#domain/accounts/limits.ts';
+import { hasSubscription } from '#domain/billing/entitlement.ts';
+import { findPayment } from '#db/queries/accounts/credentials.ts';
+import { type TenantDb, withSystem, withTenant } from '#db/connection/transactions.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { nextRetry, planRetries, queueRetries } from '#db/commands/events/webhook-retries.ts';
 import {
   beginDispatch,
   claimDeliveries,
+  firstBeyond,
   type DispatcherPosition,
   failInterrupted,
   oldestClaim,
@@ -37,6 +41,7 @@ const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
+const BEYOND_BUDGET = `not sent: without a subscription, there are ${UNSUBSCRIBED_DELIVERIES_PER_DAY} deliveries a day`;
 const MORE = 'there are more deliveries to send';
 /** Events come in bursts: looking for a moment is cheaper than the next round. */
 const LINGER_MS = 1000;
@@ -70,6 +75,14 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
     return id;
   }
 
+  /** The id from which on deliveries of today are not sent; null: all are. Most workspaces have a subscription. */
+  async function endOfBudget(workspaceId: string): Promise<string | null> {
+    const payment = await withSystem(pools, (db) => findPayment(db, workspaceId));
+    if (payment === null || hasSubscription(payment)) return null;
+    const now = realTime();
+    return withTenant(pools, workspaceId, (db) => firstBeyond(db, UNSUBSCRIBED_DELIVERIES_PER_DAY, now));
+  }
+
   return async (workspaceId: string, canceled: AbortSignal): Promise<Look> => {
     const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
     await tenant(async (db) => {
@@ -85,7 +98,7 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
     const end = Date.now() + ROUND_MS;
     let lastFound = 0;
     let poll = POLL_MS;
-    const claims = createDispatch(tenant, beginOf);
+    const claims = createDispatch(tenant, beginOf, () => endOfBudget(workspaceId));
     while (Date.now() < end && !canceled.aborted) {
       const slots = deliverer.slots(workspaceId);
       const found = await claims.start(slots);
@@ -139,7 +152,11 @@ export function webhookRounds(
 }
 
 /** Claims deliveries in their order and starts them. */
-function createDispatch(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>) {
+function createDispatch(
+  tenant: Tenant,
+  beginOf: (db: TenantDb) => Promise<string>,
+  endOfBudget: () => Promise<string | null>,
+) {
   let claims: DispatcherPosition | null = null;
   let startedAt = 0;
   return {
@@ -161,8 +178,10 @@ function createDispatch(tenant: Tenant, beginOf: (db: TenantDb) => Promise<strin
       const limits = slots.underWay < MAX_BEYOND_FIRST ? slots.limits : new Map<string, number>();
       const options = { claims, limits, busy: slots.busy, limit };
       const claimed = await tenant((db) => claimDeliveries(db, options));
+      const end = claimed.length === 0 ? null : await endOfBudget();
       for (const delivery of claimed) {
-        slots.start(delivery);
+        if (end === null || delivery.id < end) slots.start(delivery);
+        else slots.refuse(delivery, BEYOND_BUDGET);
         last.set(delivery.webhookId, delivery.id);
       }
       if (claimed.length === 0) return 'none';

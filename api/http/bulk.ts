@@ -6,6 +6,7 @@ import { type BulkResult, type Changed, MAX_BULK, type Skipped, UNDO_MS } from '
 import { newId } from '#domain/base/ids.ts';
 import type { Services } from '../services.ts';
 import { ApiError } from './errors.ts';
+import { chargeUnsubscribed } from './unsubscribed.ts';
 
 /** Items changed in one transaction, so that their locks are held briefly. */
 const CHUNK = 100;
@@ -15,16 +16,17 @@ interface Outcome {
   skipped: readonly Skipped[];
 }
 type Work = (db: TenantDb, items: readonly string[]) => Promise<Outcome>;
-type Context = Pick<Services, 'pools' | 'logger'> & { caller: WorkspaceCaller; now: Date };
+type Context = Pick<Services, 'pools' | 'logger' | 'rateLimits'> & { caller: WorkspaceCaller; now: Date };
 
 /**
  * Changes items in chunks, each in a transaction. If one fails after others are committed, the response says what was not done.
  * @param items one more than may be changed means that there are more.
+ * @param options.events how many events the change of an item has at most.
  */
 export async function changeInChunks(
   context: Context,
   found: readonly string[],
-  { dry, canUndo }: { dry: boolean; canUndo: boolean },
+  { dry, canUndo, events = 1 }: { dry: boolean; canUndo: boolean; events?: number },
   work: Work,
 ): Promise<BulkResult> {
   const { pools, caller, now } = context;
@@ -36,6 +38,7 @@ export async function changeInChunks(
     );
     return resultOf(outcome, { dryRun: true, hasMore, undo: null });
   }
+  await chargeUnsubscribed(context, caller, items.length * events);
   const undo = { id: newId(now), actor: caller.actor, until: new Date(now.getTime() + UNDO_MS) };
   const outcome = await inChunks(context, items, async (db, chunk) => {
     const done = await work(db, chunk);
@@ -61,6 +64,7 @@ export async function undoInChunks(
     bulkItems(db, id, { actor: caller.actor, now }),
   );
   if (items.length === 0) throw new ApiError('NOT_FOUND', 'There is no such change that can be undone');
+  await chargeUnsubscribed(context, caller, items.length);
   const outcome = await inChunks(context, items, async (db, chunk) => {
     const changes = await takeBulkChanges(db, id, chunk);
     return changes.size === 0 ? { changed: [], skipped: [] } : restore(db, changes);

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Caller } from '#domain/accounts/caller.ts';
-import { acceptsSends, hasSubscription } from '#domain/billing/entitlement.ts';
-import { LimitReached, UNSUBSCRIBED_KB_PER_DAY } from '#domain/accounts/limits.ts';
+import { acceptsSends } from '#domain/billing/entitlement.ts';
+import { LimitReached } from '#domain/accounts/limits.ts';
 import { modeOf } from '#domain/test-mode/test-mode.ts';
 import { isTestFull } from '#db/commands/test-mode/twin.ts';
 import { withTenant } from '#db/connection/transactions.ts';
@@ -17,10 +17,9 @@ import { stringifyInTurns } from './parse.ts';
 import { furtherPoints, INTAKE } from './rate-limits.ts';
 import { respond } from './respond.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
+import { chargeUnsubscribed } from './unsubscribed.ts';
 
 const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
-/** Of all its endpoints that take a body, in kilobytes. */
-const UNSUBSCRIBED_LIMIT = { requests: UNSUBSCRIBED_KB_PER_DAY, seconds: 86_400 };
 
 /** Answers a request to a route of a workspace or an agency. */
 export async function answerTenant(route: TenantRoute, context: Context, services: Services): Promise<void> {
@@ -37,16 +36,11 @@ export async function answerTenant(route: TenantRoute, context: Context, service
   const admit = async (size: number): Promise<void> => {
     const points = limit === INTAKE ? furtherPoints(size) : 0;
     if (points > 0) await services.rateLimits.consumeIntake(payer, points);
-    if (caller.kind === 'workspace' && !hasSubscription(caller.workspace))
-      await services.rateLimits.consume(
-        'unsubscribed',
-        payer,
-        UNSUBSCRIBED_LIMIT,
-        1 + Math.floor(size / 1024),
-      );
+    await chargeUnsubscribed(services, caller, 1 + Math.floor(size / 1024));
   };
   const { maxValues, csvField } = route;
   const body = route.body ? await readBody(context, { maxValues, admit, csvField }) : undefined;
+  if (!route.body && route.method !== 'GET') await chargeUnsubscribed(services, caller, 1);
   // An open stream does not count as use of the session.
   const authenticateAgain = () => authenticate(route, { ...request, inBackground: true }, services);
   const answer = () => respond(route, caller, context, body, authenticateAgain, services);

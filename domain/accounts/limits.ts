@@ -52,10 +52,13 @@ export type TestLimit = keyof typeof TEST_LIMITS;
 export type AgencyLimit = keyof typeof AGENCY_LIMITS;
 
 /**
- * Kilobytes of requests with a body that a workspace without a subscription may send a day, its twin apart; each request counts
- * as one at least. So what it can fill the database with is bounded, whatever the limits of single endpoints allow.
+ * Kilobytes of requests that a workspace without a subscription may send a day to change something, its twin apart; each request counts
+ * as one at least, and so does each object that a request changes. So what it can fill the database with is bounded, whatever the limits of single endpoints allow.
  */
 export const UNSUBSCRIBED_KB_PER_DAY = 20_480;
+
+/** Deliveries to webhooks of a workspace that has no subscription, its twin apart, a day (UTC). Further ones fail unsent. */
+export const UNSUBSCRIBED_DELIVERIES_PER_DAY = 5000;
 
 /** Emails of the product to one address and day, from agencies without a client that has, or had, a subscription. */
 export const UNSUBSCRIBED_MAILS_PER_DAY = 3;

@@ -12,10 +12,13 @@ const Text = z
   .string()
   .max(500)
   .refine(...SINGLE_LINE);
-const Addresses = z.array(z.string().max(320)).max(20);
+const MAX_OF_KIND = 20;
+const Addresses = z.array(z.string().max(320)).max(MAX_OF_KIND);
+/** Emails and numbers of a lead together. */
+export const MAX_ADDRESSES = 2 * MAX_OF_KIND;
 
 /** The maximum size of all custom fields of a lead, in characters, because a list returns hundreds of leads in one response. */
-const MAX_CUSTOM_TEXT = 50_000;
+export const MAX_CUSTOM_TEXT = 50_000;
 
 export const CustomFieldName = z
   .string()

@@ -6,6 +6,7 @@ import { findList } from '#db/queries/contacts/lists.ts';
 import { hasScope } from '#domain/accounts/key-scope.ts';
 import { BulkResult, MAX_BULK } from '#domain/base/bulk.ts';
 import { Id } from '#domain/base/ids.ts';
+import { MAX_ADDRESSES } from '#domain/contacts/lead.ts';
 import { LeadsBulk } from '#domain/contacts/bulk-leads.ts';
 import { authorOf } from '#api/http/audit.ts';
 import { changeInChunks, undoInChunks } from '#api/http/bulk.ts';
@@ -39,8 +40,10 @@ export const bulkLeadRoutes = [
         return filter === undefined ? (body.leadIds ?? []) : listLeadIds(db, filter, MAX_BULK + 1);
       });
       const canUndo = change.delete === undefined && change.optOut === undefined;
+      // An opt-out has one for each address.
+      const events = change.optOut ? MAX_ADDRESSES : 1;
       const author = authorOf(caller);
-      const result = await changeInChunks(context, found, { dry: dryRun, canUndo }, (db, ids) =>
+      const result = await changeInChunks(context, found, { dry: dryRun, canUndo, events }, (db, ids) =>
         changeManyLeads(db, ids, filter?.listId, change, { author, now }),
       );
       return { status: 200, body: result };

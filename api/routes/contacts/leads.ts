@@ -32,6 +32,7 @@ import { ApiError, invalidFields, type Issue, MAX_ISSUES } from '#api/http/error
 import { pageBy, PositionQuery } from '#api/http/cursor.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+import { chargeUnsubscribed } from '#api/http/unsubscribed.ts';
 import { listNotFound } from './lists.ts';
 import { SINGLE_LINE } from '#domain/base/text.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
@@ -90,6 +91,9 @@ export const leadRoutes = [
       }),
     },
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
+    async check({ caller, body, ...services }) {
+      await chargeUnsubscribed(services, caller, body.leads.length - 1);
+    },
     async handler({ db, caller, body, now }) {
       const leads = await normalizeLeads(body.leads, {
         country: caller.workspace.country,

@@ -20,6 +20,7 @@ import {
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+import { chargeUnsubscribed } from '#api/http/unsubscribed.ts';
 import { redeliver } from './webhook-redelivery.ts';
 import { WebhookParams, webhookNotFound } from './webhooks.ts';
 
@@ -84,6 +85,7 @@ export const webhookDeliveryRoutes = [
           const original = await findStoredDelivery(db, params.id, params.deliveryId);
           if (!original) throw new ApiError('NOT_FOUND', 'Delivery not found');
           const { id, eventId, event, body } = original;
+          await chargeUnsubscribed(services, caller, Math.floor(body.length / 1024));
           return { eventId, event, body, isReplayOf: original.isReplayOf ?? id };
         },
         now,
@@ -115,11 +117,12 @@ export const webhookDeliveryRoutes = [
       target: 'webhook',
       changes: ['since', 'onlyFailed'],
     },
-    async handler({ db, params, body, now }) {
+    async handler({ db, caller, params, body, now, ...services }) {
       const webhook = await findWebhook(db, params.id);
       if (!webhook) throw webhookNotFound();
       if (!webhook.isActive || !webhook.keyLives) throw new ApiError('WEBHOOK_INACTIVE');
       const replayed = await replayDeliveries(db, params.id, { ...body, since: new Date(body.since) }, now);
+      await chargeUnsubscribed(services, caller, replayed.queued);
       return { status: 202, body: { success: true, ...replayed } };
     },
   }),

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/accounts/caller.ts';
-import { BillingMode, SubscriptionStatus } from '#domain/billing/entitlement.ts';
+import { BillingMode, type Payment, SubscriptionStatus } from '#domain/billing/entitlement.ts';
 import { KeyScope } from '#domain/accounts/key-scope.ts';
 import { Role } from '#domain/accounts/team.ts';
 import { NoRows } from '#db/connection/rows.ts';
@@ -27,6 +27,13 @@ const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_
 
 /** The workspace that is live, for its twin: whoever pays for one pays for both. */
 const LIVE = sql.fragment`left join workspaces l on l.id = w.live_workspace_id`;
+
+const PaymentRow = WorkspaceRow.pick({ billingMode: true, subscriptionStatus: true });
+
+/** Who pays for a workspace, and whether it is paid for; null: there is no such workspace. */
+export const findPayment = (db: SystemDb, workspaceId: string): Promise<Payment | null> =>
+  db.maybeOne(sql.type(PaymentRow)`
+    select billing_mode, subscription_status from (select ${WORKSPACE} from workspaces w ${LIVE} where w.id = ${workspaceId}) as w`);
 
 const AgencyRow = z.object({
   id: z.string(),

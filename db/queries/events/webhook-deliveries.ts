@@ -91,6 +91,14 @@ export async function beginDispatch(db: TenantDb, open: string): Promise<Dispatc
   return { from: earlier((await oldestPending(db, open)) ?? recent, recent), last: new Map() };
 }
 
+/** The id from which on the deliveries of today exceed a number; null: they do not. The day is one in UTC. */
+export async function firstBeyond(db: TenantDb, perDay: number, now: Date): Promise<string | null> {
+  const today = firstId(new Date(now.toISOString().slice(0, 10)));
+  return db.maybeOneFirst(sql.type(IdRow)`
+    select id from webhook_deliveries where workspace_id = ${db.workspaceId} and ${inDaysFrom(today)}
+    order by id offset ${perDay} limit 1`);
+}
+
 const LastIdRow = z.object({ id: z.string().nullable() });
 
 /**

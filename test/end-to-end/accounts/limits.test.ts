@@ -301,6 +301,41 @@ describe('a workspace that never had a subscription', () => {
     expect((await client('GET', '/api/lists')).status).toBe(200);
   });
 
+  it('changes a limited number of objects a day, however few requests that takes', async () => {
+    const { id, key } = await createWorkspace(app, { subscription_status: 'none', plan: null });
+    const client = apiClient(app.url, key);
+    const { body: hook } = await client('POST', '/api/webhooks', {
+      url: 'https://hooks.example.com/',
+      events: ['lead.created'],
+    });
+    const webhook = hook.webhook._id as string;
+    const today = sql.fragment`${newId().slice(0, 8)} || lpad(to_hex(n), 16, '0')`;
+    await plant(
+      10_000,
+      sql.fragment`events (workspace_id, id, event, body)`,
+      sql.fragment`${id}, ${today}, 'lead.created', '{"a":1}'`,
+    );
+    await plant(
+      10_000,
+      sql.fragment`webhook_deliveries (workspace_id, id, webhook_id, event_id, event, status, success)`,
+      sql.fragment`${id}, ${today}, ${webhook}, ${today}, 'lead.created', 'done', false`,
+    );
+    const since = new Date(Date.now() - 86_400_000).toISOString();
+    const replay = () => client('POST', `/api/webhooks/${webhook}/replay`, { since });
+    expect((await replay()).body.queued).toBe(10_000);
+    const leads = { leads: Array.from({ length: 10_000 }, () => ({ phone: phone() })) };
+    expect((await client('POST', '/api/leads', leads)).status).toBe(201);
+    const change = { filter: {}, change: { contactOwnerEmail: null } };
+    for (const refused of [
+      await client('POST', '/api/leads/bulk', change),
+      await replay(),
+      // Without a body.
+      await client('POST', `/api/webhooks/${webhook}/rotate-secret`),
+    ])
+      expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
+    expect((await client('GET', '/api/leads')).status).toBe(200);
+  });
+
   it('sends, invites and uploads nothing', async () => {
     const { key } = await createWorkspace(app, { subscription_status: 'none', plan: null });
     const routes = tenantRoutes.filter(({ needsSubscription }) => needsSubscription);

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { NoRows } from '#db/connection/rows.ts';
 import { systemDb } from '#db/connection/transactions.ts';
+import { UNSUBSCRIBED_DELIVERIES_PER_DAY } from '#domain/accounts/limits.ts';
 import { EVENT_NAMES } from '#domain/events/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -16,7 +18,7 @@ import {
   startTestEndpoint,
   verify,
 } from '#test/support/endpoint.ts';
-import { createLead, createWorkspaceWithLine, insertRow } from '#test/support/factories.ts';
+import { createLead, createWorkspace, createWorkspaceWithLine, insertRow } from '#test/support/factories.ts';
 
 let app: TestApp;
 
@@ -47,6 +49,30 @@ const log = async (call: ApiClient, path: string) =>
   (await call('GET', `${path}/deliveries`)).body.deliveries;
 const arrivals = (target: Endpoint, count: number): Promise<Received[]> =>
   eventually(async () => target.received.length >= count && target.received);
+
+test('deliveries of a workspace without a subscription are sent up to a number a day', async () => {
+  const { id, api } = await createWorkspace(app, { subscription_status: 'none', plan: null });
+  const target = await startTestEndpoint();
+  const webhook = await registerWebhook(api, target.url, { events: ['lead.created'], retries: 'standard' });
+  const create = () => api('POST', '/api/leads', { leads: [{ phone: phone() }] });
+  await create();
+  await arrivals(target, 1);
+  await systemDb(app.pools).query(sql.type(NoRows)`
+    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, status, success)
+    select ${id}, i, ${webhook.id}, i, 'lead.created', 'done', true
+    from (select ${newId().slice(0, 8)} || lpad(to_hex(n), 16, '0') from generate_series(1, ${UNSUBSCRIBED_DELIVERIES_PER_DAY - 1}) n) as x (i)`);
+  await create();
+  const [last] = await eventually(async () => {
+    const entries = await log(api, webhook.path);
+    return entries[0].success === false && entries;
+  });
+  expect(last).toMatchObject({
+    success: false,
+    responseStatus: null,
+    error: expect.stringContaining('5000 deliveries a day'),
+  });
+  expect(target.received).toHaveLength(1);
+});
 
 describe('events', () => {
   it('match their schemas and reach every subscriber in parallel, signed', async () => {

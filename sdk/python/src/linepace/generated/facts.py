@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "b684159d78bc57f97a5db5519f3a55f2c50380deb3b0e8ee8f46f8e6fc92275e"
+DIGEST = "4fb80ba5a710541e08b354bdf7daeaadeda0414c9b3288a21b7cad47bbf1be87"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
