@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4fb80ba5a710541e08b354bdf7daeaadeda0414c9b3288a21b7cad47bbf1be87"
+DIGEST = "d8cc841b9829f449e9f47f8f45f9a6041da5f9adacf95fca2712eac17bec74b5"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -24,6 +24,7 @@ IDEMPOTENT = (
     "POST /api/leads",
     "POST /api/lists",
     "POST /api/lists/{id}/import",
+    "POST /api/segments",
     "POST /api/campaigns",
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",
