@@ -12,6 +12,7 @@ import { createPayloadCodec } from '#providers/payload-codec.ts';
 import { createPayments } from '#providers/payments/provider.ts';
 import { createIdentityProvider, type IdentityProvider } from '#providers/identity-provider.ts';
 import { watchParts } from '#providers/parts.ts';
+import { observeReadiness } from '#providers/readiness.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
@@ -38,6 +39,7 @@ import { createEventStreams } from './routes/events/stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
+import { requiredChecks } from './http/required.ts';
 import { createRateLimits } from './http/rate-limits.ts';
 import { publishedRoutes, routes } from './routes.ts';
 import { CALLBACK_PATH } from './routes/accounts/sign-in.ts';
@@ -100,6 +102,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     },
     { registry: metrics.registry, logger },
   );
+  const required = requiredChecks({ pools, temporal, secrets, signer });
+  observeReadiness(required, metrics.registry);
   const services: Services = {
     config,
     logger,
@@ -128,6 +132,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     secrets,
     signer,
     storage,
+    required,
     parts,
     links,
     carriers,

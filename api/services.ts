@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ApiPools } from '#db/connection/pools.ts';
 import type { Config } from '#domain/base/config.ts';
 import type { WatchedParts } from '#providers/parts.ts';
+import type { Check } from '#providers/readiness.ts';
 import type { PaymentProvider } from '#domain/billing/payments.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { IdentityProvider } from '#providers/identity-provider.ts';
@@ -47,6 +48,8 @@ export interface Services {
   readonly secrets: SecretBox;
   readonly signer: Signer;
   readonly storage: Storage;
+  /** What every request needs. */
+  readonly required: Readonly<Record<string, Check>>;
   /** The outside parts that are configured, such as the file store. */
   readonly parts: WatchedParts;
   readonly links: SignedLinks;

@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
+import { Gauge, type Registry } from 'prom-client';
 
 const TEMPORAL_TIMEOUT_MS = 2000;
 
-/** A readiness check: throws if what it checks does not work. */
+/** A readiness check: rejects if what it checks does not work. */
 export type Check = () => Promise<unknown>;
 
 export interface Readiness {
@@ -42,6 +43,39 @@ export async function checkReadiness(
   const ready = !failed.some((name) => Object.hasOwn(checks, name));
   const status = !ready ? 'not ready' : failed.length > 0 ? 'degraded' : 'ready';
   return { ready, body: { status, checks: Object.fromEntries(results) } };
+}
+
+/** Scrapes within this time get the same results. */
+const SCRAPED_MS = 5000;
+
+/**
+ * Sets `linepace_ready` by what is checked, so that an alert says what no process can do without.
+ * @param checks as for `/readyz`. One that does not end in time has failed.
+ */
+export function observeReadiness(checks: Record<string, Check>, registry: Registry): void {
+  let askedAt = -Infinity;
+  let asked: Promise<unknown> | null = null;
+  new Gauge({
+    name: 'linepace_ready',
+    help: 'Whether what the process needs works: 1 or 0',
+    labelNames: ['check'] as const,
+    registers: [registry],
+    async collect() {
+      if (performance.now() - askedAt >= SCRAPED_MS) {
+        askedAt = performance.now();
+        asked = Promise.all(
+          Object.entries(checks).map(async ([name, check]) => {
+            const works = await inTime(check(), PART_TIMEOUT_MS).then(
+              () => 1,
+              () => 0,
+            );
+            this.set({ check: name }, works);
+          }),
+        );
+      }
+      await asked;
+    },
+  });
 }
 
 /** How long a check of an outside part counts, because each one costs requests there. */

@@ -2,7 +2,14 @@ import type { Logger } from 'pino';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/connection/pools.ts';
-import { type Backlog, countLines, type LineCount, readBacklog } from '#db/queries/messages/backlog.ts';
+import {
+  type Backlog,
+  countLines,
+  countWebhooks,
+  type LineCount,
+  readBacklog,
+  type WebhookCount,
+} from '#db/queries/messages/backlog.ts';
 import { clockOffset } from '#domain/base/clock.ts';
 import { type RecordedRun, recordedRuns } from '#db/queries/sending/recorded-runs.ts';
 import { systemDb } from '#db/connection/transactions.ts';
@@ -123,7 +130,7 @@ function observeCredentials(temporal: TemporalOptions, registry: Registry): void
 
 /** Scrapes within this time get the same counts. */
 const COUNT_EVERY_MS = 5000;
-/** Counting lines reads them all. */
+/** Counting lines and webhooks reads them all. */
 const COUNT_LINES_EVERY_MS = 20_000;
 
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
@@ -131,7 +138,7 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   oldestDripSeconds: ['linepace_buffered_drip_age_seconds', 'Age of the oldest buffered drip'],
   lateDripWorkspaces: [
     'linepace_late_drip_workspaces',
-    'Workspaces with a drip that has waited longer than a minute to become a message',
+    'Workspaces with a drip that has waited longer than 30 seconds to become a message',
   ],
   lateWebhooks: [
     'linepace_late_webhooks',
@@ -234,23 +241,35 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
     },
   });
 
-  let lineCounts: { at: number; rows: readonly LineCount[] } | null = null;
-  async function linesNow(): Promise<readonly LineCount[]> {
-    if (!lineCounts || performance.now() - lineCounts.at >= COUNT_LINES_EVERY_MS)
-      lineCounts = { at: performance.now(), rows: await countLines(db) };
-    return lineCounts.rows;
+  const webhooks = new Gauge({
+    name: 'linepace_webhooks',
+    help: 'Active webhooks: that work, and whose last deliveries have all failed',
+    labelNames: ['state'] as const,
+    registers,
+    collect: () => counts(),
+  });
+
+  let all: { at: number; lines: readonly LineCount[]; webhooks: WebhookCount } | null = null;
+  async function allNow() {
+    if (!all || performance.now() - all.at >= COUNT_LINES_EVERY_MS) {
+      const [lineRows, webhookCount] = await Promise.all([countLines(db), countWebhooks(db)]);
+      all = { at: performance.now(), lines: lineRows, webhooks: webhookCount };
+    }
+    return all;
   }
 
   async function count(): Promise<void> {
     try {
-      const [backlog, lineRows, runs] = await Promise.all([readBacklog(db), linesNow(), recordedRuns(db)]);
+      const [backlog, now, runs] = await Promise.all([readBacklog(db), allNow(), recordedRuns(db)]);
       for (const { key, gauge } of gauges) gauge.set(backlog[key]);
       for (const gauge of ages.values()) gauge.remove();
       for (const { run, seconds } of runs) ages.get(run)?.set(seconds);
       lines.reset();
       carrierLines.reset();
       reputations.reset();
-      for (const { carrier, state, reputation, count } of lineRows) {
+      webhooks.set({ state: 'working' }, now.webhooks.working);
+      webhooks.set({ state: 'failing' }, now.webhooks.failing);
+      for (const { carrier, state, reputation, count } of now.lines) {
         lines.inc({ state }, count);
         // Zeros, too: an alert compares with the past.
         for (const own of CARRIER_STATES) {
@@ -265,6 +284,7 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
       lines.reset();
       carrierLines.reset();
       reputations.reset();
+      webhooks.reset();
     }
   }
 

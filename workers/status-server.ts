@@ -4,7 +4,7 @@ import { checkKeys, type ProcessKeys } from '#db/connection/key-check.ts';
 import { ping } from '#db/queries/operations/readiness.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb } from '#db/connection/transactions.ts';
-import { checkReadiness, checkTemporal, isStuck } from '#providers/readiness.ts';
+import { checkReadiness, checkTemporal, isStuck, observeReadiness } from '#providers/readiness.ts';
 import type { WatchedParts } from '#providers/parts.ts';
 import type { Client } from '@temporalio/client';
 import type { BuildRouting } from './build-routing.ts';
@@ -47,6 +47,7 @@ export async function startStatusServer(
     temporal: () => checkTemporal(temporal),
     keys: () => checkKeys(systemDb(pools), keys),
   };
+  observeReadiness(checks, metrics.registry);
 
   async function readiness(response: ServerResponse): Promise<void> {
     const { ready, body } = await checkReadiness(checks, logger, parts.checks);

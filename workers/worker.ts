@@ -13,6 +13,7 @@ import { recordMessageTraces } from '#db/connection/message-traces.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
+import { realTime } from '#domain/base/clock.ts';
 import { createLogger } from '#providers/log.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { dataConverter } from '#providers/payload-codec.ts';
@@ -40,6 +41,7 @@ import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { startStatusServer } from './status-server.ts';
 import { observeTaskQueues } from './task-queue-metrics.ts';
+import { comparesTemporalClock } from './temporal-clock.ts';
 import { connectWorkers } from './temporal-connection.ts';
 import { temporalLogger } from './temporal-log.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
@@ -85,6 +87,7 @@ export async function startWorker(
     metrics.registry,
     logger,
   );
+  const comparesClocks = comparesTemporalClock(metrics.registry, realTime);
   const queues = servedQueues(config.worker, carriers.names).map((queue) => ({
     ...queue,
     share: createShare(queue.slots),
@@ -131,7 +134,9 @@ export async function startWorker(
           taskQueue,
           maxConcurrentActivityTaskExecutions: slots,
           maxConcurrentActivityTaskPolls: pollers,
-          interceptors: { activity: [activitySpans, fairShare(share), failures, apart, workspaceTime] },
+          interceptors: {
+            activity: [comparesClocks, activitySpans, fairShare(share), failures, apart, workspaceTime],
+          },
           ...(runsWorkflows && {
             workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
             maxCachedWorkflows: config.temporal.maxCachedWorkflows,

@@ -1,4 +1,4 @@
-import { inboxReadAge } from '#db/queries/lines/line-inboxes.ts';
+import { countInboxes } from '#db/queries/lines/line-inboxes.ts';
 import { countUnreadable } from '#db/commands/inbox/unreadable.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb } from '#db/connection/transactions.ts';
@@ -31,12 +31,30 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
     name: 'linepace_unreadable_inbound_messages',
     help: 'Inbound messages of the last 30 days that were skipped because they could not be parsed',
   };
-  registry.registerMetric(counted(unreadable, () => countUnreadable(systemDb(pools)), logger));
-  const readAge = {
+  const db = systemDb(pools);
+  registry.registerMetric(counted(unreadable, async (gauge) => gauge.set(await countUnreadable(db)), logger));
+  const readAge = new Gauge({
     name: 'linepace_inbox_read_age_seconds',
-    help: 'The time since the mailbox of a line was read, of the one that was not read for longest',
+    help: 'The time since the inbox of a line was read, of the one that can be read and was not for longest',
+    registers,
+  });
+  const inboxes = {
+    name: 'linepace_inboxes',
+    help: 'Inboxes of active lines: that can be read, and that cannot',
+    labelNames: ['state'],
   };
-  registry.registerMetric(counted(readAge, () => inboxReadAge(systemDb(pools)), logger));
+  registry.registerMetric(
+    counted(
+      inboxes,
+      async (gauge) => {
+        const { read, unreadable: failing, oldestSeconds } = await countInboxes(db);
+        gauge.set({ state: 'read' }, read);
+        gauge.set({ state: 'unreadable' }, failing);
+        readAge.set(Math.max(0, oldestSeconds ?? 0));
+      },
+      logger,
+    ),
+  );
   return {
     registry,
     requests: new Counter({
@@ -85,20 +103,21 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
 
 /** A gauge that is read from the database, at most every few seconds. */
 function counted(
-  { name, help }: { name: string; help: string },
-  count: () => Promise<number>,
+  { name, help, labelNames = [] }: { name: string; help: string; labelNames?: string[] },
+  count: (gauge: Gauge) => Promise<void>,
   logger: Logger,
 ): Gauge {
   let countedAt = -Infinity;
   return new Gauge({
     name,
     help,
+    labelNames,
     registers: [],
     async collect() {
       if (performance.now() - countedAt < COUNT_EVERY_MS) return;
       countedAt = performance.now();
       try {
-        this.set(await count());
+        await count(this);
       } catch (error) {
         // The other metrics matter most while the database does not respond.
         logger.warn({ error }, `${name} could not be determined`);

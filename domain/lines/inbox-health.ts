@@ -18,6 +18,11 @@ export const withInbox = (
 /** How many pauses a failing inbox may skip. */
 const MAX_SKIPPED = 5;
 
+/** After the first failure: whether it was only a moment is soon known. */
+const FIRST_PAUSE_MS = 15_000;
+
 /** How long after a failure an inbox is read again: less often the longer it fails, so that those that hang are in nobody's way. */
 export const pauseAfterFailure = (pollMs: number, failingMs: number): number =>
-  Math.max(pollMs, Math.min(MAX_SKIPPED * pollMs, failingMs / 4));
+  failingMs <= 0
+    ? Math.min(pollMs, FIRST_PAUSE_MS)
+    : Math.max(pollMs, Math.min(MAX_SKIPPED * pollMs, failingMs / 4));

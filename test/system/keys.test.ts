@@ -47,6 +47,9 @@ test.each(['encryptionKeys', 'signingKeys'] as const)(
     for (const url of [`http://127.0.0.1:${metricsPort}`, other.url]) {
       const { status, body } = await readyz(url);
       expect([status, body.checks['keys'], body.checks['postgresql']]).toEqual([503, 'failed', 'ok']);
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(metrics).toMatch(/^linepace_ready\{check="keys"\} 0$/m);
+      expect(metrics).toMatch(/^linepace_ready\{check="postgresql"\} 1$/m);
     }
     await worker.stop();
     await other.stop();

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
-import { startEndpoint } from '#test/support/endpoint.ts';
-import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { registerWebhook, startEndpoint } from '#test/support/endpoint.ts';
+import { createLine, createWorkspace, createWorkspaceWithLine } from '#test/support/factories.ts';
 import { type AppProcess, environment, startProcess } from '#test/support/process.ts';
 import { runSweep } from '#test/support/workflows.ts';
 import { ops } from '#workers/ops.ts';
@@ -84,6 +84,22 @@ test('every query of the alerts and the dashboard matches metrics and labels of 
     sampleOf(texts[0], 'linepace_task_queue_pollers{queue="housekeeping",type="activity"}'),
   ).toBeGreaterThan(0);
   await endpoint.close();
+});
+
+test('a webhook whose endpoint is down is told after three deliveries, and no longer after one that succeeds', async () => {
+  const { key } = await createWorkspaceWithLine(app);
+  const call = apiClient(app.url, key);
+  const endpoint = await startEndpoint(503);
+  onTestFinished(() => endpoint.close());
+  await registerWebhook(call, endpoint.url);
+  const happen = () => call('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
+  const failing = async () => sampleOf(await scrape(workerUrl), 'linepace_webhooks{state="failing"}');
+  expect(await failing()).toBe(0);
+  for (let n = 0; n < 3; n += 1) await happen();
+  await eventually(async () => (await failing()) === 1);
+  endpoint.behave(204);
+  await happen();
+  await eventually(async () => (await failing()) === 0);
 });
 
 /** Temporal's SDK exports it from the first failure on, and there has been none. */

@@ -33,10 +33,10 @@ afterAll(async () => {
   rmSync(clocks, { recursive: true });
 });
 
-/** How many seconds the worker is ahead, by its own metrics. */
-async function clockOffset(): Promise<number> {
+/** How many seconds the worker, or Temporal's server, is ahead of PostgreSQL, by the worker's metrics. */
+async function clockOffset(of = 'clock'): Promise<number> {
   const metrics = await (await fetch(`http://localhost:${metricsPort}/metrics`)).text();
-  return Number(/^linepace_clock_offset_seconds (.*)$/m.exec(metrics)?.[1]);
+  return Number(new RegExp(`^linepace_${of}_offset_seconds (.*)$`, 'm').exec(metrics)?.[1]);
 }
 
 /** Whether the pacer has acted on a change of its line, and rests. */
@@ -80,5 +80,7 @@ test.each([1, -1])(
     await eventually(() => hasPlanned(paced));
 
     expect(await sentTo(app, second)).toEqual([]);
+    // Temporal's clock is compared with PostgreSQL's, not with that of the worker.
+    expect(Math.abs(await clockOffset('temporal_clock'))).toBeLessThan(60);
   },
 );

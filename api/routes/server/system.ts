@@ -1,16 +1,9 @@
-import { checkKeys } from '#db/connection/key-check.ts';
-import { newestMigration } from '#db/migrate.ts';
-import { hasMigration, ping } from '#db/queries/operations/readiness.ts';
 import { systemDb } from '#db/connection/transactions.ts';
-import { checkReadiness, checkTemporal, isStuck, type Readiness } from '#providers/readiness.ts';
+import { checkReadiness, isStuck, type Readiness } from '#providers/readiness.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { publicRoute } from '#api/http/route.ts';
 import { isWaitingForSetup } from '../accounts/setup-announcement.ts';
-
-/** The content of the files does not change while the process runs. */
-const newest = newestMigration();
-newest.catch(() => {});
 
 /** RFC 9116 recommends less than a year. */
 const SECURITY_TXT_DAYS = 180;
@@ -53,23 +46,11 @@ export const systemRoutes = [
     description:
       '`degraded` with status 200 means that an outside part fails without which messages are still sent: `storage` (requests that need files are refused), `identityProvider` (nobody can sign in there), or `twilio` (no numbers are bought). In production, `setup` is `needed` as long as nobody owns a workspace (`POST /api/setup`).',
     contentTypes: { 200: 'application/json', 503: 'application/json' },
-    async respond(context, { pools, temporal, secrets, signer, logger, config, parts }) {
+    async respond(context, { pools, required, logger, config, parts }) {
       const { ready, body } = await readiness({
         pools,
         async check() {
-          const found = await checkReadiness(
-            {
-              postgresql: () => ping(systemDb(pools)),
-              migrations: async () => {
-                if (!(await hasMigration(systemDb(pools), await newest)))
-                  throw new Error('the schema lacks a migration');
-              },
-              temporal: () => checkTemporal(temporal.connection),
-              keys: () => checkKeys(systemDb(pools), { secrets, signer }),
-            },
-            logger,
-            parts.checks,
-          );
+          const found = await checkReadiness(required, logger, parts.checks);
           if (found.ready && (await isWaitingForSetup(systemDb(pools), config)))
             return { ...found, body: { ...found.body, setup: 'needed' } };
           return found;

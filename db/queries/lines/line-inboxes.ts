@@ -33,13 +33,21 @@ export async function advanceInboxPosition(
   return rowCount > 0;
 }
 
-const AgeRow = z.object({ seconds: z.coerce.number().nullable() });
+const InboxCount = z.object({
+  read: z.int(),
+  unreadable: z.int(),
+  /** Since the one that was not read for longest was read, of those that can be read; null: there is none. */
+  oldestSeconds: z.number().nullable(),
+});
 
-/** The seconds since the mailbox that was not read for longest was read, of the active lines of all workspaces; 0: there is none. */
-export async function inboxReadAge(db: SystemDb): Promise<number> {
-  const seconds = await db.oneFirst(sql.type(AgeRow)`
-    select extract(epoch from now() - min(coalesce(i.read_at, l.inbox_failing_since)))::float8 seconds
+/** One look that fails is often over with the next. */
+const UNREADABLE = sql.fragment`coalesce(l.inbox_failing_since < now() - interval '10 seconds', false)`;
+
+/** The inboxes of the active lines of all workspaces: those that can be read and those that cannot. Reads all of them. */
+export async function countInboxes(db: SystemDb): Promise<z.infer<typeof InboxCount>> {
+  return db.one(sql.type(InboxCount)`
+    select count(*) filter (where not ${UNREADABLE}) "read", count(*) filter (where ${UNREADABLE}) unreadable,
+      extract(epoch from now() - min(i.read_at) filter (where l.inbox_failing_since is null))::float8 oldest_seconds
     from line_inboxes i join lines l on l.workspace_id = i.workspace_id and l.id = i.line_id
     where l.is_active and l.provisioning_status = 'active'`);
-  return Math.max(0, seconds ?? 0);
 }

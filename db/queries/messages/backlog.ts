@@ -30,7 +30,7 @@ const MAX_COUNT = 100_000;
 /** Then operators are told. Attempts are a minute apart at most, and most failures are over sooner. */
 const FAILURES_TO_TELL = 3;
 /** Then as well. */
-const DRIPS_LATE = sql.fragment`interval '1 minute'`;
+const DRIPS_LATE = sql.fragment`interval '30 seconds'`;
 const DELIVERIES_LATE = sql.fragment`interval '10 minutes'`;
 
 const age = (column: string) =>
@@ -83,4 +83,25 @@ export async function countLines(db: SystemDb): Promise<readonly LineCount[]> {
       end state,
       case when is_active and provisioning_status = 'active' then reputation_state end reputation, count(*) count
     from lines group by 1, 2, 3`);
+}
+
+const WebhookCount = z.object({ working: z.int(), failing: z.int() });
+export type WebhookCount = z.infer<typeof WebhookCount>;
+
+/** Then a webhook counts as failing: any endpoint fails once in a while. */
+const FAILURES_IN_A_ROW = 3;
+
+/** The active webhooks of all workspaces, and those among them whose last deliveries have all failed. Reads all webhooks. */
+export async function countWebhooks(db: SystemDb): Promise<WebhookCount> {
+  return db.one(sql.type(WebhookCount)`
+    select count(*) filter (where not is_failing) working, count(*) filter (where is_failing) failing
+    from (
+      select case when h.last_failure_at > coalesce(h.last_success_at, '-infinity')
+        then (select count(*) from (
+            select d.success from webhook_deliveries d
+            where d.workspace_id = h.workspace_id and d.webhook_id = h.id and d.status = 'done'
+            order by d.id desc limit ${FAILURES_IN_A_ROW}) last
+          where not success) = ${FAILURES_IN_A_ROW}
+        else false end is_failing
+      from webhooks h where h.is_active) webhooks`);
 }

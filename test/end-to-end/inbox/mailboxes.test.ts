@@ -242,8 +242,14 @@ test('a mailbox that cannot be read is shown with its line, and told once by ema
     );
   await eventually(async () => (await mails()).length > 0);
   expect((await line()).healthCheck.status).toBe('degraded');
+  const unreadable = async () =>
+    /^linepace_inboxes\{state="unreadable"\} (\d+)$/m.exec(
+      await (await fetch(`${app.url}/metrics`)).text(),
+    )?.[1];
+  await eventually(async () => (await unreadable()) === '1');
   mailbox.refuseLogins(false);
   await eventually(async () => (await line()).healthCheck.inbox === undefined);
+  await eventually(async () => (await unreadable()) === '0');
   expect(await mails()).toHaveLength(1);
   expect((await line()).healthCheck.status).toBe('healthy');
 });
@@ -271,9 +277,13 @@ test('an unreadable email is recorded and counted, and the emails after it are r
       select reason from unreadable_inbound where line_id = ${lineId} order by reference::int`),
   );
   expect(rows.map(({ reason }) => reason)).toEqual(['reading it failed: Error']);
-  const metrics = await (await fetch(`${app.url}/metrics`)).text();
-  expect(metrics).toMatch(/^linepace_unreadable_inbound_messages 1$/m);
-  expect(metrics).toMatch(/^linepace_inbox_read_age_seconds \d/m);
+  await eventually(async () => {
+    const metrics = await (await fetch(`${app.url}/metrics`)).text();
+    return (
+      /^linepace_unreadable_inbound_messages 1$/m.test(metrics) &&
+      /^linepace_inbox_read_age_seconds \d/m.test(metrics)
+    );
+  });
 });
 
 test('deeply nested HTML is read, and so is the next email', async () => {
