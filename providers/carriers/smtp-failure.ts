@@ -4,6 +4,23 @@ import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outc
 /** Replies about the login, not about the message (RFC 4954, section 6). */
 const LOGIN_REPLIES = [530, 534, 535, 538];
 
+/** Until then, a server knows neither the recipient nor the text. */
+const BEFORE_RECIPIENT = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MAIL FROM']);
+
+/**
+ * Enhanced codes about the sender, its account or the session, whatever they reply to (RFC 3463, RFC 7372): its address (5.1.7, 5.1.8), its
+ * limit (5.4.5, of Google), the protocol (5.5), its login (5.7.8 to 5.7.14), its SPF, DKIM and DNS (5.7.20 to 5.7.27), and the limits and
+ * blocks of Microsoft (5.7.500 and more).
+ */
+const ABOUT_SENDER = /\b5\.(1\.[78]|4\.5|5\.\d+|7\.([89]|1[0-4]|2[0-7]|[5-9]\d\d))\b/;
+/** What servers say with a code that may mean anything: they do not relay for this account, or list its address. */
+const SAYS_SENDER =
+  /\brelay(ing)?\b|not permitted to relay|client host|sender (address )?rejected|address is not verified/i;
+
+/** Whether a permanent reply is about the account, the sender or the server rather than the recipient or the text. */
+const isAboutSender = ({ command = '', message, response = message }: NodemailerError): boolean =>
+  BEFORE_RECIPIENT.has(command) || ABOUT_SENDER.test(response) || SAYS_SENDER.test(response);
+
 /**
  * Translates an error of the mail library (RFC 5321, section 4.2.1: 4yz is transient, 5yz permanent). A server that
  * received the end of the data and did not reply may have accepted the message; before it, it has accepted nothing (section 4.1.1.4).
@@ -16,7 +33,11 @@ export function smtpFailure(error: NodemailerError, dataEnded: boolean): SendOut
   if (code === 'EAUTH' || (responseCode !== undefined && LOGIN_REPLIES.includes(responseCode))) {
     return refusedCredentials(reason);
   }
-  if (responseCode !== undefined) return { kind: permanent ? 'refused' : 'transient', reason };
+  const isPermanent = permanent ?? (responseCode !== undefined && responseCode >= 500);
+  // A server that does not speak SMTP, such as a proxy.
+  if (code === 'EPROTOCOL' || (isPermanent && isAboutSender(error)))
+    return { kind: 'transient', reason, ofLine: true };
+  if (responseCode !== undefined) return { kind: isPermanent ? 'refused' : 'transient', reason };
   // Rejected by the library before sending: no valid recipient, or larger than the server accepts.
   if (code === 'EENVELOPE' || code === 'EMESSAGE') return { kind: 'refused', reason };
   return { kind: 'transient', reason };

@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { outbound, smtpWorld, type SmtpWorld } from '#test/conformance/carrier-worlds.ts';
 
 let world: SmtpWorld;
@@ -47,6 +49,57 @@ describe('the outcome of a send', () => {
     world.dropConnections();
     expect((await send('second@example.com')).kind).toBe('accepted');
     expect(await world.taken('second@example.com')).toBe(1);
+  });
+});
+
+/** A mail server that replies to a command as given, and as usual to the others. */
+async function startReplying(replies: Record<string, string>) {
+  const server = createServer((socket) => {
+    let isData = false;
+    socket.on('error', () => {});
+    const reply = (command: string, usual: string) => socket.write(`${replies[command] ?? usual}\r\n`);
+    reply('greeting', '220 mail.example ESMTP');
+    createInterface(socket).on('line', (line) => {
+      if (isData) {
+        if (line !== '.') return;
+        isData = false;
+        return reply('.', '250 2.0.0 queued');
+      }
+      const command = /^(ehlo|helo|mail from|rcpt to|data)/i.exec(line)?.[0].toLowerCase() ?? '';
+      isData = command === 'data' && replies['data'] === undefined;
+      return reply(command, isData ? '354 go on' : '250 2.1.0 mail.example');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+describe('a permanent reply', () => {
+  it.each([
+    ['greeting', '554 5.7.1 Service unavailable; client host blocked using zen.example'],
+    ['greeting', 'HTTP/1.1 400 Bad Request'],
+    ['mail from', '550 5.1.8 Access denied, bad outbound sender'],
+    ['mail from', '553 5.7.1 Sender address rejected: not owned by user'],
+    ['rcpt to', '554 5.7.1 <ada@example.com>: Relay access denied'],
+    ['rcpt to', '550 5.4.5 Daily user sending limit exceeded'],
+    ['.', '550 5.7.501 Service unavailable. Access denied, spam abuse detected'],
+    ['.', '550 5.7.26 This mail is unauthenticated, which poses a security risk'],
+    ['.', '554 Message rejected: Email address is not verified.'],
+  ])('to %s that speaks of the sender or the server, “%s”, fails no message', async (command, text) => {
+    const { url } = await startReplying({ [command]: text });
+    expect(await send('ada@example.com', {}, { url })).toMatchObject({ kind: 'transient', ofLine: true });
+  });
+
+  it.each([
+    ['rcpt to', '550 5.1.1 The email account does not exist'],
+    ['rcpt to', '550 No such user here'],
+    ['rcpt to', '552 5.2.2 Mailbox full'],
+    ['.', '554 5.7.1 Message contains spam'],
+    ['.', '552 5.3.4 Message size exceeds fixed limit'],
+  ])('to %s that speaks of the recipient or the text, “%s”, is final', async (command, text) => {
+    const { url } = await startReplying({ [command]: text });
+    expect((await send('ada@example.com', {}, { url })).kind).toBe('refused');
   });
 });
 

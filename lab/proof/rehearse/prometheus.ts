@@ -28,16 +28,18 @@ const EVERY = '5s';
 /**
  * Starts Prometheus with the alert rules of `deploy/`.
  * @param targets addresses by the name of their job.
+ * @param every how often it scrapes and evaluates.
  */
 export async function startPrometheus(
   folder: string,
-  { prometheus, promtool }: Programs,
+  { prometheus, promtool }: Pick<Programs, 'prometheus' | 'promtool'>,
   targets: Readonly<Record<string, readonly string[]>>,
+  every = EVERY,
 ): Promise<Prometheus> {
   mkdirSync(folder, { recursive: true });
   const configFile = join(folder, 'prometheus.yml');
   const configuration = {
-    global: { scrape_interval: EVERY, evaluation_interval: EVERY },
+    global: { scrape_interval: every, evaluation_interval: every },
     rule_files: [RULES],
     scrape_configs: Object.entries(targets).map(([job_name, addresses]) => ({
       job_name,
