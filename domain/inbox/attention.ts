@@ -16,6 +16,8 @@ export const AttentionKind = z.enum([
   'suspended',
   'unpaid',
   'lines',
+  'throttled_lines',
+  'failed_messages',
   'suspected_opt_outs',
   'unanswered',
   'drafts',
@@ -24,6 +26,8 @@ export const AttentionKind = z.enum([
 ]);
 export type AttentionKind = z.infer<typeof AttentionKind>;
 
+/** How long messages that failed are named. */
+export const FAILED_HOURS = 24;
 /** How long before their end keys are named. */
 export const EXPIRING_DAYS = 14;
 
@@ -31,7 +35,7 @@ export const EXPIRING_DAYS = 14;
 export const AttentionItem = z
   .object({
     kind: AttentionKind.meta({
-      description: `\`lines\`: lines that do not send, or whose mailbox cannot be read, an item for each \`reason\`. \`unpaid\`: a subscription or lines that wait for a payment. \`expiring_keys\`: they end within ${EXPIRING_DAYS} days.`,
+      description: `\`lines\`: lines that do not send, or whose mailbox cannot be read, an item for each \`reason\`. \`throttled_lines\`: lines whose reputation slows them down. \`failed_messages\`: messages that failed in the last ${FAILED_HOURS} hours. \`unpaid\`: a subscription or lines that wait for a payment. \`expiring_keys\`: they end within ${EXPIRING_DAYS} days.`,
     }),
     reason: LineTrouble.nullable().meta({ description: 'Of `lines`; null otherwise.' }),
     count: z.int().min(1),
@@ -48,6 +52,8 @@ const HREFS: Record<AttentionKind, string> = {
   suspended: '/console/lines',
   unpaid: '/console/lines',
   lines: '/console/lines',
+  throttled_lines: '/console/lines',
+  failed_messages: '/console/messages?status=failed',
   suspected_opt_outs: '/console/compliance?tab=opt-outs',
   unanswered: '/console/inbox?filter=unanswered',
   drafts: '/console/inbox?filter=drafts',

@@ -193,6 +193,10 @@ export const ConversationFilters = z.object({
   unanswered: z.enum(['true', 'false']).optional().meta({
     description: 'Whether it is open and the contact wrote last, as in the counts.',
   }),
+  drafted: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'Whether a draft waits to be approved.' }),
   line: Id.optional().meta({ description: 'The line assigned to the contact.' }),
   q: z.string().trim().min(1).max(100).optional().meta({
     description:

@@ -58,7 +58,15 @@ export const Line = z
       .meta({ description: 'It sends nothing until it is resumed, and its messages wait.' }),
     reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
     reputation: LineReputation,
-    usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
+    usage: z.object({
+      date: z.iso.date(),
+      newMessages: z.int(),
+      newMessagesLimit: z.int().meta({
+        description:
+          'How many new conversations the line may begin today: `dailyNewConversationsLimit`, or fewer because of its warm-up or reputation.',
+      }),
+      totalMessages: z.int(),
+    }),
     blocked: z.object({ since: z.iso.datetime(), reason: z.string().nullable() }).nullable().meta({
       description: "Its carrier takes no messages, with the carrier's reason. They keep their places.",
     }),

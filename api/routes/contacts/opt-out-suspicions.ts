@@ -3,6 +3,7 @@ import { settleSuspicion } from '#db/commands/contacts/opt-out-suspicions.ts';
 import { findSuspicion, listSuspicions, presentSuspicion } from '#db/queries/contacts/opt-out-suspicions.ts';
 import { Id } from '#domain/base/ids.ts';
 import { OptOutSuspicion, SuspicionStatus } from '#domain/contacts/opt-out-suspicion.ts';
+import { addressOf, ContactFilter } from '../inbox/conversations-of-request.ts';
 import { authorOf } from '#api/http/audit.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
@@ -17,7 +18,7 @@ export const optOutSuspicionRoutes = [
     summary: 'List replies that ask to be left alone in other words than STOP, newest first',
     description:
       'Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait.',
-    query: PageQuery.extend({ status: SuspicionStatus.default('open') }),
+    query: PageQuery.extend({ status: SuspicionStatus.default('open'), address: ContactFilter }),
     responses: {
       200: z.object({
         success: z.literal(true),
@@ -25,9 +26,10 @@ export const optOutSuspicionRoutes = [
         nextCursor: NextCursor,
       }),
     },
-    async handler({ db, query: { limit, cursor, status } }) {
+    async handler({ db, caller, query: { limit, cursor, status, address } }) {
+      const filter = { status, address: address && addressOf(caller, address) };
       const { items, nextCursor } = page(
-        await listSuspicions(db, status, { limit: limit + 1, cursor }),
+        await listSuspicions(db, filter, { limit: limit + 1, cursor }),
         limit,
       );
       return { status: 200, body: { success: true, suspicions: items.map(presentSuspicion), nextCursor } };

@@ -19,6 +19,7 @@ import { startOf } from '#domain/base/moment.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { renderTemplate, TemplateError, withoutTemplates } from '#domain/messages/template.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
+import { addressOf, ContactFilter } from '../inbox/conversations-of-request.ts';
 import { writtenAddressesOf } from '../inbox/contact-addresses.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
@@ -68,12 +69,13 @@ export const knowledgeBaseRoutes = [
     tag: 'AI drafts',
     scope: ['read', 'draft'],
     summary: 'List drafts, newest first',
-    query: PageQuery.extend({ status: DraftStatus.optional() }),
+    query: PageQuery.extend({ status: DraftStatus.optional(), address: ContactFilter }),
     responses: {
       200: z.object({ success: z.literal(true), autoReplies: z.array(AutoReply), nextCursor: NextCursor }),
     },
-    async handler({ db, query: { limit, cursor, status } }) {
-      const { items, nextCursor } = page(await listDrafts(db, status, { limit: limit + 1, cursor }), limit);
+    async handler({ db, caller, query: { limit, cursor, status, address } }) {
+      const filter = { status, address: address && addressOf(caller, address) };
+      const { items, nextCursor } = page(await listDrafts(db, filter, { limit: limit + 1, cursor }), limit);
       return { status: 200, body: { success: true, autoReplies: items.map(listed), nextCursor } };
     },
   }),

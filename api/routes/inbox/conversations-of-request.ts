@@ -8,9 +8,10 @@ import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import type { Conversation } from '#domain/inbox/conversation.ts';
 import { ApiError } from '#api/http/errors.ts';
 
-export const ConversationParams = z.object({
-  address: z.string().max(320).meta({ description: 'A phone number or an email address.' }),
-});
+const Address = z.string().max(320).meta({ description: 'A phone number or an email address.' });
+export const ConversationParams = z.object({ address: Address });
+/** In a query: only what concerns a contact. */
+export const ContactFilter = Address.optional();
 
 interface Context {
   db: TenantDb;
@@ -21,18 +22,18 @@ interface Context {
 
 /** Like `conversationOf`, but locks the conversation, so that its contact cannot be erased in the meantime. */
 export async function lockedConversationOf(context: Context): Promise<Conversation> {
-  await lockConversation(context.db, addressOf(context));
+  await lockConversation(context.db, addressOf(context.caller, context.params.address));
   return conversationOf(context);
 }
 
-function addressOf({ caller, params: { address } }: Context): string {
-  return normalizeAddress(address, caller.workspace.country) ?? address.trim().toLowerCase();
-}
+/** The address of the conversation with a contact. */
+export const addressOf = ({ workspace }: WorkspaceCaller, address: string): string =>
+  normalizeAddress(address, workspace.country) ?? address.trim().toLowerCase();
 
 /** The conversation that a path names. @throws NOT_FOUND if there are no messages, sent or scheduled, from or to the address. */
 export async function conversationOf(context: Context): Promise<Conversation> {
-  const { db, caller, now } = context;
-  const row = await findConversation(db, addressOf(context));
+  const { db, caller, now, params } = context;
+  const row = await findConversation(db, addressOf(caller, params.address));
   const [conversation] = row ? await presentConversations(db, [row], await readerOf(db, caller, now)) : [];
   if (!conversation) throw new ApiError('NOT_FOUND', 'Conversation not found');
   return conversation;

@@ -3,7 +3,7 @@ import { changeConversations } from '#db/commands/inbox/conversation-changes.ts'
 import { auditedContact } from '#db/queries/accounts/audit-log.ts';
 import { countConversations } from '#db/queries/inbox/conversation-counts.ts';
 import { conditionsOf, countUnread } from '#db/queries/inbox/conversation-filters.ts';
-import { markRead, type Reader, readerOf } from '#db/queries/inbox/conversation-reads.ts';
+import { markRead, markUnread, type Reader, readerOf } from '#db/queries/inbox/conversation-reads.ts';
 import {
   listConversations,
   listThread,
@@ -204,6 +204,27 @@ export const conversationRoutes = [
       const { db, caller, now } = context;
       const { address } = await lockedConversationOf(context);
       await markRead(db, address, await readerOf(db, caller, now));
+      return { status: 200, body: { success: true, conversation: await conversationOf(context) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'unreadConversation',
+    method: 'DELETE',
+    path: '/api/conversations/{address}/read',
+    tag: 'Conversations',
+    credential: 'session',
+    limit: perMinute(600),
+    summary: 'Mark a conversation as unread by the signed-in user',
+    description:
+      'Its last message counts as unread again. A contact who has not written has nothing to read.',
+    params: ConversationParams,
+    responses: { 200: OneConversation },
+    errors: ['NOT_FOUND'],
+    async handler(context) {
+      const { db, caller, now } = context;
+      const { address } = await lockedConversationOf(context);
+      await markUnread(db, address, await readerOf(db, caller, now));
       return { status: 200, body: { success: true, conversation: await conversationOf(context) } };
     },
   }),

@@ -70,11 +70,12 @@ const MAX_ID = 'g';
 /** Newest first, starting after the id `cursor`. */
 export async function listSuspicions(
   db: TenantDb,
-  status: SuspicionStatus,
+  { status, address }: { status: SuspicionStatus; address?: string | undefined },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<SuspicionRow[]> {
+  const ofContact = address === undefined ? sql.fragment`` : sql.fragment`and s.address = ${address}`;
   const rows = await db.any(sql.type(SuspicionRow)`
-    ${suspicions(db, sql.fragment`s.status = ${status} and s.id < ${cursor ?? MAX_ID}`)}
+    ${suspicions(db, sql.fragment`s.status = ${status} and s.id < ${cursor ?? MAX_ID} ${ofContact}`)}
     order by s.id desc limit ${limit}`);
   return [...rows];
 }

@@ -52,8 +52,8 @@ export const findAnswered = (
   { replyId, answeredReplyId }: Pick<DraftRow, 'replyId' | 'answeredReplyId'>,
 ): Promise<InboundRow | null> => findReply(db, answeredReplyId ?? replyId);
 
-/** Nothing is offered to be sent to a contact who may have asked to be left alone. */
-const isOffered = sql.fragment`(d.status <> 'drafted' or not exists (
+/** Of a draft `d`: nothing is offered to be sent to a contact who may have asked to be left alone. */
+export const isOffered = sql.fragment`(d.status <> 'drafted' or not exists (
   select from opt_out_suspicions s
   where s.workspace_id = d.workspace_id and s.address = d.address and s.status = 'open'))`;
 
@@ -82,13 +82,14 @@ export async function findListedDraft(db: TenantDb, id: string): Promise<ListedD
 /** Newest first, starting after the draft `cursor`. */
 export async function listDrafts(
   db: TenantDb,
-  status: DraftStatus | undefined,
+  { status, address }: { status?: DraftStatus | undefined; address?: string | undefined },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<ListedDraft[]> {
   const rows = await db.any(sql.type(ListedRow)`
     ${LISTED} where ${sql.and([
       sql.fragment`d.workspace_id = ${db.workspaceId} and d.draft is not null and ${isOffered}`,
       status !== undefined && sql.fragment`d.status = ${status}`,
+      address !== undefined && sql.fragment`d.address = ${address}`,
       cursor !== undefined && sql.fragment`d.reply_id < ${cursor}`,
     ])}
     order by d.reply_id desc limit ${limit}`);

@@ -5,12 +5,14 @@ import {
   type AttentionItem,
   AttentionKind,
   EXPIRING_DAYS,
+  FAILED_HOURS,
   hrefOf,
   LineTrouble,
 } from '#domain/inbox/attention.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
 import { isUnanswered } from './conversation-filters.ts';
 import { isListed } from './conversations.ts';
+import { isOffered } from '../drafts/ai-drafts.ts';
 import { IS_UNPAID } from '../accounts/workspaces.ts';
 
 const AttentionRow = z.object({
@@ -24,6 +26,7 @@ const AttentionRow = z.object({
 export async function listAttention(db: TenantDb, now: Date): Promise<AttentionItem[]> {
   const mine = sql.fragment`workspace_id = ${db.workspaceId}`;
   const soon = new Date(now.getTime() + EXPIRING_DAYS * 86_400_000);
+  const lately = new Date(now.getTime() - FAILED_HOURS * 3_600_000);
   const rows = await db.any(sql.type(AttentionRow)`
     with trouble as (
       select
@@ -47,15 +50,23 @@ export async function listAttention(db: TenantDb, now: Date): Promise<AttentionI
         union all select count(*), min(created_at) from lines where ${mine} and provisioning_status = 'awaiting_payment'
       ) owed
       union all select 3, 'lines', reason, count(*), min(since) from trouble where reason is not null group by reason
-      union all select 4, 'suspected_opt_outs', null, count(*), min(created_at)
+      union all select 4, 'throttled_lines', null, count(*), min(l.reputation_since)
+      from lines l join workspaces w on w.id = l.workspace_id
+      where l.workspace_id = ${db.workspaceId} and l.provisioning_status = 'active' and l.stop_reason is null
+        and l.reputation_state in ('watch', 'at_risk', 'critical')
+        and coalesce(l.reputation_policy, w.reputation_policy) = 'protect'
+        and coalesce(l.reputation_override_until, '-infinity') <= ${sql.timestamp(now)}
+      union all select 5, 'failed_messages', null, count(*), min(updated_at)
+      from messages where ${mine} and status = 'failed' and updated_at > ${sql.timestamp(lately)}
+      union all select 6, 'suspected_opt_outs', null, count(*), min(created_at)
       from opt_out_suspicions where ${mine} and status = 'open'
-      union all select 5, 'unanswered', null, count(*), min(c.last_inbound_at)
+      union all select 7, 'unanswered', null, count(*), min(c.last_inbound_at)
       from conversations c where ${isListed(db)} and ${isUnanswered(now)}
-      union all select 6, 'drafts', null, count(*), min(created_at)
-      from ai_drafts where ${mine} and status = 'drafted'
-      union all select 7, 'failing_webhooks', null, count(*), min(coalesce(told_failing_at, last_failure_at))
+      union all select 8, 'drafts', null, count(*), min(d.created_at)
+      from ai_drafts d where d.workspace_id = ${db.workspaceId} and d.status = 'drafted' and ${isOffered}
+      union all select 9, 'failing_webhooks', null, count(*), min(coalesce(told_failing_at, last_failure_at))
       from webhooks where ${mine} and is_active and last_failure_at > coalesce(last_success_at, '-infinity')
-      union all select 8, 'expiring_keys', null, count(*), min(expires_at)
+      union all select 10, 'expiring_keys', null, count(*), min(expires_at)
       from workspace_keys where ${mine} and revoked_at is null
         and expires_at > ${sql.timestamp(now)} and expires_at <= ${sql.timestamp(soon)}
     ) items

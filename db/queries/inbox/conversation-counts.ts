@@ -5,6 +5,7 @@ import type { ConversationCounts } from '#domain/inbox/conversation.ts';
 import { isOfStatus, isUnanswered, unreadSince } from './conversation-filters.ts';
 import type { Reader } from './conversation-reads.ts';
 import { isListed } from './conversations.ts';
+import { isOffered } from '../drafts/ai-drafts.ts';
 
 const CountsRow = z.object({
   open: z.int(),
@@ -28,7 +29,7 @@ export async function countConversations(db: TenantDb, reader: Reader): Promise<
     ) unanswered, (
       select count(*)::int from conversations c where ${listed} and ${isOfStatus('snoozed', now)}
     ) snoozed, (
-      select count(*)::int from ai_drafts where workspace_id = ${db.workspaceId} and status = 'drafted'
+      select count(*)::int from ai_drafts d where d.workspace_id = ${db.workspaceId} and d.status = 'drafted' and ${isOffered}
     ) drafts, (
       select count(*)::int from opt_out_suspicions where workspace_id = ${db.workspaceId} and status = 'open'
     ) suspected

@@ -5,6 +5,7 @@ import { AddressRow, CountRow } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { type ConversationFilters, type ConversationStatus, MAX_UNREAD } from '#domain/inbox/conversation.ts';
 import { digitsSearched } from '#domain/base/phone.ts';
+import { isOffered } from '../drafts/ai-drafts.ts';
 import { isUnread, type Reader } from './conversation-reads.ts';
 import { ACTIVE_AT, isListed } from './conversations.ts';
 import { addressesOfLeads } from '../contacts/leads.ts';
@@ -31,7 +32,7 @@ export const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlTo
 /** The conditions that conversations `c` must all meet. @param assignee the id of a user instead of `me`. */
 export async function conditionsOf(
   db: TenantDb,
-  { status, assignee, tag, unread, unanswered, line, q }: ConversationFilters,
+  { status, assignee, tag, unread, unanswered, drafted, line, q }: ConversationFilters,
   reader: Reader,
 ): Promise<FragmentSqlToken[]> {
   const conditions: (FragmentSqlToken | false)[] = [
@@ -44,6 +45,8 @@ export async function conditionsOf(
     unread === 'false' && sql.fragment`${isUnread(reader)} is not true`,
     unanswered === 'true' && isUnanswered(reader.now),
     unanswered === 'false' && sql.fragment`(${isUnanswered(reader.now)}) is not true`,
+    drafted === 'true' && isDrafted,
+    drafted === 'false' && sql.fragment`not ${isDrafted}`,
     line !== undefined && sql.fragment`c.line_id = ${line}`,
     q !== undefined && sql.fragment`c.address = any(${sql.array(await addressesMatching(db, q), 'text')})`,
   ];
@@ -53,6 +56,10 @@ export async function conditionsOf(
 /** Worded like the predicate of its index. */
 export const isUnanswered = (now: Date): FragmentSqlToken =>
   sql.fragment`${isOfStatus('open', now)} and c.last_inbound_at > coalesce(c.answered_at, '-infinity')`;
+
+const isDrafted = sql.fragment`exists (
+  select from ai_drafts d
+  where d.workspace_id = c.workspace_id and d.address = c.address and d.status = 'drafted' and ${isOffered})`;
 
 /** Nothing older than `since` is unread, so older conversations are not looked at. */
 export const unreadSince = (reader: Reader): FragmentSqlToken =>

@@ -74,6 +74,16 @@ export async function markRead(db: TenantDb, address: string, { userId, now }: R
       set read_at = greatest(conversation_reads.read_at, excluded.read_at)`);
 }
 
+/** The last message of the contact is unread again. */
+export async function markUnread(db: TenantDb, address: string, { userId }: Reader): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update conversation_reads r set read_at = c.last_inbound_at - interval '1 microsecond'
+    from conversations c
+    where c.workspace_id = ${db.workspaceId} and c.address = ${address} and c.last_inbound_at is not null
+      and r.workspace_id = ${db.workspaceId} and r.address = ${address} and r.user_id = ${userId}
+      and r.read_at >= c.last_inbound_at`);
+}
+
 export async function deleteReadsOf(db: TenantDb, addresses: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from conversation_reads

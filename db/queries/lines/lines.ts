@@ -27,6 +27,7 @@ import { usRegistrationOf } from '#domain/lines/us-registration.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 import { digitsSearched } from '#domain/base/phone.ts';
+import { dailyNewCap } from '#domain/sending/line-limits.ts';
 import { containsText } from '../base/search.ts';
 
 export const LineRow = z.object({
@@ -164,7 +165,17 @@ const BLOCK_REASON = sql.fragment`(
   select a.reason from line_holds h join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
   where h.workspace_id = l.workspace_id and h.line_id = l.id and h.ended_at is null and h.reason = 'carrier_pause')`;
 
-const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int(), blockReason: z.string().nullable() });
+const UsedLineRow = LineRow.extend({
+  total: z.int(),
+  new: z.int(),
+  blockReason: z.string().nullable(),
+  workspacePolicy: ReputationPolicy,
+});
+
+/** What `presentLine` needs of a line `l` whose usage is joined. */
+const USED_LINE = sql.fragment`
+  l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason,
+  (select ws.reputation_policy from workspaces ws where ws.id = l.workspace_id) workspace_policy`;
 
 /** All lines with today's usage, oldest first. */
 /** Oldest first. `search` matches any part of the name, number or address. */
@@ -177,7 +188,7 @@ export async function listLines(
 ): Promise<Line[]> {
   const digits = search === undefined ? null : digitsSearched(search);
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason from lines l
+    select ${USED_LINE} from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where ${sql.and([
       sql.fragment`l.workspace_id = ${db.workspaceId}`,
@@ -187,7 +198,7 @@ export async function listLines(
           digits !== null && containsText(sql.fragment`l.phone`, digits),
         ]),
     ])} order by l.id`);
-  return rows.map((row) => presentLine(row, localDate(timezone, now), capabilitiesOf));
+  return rows.map((row) => presentLine(row, timezone, capabilitiesOf, now));
 }
 
 /**
@@ -202,16 +213,14 @@ export async function listLinesOf(
 ): Promise<Line[]> {
   const zones = new Map(workspaces.map(({ id, timezone }) => [id, timezone]));
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason
+    select ${USED_LINE}
     from ${sql.unnest(
       workspaces.map(({ id, timezone }) => [id, dayBounds(timezone, now).start.toISOString()]),
       ['text', 'timestamptz'],
     )} as w (id, day) join lines l on l.workspace_id = w.id
       ${usageSince(sql.fragment`l.workspace_id`, sql.fragment`w.day`)}
     order by l.workspace_id, l.id`);
-  return rows.map((row) =>
-    presentLine(row, localDate(zones.get(row.workspaceId) ?? 'UTC', now), capabilitiesOf),
-  );
+  return rows.map((row) => presentLine(row, zones.get(row.workspaceId) ?? 'UTC', capabilitiesOf, now));
 }
 
 export async function findLine(db: TenantDb, id: string): Promise<LineRow | null> {
@@ -244,10 +253,10 @@ export async function findLineWithUsage(
   now: Date,
 ): Promise<Line | null> {
   const row = await db.maybeOne(sql.type(UsedLineRow)`
-    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason from lines l
+    select ${USED_LINE} from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
-  return row && presentLine(row, localDate(timezone, now), capabilitiesOf);
+  return row && presentLine(row, timezone, capabilitiesOf, now);
 }
 
 const ChoosableLine = LineRow.pick({ id: true, channel: true, phone: true, stoppedAt: true }).extend({
@@ -353,7 +362,12 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
   return rowCount > 0;
 }
 
-function presentLine(row: z.infer<typeof UsedLineRow>, date: string, capabilitiesOf: CapabilitiesOf): Line {
+function presentLine(
+  row: z.infer<typeof UsedLineRow>,
+  timezone: string,
+  capabilitiesOf: CapabilitiesOf,
+  now: Date,
+): Line {
   const usRegistration = usRegistrationOf(row.carrierConfig);
   return {
     _id: row.id,
@@ -381,7 +395,15 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string, capabilitie
     blocked: row.blockedAt && { since: row.blockedAt.toISOString(), reason: row.blockReason },
     reputationPolicy: row.reputationPolicy,
     reputation: { state: row.reputationState, score: row.reputationScore },
-    usage: { date, newMessages: row.new, totalMessages: row.total },
+    usage: {
+      date: localDate(timezone, now),
+      newMessages: row.new,
+      newMessagesLimit: dailyNewCap(
+        pacedLine(row, { timezone, reputationPolicy: row.workspacePolicy }, now),
+        now,
+      ),
+      totalMessages: row.total,
+    },
     ...(row.healthCheckedAt && {
       healthCheck: {
         status: withInbox(row.healthStatus, row.inboxFailingSince, currentTime()),

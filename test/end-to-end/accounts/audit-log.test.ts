@@ -532,6 +532,7 @@ const NOT_RECORDED: Record<string, string> = {
   removeLeadTags: 'tags are no settings',
   reportPresence: 'is not even stored',
   readConversation: 'what a user has read is theirs',
+  unreadConversation: 'what a user has read is theirs',
   createSavedFilter: 'how somebody looks at the inbox',
   updateSavedFilter: 'how somebody looks at the inbox',
   deleteSavedFilter: 'how somebody looks at the inbox',

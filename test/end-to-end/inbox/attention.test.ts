@@ -1,7 +1,10 @@
+import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
+import { z } from 'zod';
+import { withTenant } from '#db/connection/transactions.ts';
 import { createWorkspaceWithLine, insertRow } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { sessionClient } from '#test/support/sessions.ts';
@@ -103,5 +106,79 @@ describe('what waits for a person', () => {
       of('failing_webhooks', 'webhooks', { since: new Date(at.getTime() - 3_600_000).toISOString() }),
       of('expiring_keys', 'settings?tab=keys'),
     ]);
+  });
+
+  it('names lines that are slowed down, until somebody overrides that, and messages that failed lately', async () => {
+    const { api, lineId, id } = await createWorkspaceWithLine(app);
+    const kinds = async () =>
+      (await api('GET', '/api/attention')).body.items.map(({ kind }: { kind: string }) => kind);
+    const failed = await api('POST', '/api/messages', { recipientPhone: phone('0002'), message: 'Hello' });
+    await eventually(
+      async () => (await api('GET', `/api/messages/${failed.body._id}`)).body.status === 'failed',
+    );
+    expect(await kinds()).toEqual(['failed_messages']);
+    const change = (assignment: ReturnType<typeof sql.fragment>) =>
+      withTenant(app.pools, id, (db) =>
+        db.query(sql.type(z.unknown())`update lines set ${assignment} where id = ${lineId}`),
+      );
+    await change(sql.fragment`reputation_state = 'watch', reputation_since = now()`);
+    expect(await kinds()).toEqual(['throttled_lines', 'failed_messages']);
+    await change(sql.fragment`reputation_override_until = now() + interval '1 hour'`);
+    await change(sql.fragment`reputation_override_reason = 'a test'`);
+    expect(await kinds()).toEqual(['failed_messages']);
+    const yesterday = sql.fragment`updated_at = now() - interval '25 hours'`;
+    await withTenant(app.pools, id, (db) =>
+      db.query(sql.type(z.unknown())`update messages set ${yesterday} where id = ${failed.body._id}`),
+    );
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('counts no draft that is not offered, because its contact may want to be left alone', async () => {
+    const { api, lineId } = await createWorkspaceWithLine(app);
+    const [asked, left] = [phone(), phone()];
+    await callBack(app, lineId, replyEvent(asked, 'How much is it?', { at: new Date() }));
+    await callBack(app, lineId, replyEvent(left, 'Please take me off your list', { at: new Date() }));
+    for (const to of [asked, left]) {
+      const written = await api('POST', '/api/knowledge-base/drafts', { phone: to, message: 'We call you.' });
+      expect(written.status).toBe(201);
+    }
+    expect(await countsOf(api)).toMatchObject({ drafts: 1, suspected: 1, open: 2 });
+    const items = (await api('GET', '/api/attention')).body.items;
+    expect(items).toContainEqual(expect.objectContaining({ kind: 'drafts', count: 1 }));
+    const addressesOf = async (query: string) =>
+      (await api('GET', `/api/conversations?${query}`)).body.conversations.map(
+        ({ address }: { address: string }) => address,
+      );
+    expect(await addressesOf('drafted=true')).toEqual([asked]);
+    expect(await addressesOf('drafted=false')).toEqual([left]);
+    const draftsTo = async (address: string) =>
+      (
+        await api(
+          'GET',
+          `/api/knowledge-base/auto-replies?status=drafted&address=${encodeURIComponent(address)}`,
+        )
+      ).body.autoReplies.length;
+    expect([await draftsTo(asked), await draftsTo(left)]).toEqual([1, 0]);
+    const suspectedOf = async (address: string) =>
+      (await api('GET', `/api/opt-outs/suspected?address=${encodeURIComponent(address)}`)).body.suspicions
+        .length;
+    expect([await suspectedOf(asked), await suspectedOf(left)]).toEqual([0, 1]);
+  });
+
+  it('marks a conversation as unread again', async () => {
+    const { lineId, id: organizationId, ownerId } = await createWorkspaceWithLine(app);
+    const owner = await sessionClient(app, { userId: ownerId, organizationId, role: 'org:admin' });
+    const from = phone();
+    await callBack(app, lineId, replyEvent(from, 'Hello', { at: new Date() }));
+    const unread = async () => (await countsOf(owner))['unread'];
+    expect(await unread()).toBe(1);
+    await owner('POST', `/api/conversations/${from}/read`);
+    expect(await unread()).toBe(0);
+    const { status, body } = await owner('DELETE', `/api/conversations/${from}/read`);
+    expect({ status, conversation: body.conversation }).toMatchObject({
+      status: 200,
+      conversation: { unread: true, unreadCount: 1 },
+    });
+    expect(await unread()).toBe(1);
   });
 });

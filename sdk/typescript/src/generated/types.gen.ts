@@ -154,6 +154,10 @@ export type ConversationsBulk = {
          */
         unanswered?: 'true' | 'false';
         /**
+         * Whether a draft waits to be approved.
+         */
+        drafted?: 'true' | 'false';
+        /**
          * The line assigned to the contact.
          */
         line?: string;
@@ -1833,9 +1837,9 @@ export type PresentPerson = {
 
 export type AttentionItem = {
     /**
-     * `lines`: lines that do not send, or whose mailbox cannot be read, an item for each `reason`. `unpaid`: a subscription or lines that wait for a payment. `expiring_keys`: they end within 14 days.
+     * `lines`: lines that do not send, or whose mailbox cannot be read, an item for each `reason`. `throttled_lines`: lines whose reputation slows them down. `failed_messages`: messages that failed in the last 24 hours. `unpaid`: a subscription or lines that wait for a payment. `expiring_keys`: they end within 14 days.
      */
-    kind: 'suspended' | 'unpaid' | 'lines' | 'suspected_opt_outs' | 'unanswered' | 'drafts' | 'failing_webhooks' | 'expiring_keys';
+    kind: 'suspended' | 'unpaid' | 'lines' | 'throttled_lines' | 'failed_messages' | 'suspected_opt_outs' | 'unanswered' | 'drafts' | 'failing_webhooks' | 'expiring_keys';
     /**
      * Of `lines`; null otherwise.
      */
@@ -2120,6 +2124,10 @@ export type Line = {
     usage: {
         date: string;
         newMessages: number;
+        /**
+         * How many new conversations the line may begin today: `dailyNewConversationsLimit`, or fewer because of its warm-up or reputation.
+         */
+        newMessagesLimit: number;
         totalMessages: number;
     };
     /**
@@ -4579,6 +4587,10 @@ export type PostApiConversationsBulkData = {
              */
             unanswered?: 'true' | 'false';
             /**
+             * Whether a draft waits to be approved.
+             */
+            drafted?: 'true' | 'false';
+            /**
              * The line assigned to the contact.
              */
             line?: string;
@@ -4663,6 +4675,10 @@ export type GetApiConversationsData = {
          * Whether it is open and the contact wrote last, as in the counts.
          */
         unanswered?: 'true' | 'false';
+        /**
+         * Whether a draft waits to be approved.
+         */
+        drafted?: 'true' | 'false';
         /**
          * The line assigned to the contact.
          */
@@ -4853,6 +4869,39 @@ export type PostApiConversationsByAddressTagsResponses = {
 };
 
 export type PostApiConversationsByAddressTagsResponse = PostApiConversationsByAddressTagsResponses[keyof PostApiConversationsByAddressTagsResponses];
+
+export type DeleteApiConversationsByAddressReadData = {
+    body?: never;
+    path: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+    };
+    query?: never;
+    url: '/api/conversations/{address}/read';
+};
+
+export type DeleteApiConversationsByAddressReadErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiConversationsByAddressReadError = DeleteApiConversationsByAddressReadErrors[keyof DeleteApiConversationsByAddressReadErrors];
+
+export type DeleteApiConversationsByAddressReadResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        conversation: Conversation;
+    };
+};
+
+export type DeleteApiConversationsByAddressReadResponse = DeleteApiConversationsByAddressReadResponses[keyof DeleteApiConversationsByAddressReadResponses];
 
 export type PostApiConversationsByAddressReadData = {
     body?: never;
@@ -5546,6 +5595,10 @@ export type GetApiKnowledgeBaseAutoRepliesData = {
          */
         cursor?: string;
         status?: 'drafted' | 'approved' | 'rejected' | 'claimed' | 'superseded';
+        /**
+         * A phone number or an email address.
+         */
+        address?: string;
     };
     url: '/api/knowledge-base/auto-replies';
 };
@@ -5673,6 +5726,10 @@ export type GetApiOptOutsSuspectedData = {
          */
         cursor?: string;
         status?: 'open' | 'confirmed' | 'dismissed';
+        /**
+         * A phone number or an email address.
+         */
+        address?: string;
     };
     url: '/api/opt-outs/suspected';
 };

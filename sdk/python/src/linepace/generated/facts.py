@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d8cc841b9829f449e9f47f8f45f9a6041da5f9adacf95fca2712eac17bec74b5"
+DIGEST = "d4c9bae99ccf8f178ed5a4b4032471defbabd495bff0ab576172103032f4423c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -24,7 +24,6 @@ IDEMPOTENT = (
     "POST /api/leads",
     "POST /api/lists",
     "POST /api/lists/{id}/import",
-    "POST /api/segments",
     "POST /api/campaigns",
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",

@@ -55,6 +55,7 @@ class ConversationsBulkFilter(TypedDict):
     tag: NotRequired[str]
     unread: NotRequired[Literal["true", "false"]]
     unanswered: NotRequired[Literal["true", "false"]]
+    drafted: NotRequired[Literal["true", "false"]]
     line: NotRequired[str]
     q: NotRequired[str]
 
@@ -811,7 +812,7 @@ class PresentPerson(TypedDict):
 
 
 class AttentionItem(TypedDict):
-    kind: Literal["suspended", "unpaid", "lines", "suspected_opt_outs", "unanswered", "drafts", "failing_webhooks", "expiring_keys"]
+    kind: Literal["suspended", "unpaid", "lines", "throttled_lines", "failed_messages", "suspected_opt_outs", "unanswered", "drafts", "failing_webhooks", "expiring_keys"]
     reason: Literal["provisioning_failed", "line_not_connected", "line_inactive", "line_paused", "line_down", "line_resting", "carrier_refuses", "mailbox_unreadable"] | None
     count: int
     since: str | None
@@ -953,6 +954,7 @@ class LineReputation(TypedDict):
 class LineUsage(TypedDict):
     date: str
     newMessages: int
+    newMessagesLimit: int
     totalMessages: int
 
 
@@ -2219,6 +2221,7 @@ class ChangeConversationsRequestFilter(TypedDict):
     tag: NotRequired[str]
     unread: NotRequired[Literal["true", "false"]]
     unanswered: NotRequired[Literal["true", "false"]]
+    drafted: NotRequired[Literal["true", "false"]]
     line: NotRequired[str]
     q: NotRequired[str]
 
@@ -2238,6 +2241,7 @@ class ListConversationsParametersQuery(TypedDict):
     tag: NotRequired[str]
     unread: NotRequired[Literal["true", "false"]]
     unanswered: NotRequired[Literal["true", "false"]]
+    drafted: NotRequired[Literal["true", "false"]]
     line: NotRequired[str]
     q: NotRequired[str]
 
@@ -2280,6 +2284,11 @@ class TagConversationResponse(TypedDict):
 
 
 class ReadConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
+
+
+class UnreadConversationResponse(TypedDict):
     success: Literal[True]
     conversation: Conversation
 
@@ -2444,6 +2453,7 @@ class ListAutoRepliesParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["drafted", "approved", "rejected", "claimed", "superseded"]]
+    address: NotRequired[str]
 
 
 class ListAutoRepliesResponse(TypedDict):
@@ -2484,6 +2494,7 @@ class ListOptOutSuspicionsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["open", "confirmed", "dismissed"]]
+    address: NotRequired[str]
 
 
 class DecideOptOutSuspicionRequest(TypedDict):

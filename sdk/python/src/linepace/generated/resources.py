@@ -204,6 +204,12 @@ class Conversations:
         Every user has their own unread messages. A key has no user: for it, a conversation is unread until it is answered."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/read")
 
+    def unread(self, address: str) -> models.UnreadConversationResponse:
+        """Mark a conversation as unread by the signed-in user.
+
+        Its last message counts as unread again. A contact who has not written has nothing to read."""
+        return self._transport.call("DELETE", f"/api/conversations/{self._transport.escape(address)}/read")
+
     def list_notes(self, address: str, **query: Unpack[models.ListNotesParametersQuery]) -> models.ListNotesResponse:
         """List the notes about a contact, newest first.
 
@@ -340,6 +346,12 @@ class AsyncConversations:
 
         Every user has their own unread messages. A key has no user: for it, a conversation is unread until it is answered."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/read")
+
+    async def unread(self, address: str) -> models.UnreadConversationResponse:
+        """Mark a conversation as unread by the signed-in user.
+
+        Its last message counts as unread again. A contact who has not written has nothing to read."""
+        return await self._transport.call("DELETE", f"/api/conversations/{self._transport.escape(address)}/read")
 
     async def list_notes(self, address: str, **query: Unpack[models.ListNotesParametersQuery]) -> models.ListNotesResponse:
         """List the notes about a contact, newest first.
