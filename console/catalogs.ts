@@ -4,7 +4,7 @@
  */
 export const PAGE_CATALOGS = {
   home: ['home', 'contacts', 'lines', 'messages', 'settings', 'webhooks'],
-  inbox: ['inbox'],
+  inbox: ['inbox', 'contacts'],
   lines: ['lines'],
   contacts: ['contacts', 'inbox'],
   campaigns: ['campaigns'],

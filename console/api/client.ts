@@ -131,7 +131,7 @@ export async function send(
   noteServerTime(response.headers.get('date'));
   if (response.ok) return response;
   // Only if it is still the session of the request: it may have been replaced meanwhile.
-  if (response.status === 401 && session && currentSession() === session) setSession(null);
+  if (response.status === 401 && session && currentSession() === session) setSession(null, { ended: true });
   const { status } = response;
   const body = (await response.json().catch(() => ({ error: t`The server answered ${status}` }))) as object;
   throw new ApiFailure(status, body, response.headers.get('retry-after'));

@@ -27,9 +27,15 @@ function stored(): Session | null {
 
 export const currentSession = (): Session | null => session;
 
-/** Signs in, switches the workspace, or with null signs out. */
-export function setSession(next: Session | null): void {
+let hasEnded = false;
+
+/** Whether the last session of the tab ended by itself, rather than by the user. */
+export const hasSessionEnded = (): boolean => hasEnded;
+
+/** Signs in, switches the workspace, or with null signs out. @param ended it is not the user who ends the session. */
+export function setSession(next: Session | null, { ended = false } = {}): void {
   session = next;
+  hasEnded = ended;
   try {
     if (next) sessionStorage.setItem(STORED, JSON.stringify(next));
     else sessionStorage.removeItem(STORED);

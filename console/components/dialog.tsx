@@ -1,14 +1,16 @@
-import { useLingui } from '@lingui/react/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, useRef } from 'react';
-import { IconButton } from './button.tsx';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
 import { classes } from './class-names.ts';
 
 interface Props {
   open: boolean;
-  /** Called when the user closes it: with Escape, the button, or a click outside. */
+  /** Called when the user closes it: with Escape, the button, or a click outside, and discards what the forms in it have not saved. */
   onClose: () => void;
+  /** Whether closing it loses something. Default: whether somebody has changed a form in it since it was last saved. */
+  unsaved?: boolean;
   title: string;
   description?: ReactNode;
   children: ReactNode;
@@ -19,19 +21,52 @@ interface Props {
 const BACKDROP =
   'fixed inset-0 z-40 bg-black/30 transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0';
 
-function Overlay({ open, onClose, title, description, children, footer, popup }: Props & { popup: string }) {
+function Overlay({
+  open,
+  onClose,
+  unsaved,
+  title,
+  description,
+  children,
+  footer,
+  popup,
+}: Props & { popup: string }) {
   const { t } = useLingui();
   const element = useRef<HTMLDivElement>(null);
+  const [asks, setAsks] = useState(false);
+  const forms = useRef<'as saved' | 'changed' | 'submitted'>('as saved');
+  useEffect(() => {
+    forms.current = 'as saved';
+  }, [open]);
+  // Dialogs above this one report their events here, too.
+  const note = ({ target }: FormEvent, next: 'changed' | 'submitted'): void => {
+    if (target instanceof Element && element.current?.contains(target) && target.closest('form'))
+      forms.current = next;
+  };
+  const losesSomething = (): boolean =>
+    unsaved ??
+    (forms.current === 'changed' ||
+      // A form that was refused is not saved.
+      (forms.current === 'submitted' &&
+        element.current?.querySelector('form :is([role=alert], [aria-invalid=true])') !== null));
   // The first field, not the button that closes it.
   const initialFocus = (): HTMLElement | null =>
     element.current?.querySelector<HTMLElement>('input, select, textarea') ?? element.current;
   return (
-    <Base.Root open={open} onOpenChange={(next) => !next && onClose()}>
+    <Base.Root
+      open={open}
+      onOpenChange={(next) => {
+        if (!next && losesSomething()) setAsks(true);
+        else if (!next) onClose();
+      }}
+    >
       <Base.Portal>
         <Base.Backdrop className={BACKDROP} />
         <Base.Popup
           ref={element}
           initialFocus={initialFocus}
+          onInput={(event) => note(event, 'changed')}
+          onSubmit={(event) => note(event, 'submitted')}
           className={classes(
             'fixed z-50 flex flex-col border-line bg-raised outline-none shadow-raised',
             popup,
@@ -55,6 +90,33 @@ function Overlay({ open, onClose, title, description, children, footer, popup }:
           <div className="min-h-0 flex-1 scroll-y px-5 py-4">{children}</div>
           {footer && (
             <div className="flex shrink-0 justify-end gap-2 border-t border-line px-5 py-3">{footer}</div>
+          )}
+          {asks && (
+            <Dialog
+              open
+              onClose={() => setAsks(false)}
+              title={t`Discard what you have entered?`}
+              footer={
+                <>
+                  <Button onClick={() => setAsks(false)}>
+                    <Trans>Keep editing</Trans>
+                  </Button>
+                  <Button
+                    kind="danger"
+                    onClick={() => {
+                      setAsks(false);
+                      onClose();
+                    }}
+                  >
+                    <Trans>Discard</Trans>
+                  </Button>
+                </>
+              }
+            >
+              <p>
+                <Trans>It has not been saved.</Trans>
+              </p>
+            </Dialog>
           )}
         </Base.Popup>
       </Base.Portal>

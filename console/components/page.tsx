@@ -1,34 +1,39 @@
 import type { ReactNode } from 'react';
 import { useEffect } from 'react';
+import { useUnread } from '#console/api/unread.ts';
 import { classes } from './class-names.ts';
 
 /**
  * The frame of a page: title, actions and scrolling content.
  * @param fill the content has its own scroll areas and fills the rest of the window.
+ * @param bare the title is only read out, where the content needs the whole height.
  */
 export function Page({
   title,
   description,
   actions,
   fill = false,
+  bare = false,
   children,
 }: {
   title: string;
   description?: ReactNode;
   actions?: ReactNode;
   fill?: boolean;
+  bare?: boolean;
   children: ReactNode;
 }) {
+  const unread = useUnread();
   useEffect(() => {
-    document.title = `${title} · Linepace`;
-  }, [title]);
+    document.title = `${unread > 0 ? `(${unread}) ` : ''}${title} · Linepace`;
+  }, [title, unread]);
   return (
     <div className={classes('flex h-full min-w-0 flex-col', !fill && 'scroll-y')}>
       <header
         className={classes(
-          'flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 px-4 pt-5 pb-4 md:pt-7',
+          bare ? 'sr-only' : 'flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 px-4 pt-5 pb-4 md:pt-7',
           // A table that fills the window begins where its title does.
-          !fill && 'mx-auto w-full max-w-6xl md:px-8',
+          !fill && !bare && 'mx-auto w-full max-w-6xl md:px-8',
         )}
       >
         <div className="min-w-0 flex-1 basis-40">

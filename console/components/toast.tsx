@@ -7,15 +7,30 @@ const manager = Toast.createToastManager();
 // What was done in one workspace must not be undone in another.
 onSessionChange(() => manager.close());
 
+/** What `undoLast` does. */
+let last: { id: string; undo: () => void } | null = null;
+
+/** Undoes what the last notification offers to undo. */
+export function undoLast(): void {
+  if (!last) return;
+  const { id, undo } = last;
+  last = null;
+  manager.close(id);
+  undo();
+}
+
 /** Shows a notification. With `undo`, it offers for `undoMs` to undo the action, so that no confirmation is necessary. */
 export function toast(
   title: string,
   { description, undo, undoMs = 8000 }: { description?: string; undo?: () => void; undoMs?: number } = {},
 ) {
-  const id = manager.add({
+  const id: string = manager.add({
     title,
     description,
     timeout: undo ? undoMs : 5000,
+    onClose: () => {
+      if (last?.id === id) last = null;
+    },
     ...(undo && {
       actionProps: {
         children: t`Undo`,
@@ -26,6 +41,7 @@ export function toast(
       },
     }),
   });
+  if (undo) last = { id, undo };
 }
 
 /** Shows an error. */

@@ -20,12 +20,17 @@ export const lineAddress = ({ phone, email }: Line): string | null => {
   return address === null ? null : addressName(address);
 };
 
+/** Whether people welcome the messages of the line too little. */
+export const isDoubted = ({ reputation }: Line): boolean =>
+  ['watch', 'at_risk', 'critical'].includes(reputation.state);
+
 /** The state of a line in one word; the most severe problem wins. */
 export function lineState(line: Line): string {
   if (line.provisioningStatus !== 'active') return line.provisioningStatus;
   if (line.isPaused) return 'paused';
   if (!line.isActive) return 'off';
   const health = line.healthCheck?.status ?? 'unknown';
+  if (isDoubted(line) && health !== 'down' && health !== 'degraded') return line.reputation.state;
   return health === 'unknown' ? 'active' : health;
 }
 

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useRef, useState, useSyncExternalStore } from 'react';
 import { useIdentity } from '#console/api/workspace.ts';
 
 const PREFIX = 'linepace.unsent ';
@@ -47,10 +47,54 @@ interface Unsent {
  * reloads, the end of the session and switches of the workspace, and ends when the user signs out or closes the tab.
  */
 export function useUnsent(editor: string): Unsent {
-  const { workspace, caller } = useIdentity();
-  const key = `${PREFIX}${workspace._id} ${caller.id} ${editor}`;
+  const key = useKey(editor);
   const current = (): string | null => texts.get(key) ?? null;
   return { text: useSyncExternalStore(subscribe, current), current, change: (text) => store(key, text) };
+}
+
+function useKey(editor: string): string {
+  const { workspace, caller } = useIdentity();
+  return `${PREFIX}${workspace._id} ${caller.id} ${editor}`;
+}
+
+interface UnsentForm<T> {
+  value: T;
+  /** May be called after the component is gone, for what takes a while. */
+  change(update: (current: T) => T): void;
+  isChanged: boolean;
+  /** Whether it was written before the component was shown. */
+  isKept: boolean;
+  /** Called once it is saved or discarded: what is shown stays, and is not kept. */
+  forget(): void;
+}
+
+/** A form, kept like `useUnsent` while it differs from what it begins with. */
+export function useUnsentForm<T extends object>(editor: string, saved: T): UnsentForm<T> {
+  const key = useKey(editor);
+  const [kept] = useState(() => formOf(texts.get(key)) as T | null);
+  const [value, setValue] = useState(kept ?? saved);
+  const latest = useRef(value);
+  const asText = JSON.stringify(saved);
+  return {
+    value,
+    change(update) {
+      latest.current = update(latest.current);
+      setValue(latest.current);
+      const text = JSON.stringify(latest.current);
+      store(key, text === asText ? null : text);
+    },
+    isChanged: JSON.stringify(value) !== asText,
+    isKept: kept !== null,
+    forget: () => store(key, null),
+  };
+}
+
+function formOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** Called when the user signs out, not when a session ends by itself. */

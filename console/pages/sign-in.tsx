@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiFailure, send } from '#console/api/client.ts';
-import { setSession } from '#console/api/session.ts';
+import { hasSessionEnded, setSession } from '#console/api/session.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { TextField } from '#console/components/field.tsx';
 import { Spinner } from '#console/components/spinner.tsx';
@@ -88,6 +88,11 @@ export default function SignIn() {
         <h1 className="text-2xl font-semibold tracking-tight">
           <Trans>Sign in to Linepace</Trans>
         </h1>
+        {hasSessionEnded() && (
+          <p role="status" className="mt-1.5 text-warn">
+            <Trans>Your session ended. What you were writing is kept in this tab.</Trans>
+          </p>
+        )}
         {options?.method === 'provider' ? (
           <AtProvider failure={error} />
         ) : options?.method === 'email' ? (

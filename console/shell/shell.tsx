@@ -8,7 +8,9 @@ import { useSession } from '#console/api/session.ts';
 import { IconButton } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { Toaster } from '#console/components/toast.tsx';
+import { Toaster, undoLast } from '#console/components/toast.tsx';
+import { useUnread } from '#console/api/unread.ts';
+import { numberOf } from '#console/lib/format.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { useDesktopNotifications } from './notifications.ts';
@@ -95,12 +97,19 @@ function DesktopNotifications() {
 function useNavigationKeys(openPalette: () => void, openHelp: () => void): void {
   const navigate = useNavigate();
   const pages = NAVIGATION.flat().map(({ key, to }) => [`g ${key}`, () => void navigate({ to })] as const);
-  useShortcuts({ 'mod+k': openPalette, '/': openPalette, '?': openHelp, ...Object.fromEntries(pages) });
+  useShortcuts({
+    'mod+k': openPalette,
+    '/': openPalette,
+    '?': openHelp,
+    z: undoLast,
+    ...Object.fromEntries(pages),
+  });
 }
 
 function Sidebar({ open, close, search }: { open: boolean; close: () => void; search: () => void }) {
   const { t } = useLingui();
   const groups = useNavigation();
+  const unread = useUnread();
   useEffect(() => {
     if (!open) return;
     const listen = (event: KeyboardEvent): void => {
@@ -151,7 +160,16 @@ function Sidebar({ open, close, search }: { open: boolean; close: () => void; se
                     className="flex h-8 items-center gap-2.5 rounded-lg px-2.5 font-medium text-muted hover:bg-hover hover:text-ink aria-[current=page]:bg-selected aria-[current=page]:text-ink"
                   >
                     <Icon className="size-4" aria-hidden="true" />
-                    {title}
+                    <span className="flex-1">{title}</span>
+                    {to === '/inbox' && unread > 0 && (
+                      <span className="rounded-full bg-accent-soft px-1.5 text-xs text-accent-ink tabular-nums">
+                        {numberOf(unread)}
+                        <span className="sr-only">
+                          {' '}
+                          <Trans>unread</Trans>
+                        </span>
+                      </span>
+                    )}
                   </Link>
                 </li>
               ))}

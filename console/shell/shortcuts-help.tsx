@@ -3,6 +3,7 @@ import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Dialog } from '#console/components/dialog.tsx';
+import { opensNext, setOpensNext } from '#console/lib/opens-next.ts';
 import { enableShortcuts, shortcutsEnabled } from '#console/lib/shortcuts.ts';
 import { useNavigation } from './navigation.ts';
 
@@ -10,6 +11,7 @@ type Shortcut = readonly [keys: string, text: MessageDescriptor];
 
 const EVERYWHERE: readonly Shortcut[] = [
   ['Ctrl K', msg`Search`],
+  ['z', msg`Undo`],
   ['?', msg`These shortcuts`],
 ];
 
@@ -36,6 +38,8 @@ const ELSEWHERE: readonly { title: MessageDescriptor; shortcuts: readonly Shortc
       ['n', msg`Write a note`],
       ['p', msg`Insert a snippet`],
       ['i', msg`Assign`],
+      ['m', msg`Assign to me`],
+      ['u', msg`Mark as unread`],
       ['s', msg`Snooze`],
       ['c', msg`Close or open again`],
       ['v', msg`Select it, to act on several`],
@@ -46,6 +50,7 @@ const ELSEWHERE: readonly { title: MessageDescriptor; shortcuts: readonly Shortc
 export default function ShortcutsHelp({ close }: { close: () => void }) {
   const { t } = useLingui();
   const pages = useNavigation().flat();
+  const [advances, setAdvances] = useState(opensNext());
   const [enabled, setEnabled] = useState(shortcutsEnabled());
   return (
     <Dialog open onClose={close} title={t`Keyboard shortcuts`}>
@@ -60,6 +65,18 @@ export default function ShortcutsHelp({ close }: { close: () => void }) {
           }}
         />
         <Trans>Single keys act, unless a field has the focus</Trans>
+      </label>
+      <label className="mb-4 flex items-center gap-2">
+        <input
+          type="checkbox"
+          className="size-4 accent-accent"
+          checked={advances}
+          onChange={(event) => {
+            setOpensNext(event.target.checked);
+            setAdvances(event.target.checked);
+          }}
+        />
+        <Trans>The next conversation opens when one is closed or snoozed</Trans>
       </label>
       <Group
         title={t`Everywhere`}

@@ -5,11 +5,15 @@ import { isBuilt } from '#console/sources.ts';
 import { runNode } from '#standalone/node-process.ts';
 import { alone } from '#test/setup/database.ts';
 
+/** A PNG of one pixel. */
+export const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 /** Builds the console unless it is built. Files that run at the same time wait for one build. */
 export async function buildConsole(): Promise<void> {
   if (await isBuilt()) return;
   await alone('build the console', () =>
-    runNode('console/build.ts', process.env, AbortSignal.timeout(60_000)),
+    runNode('console/build.ts', process.env, AbortSignal.timeout(300_000)),
   );
 }
 

@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest';
 import { eventually } from '#test/support/app.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
-import { inaccessible } from './browser.ts';
+import { inaccessible, PIXEL } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 import { holdResponses } from './held-responses.ts';
-
-/** A PNG of one pixel. */
-const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const tab = openConsole();
 
@@ -152,4 +148,39 @@ test('a campaign that is being edited stays open when it cannot be read again', 
   expect(await form.getByLabel('Name').inputValue({ timeout: 5000 })).toBe('Summer');
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   expect(tab.takeProblems()).toContainEqual(expect.stringContaining('403'));
+});
+
+test('a campaign that is being written is discarded only when asked, and survives a reload and the end of the session', async () => {
+  const { page, app } = tab;
+  const { key } = await createWorkspaceWithLine(app);
+  await tab.signIn(key, '/campaigns');
+  const open = () => page.getByRole('button', { name: 'New campaign' }).first().click();
+  const message = page.getByRole('textbox', { name: 'Message', exact: true });
+  const question = page.getByRole('dialog', { name: 'Discard what you have entered?' });
+  await open();
+  await page.getByLabel('Name').fill('Spring viewings');
+  await message.fill('Hi {{ firstName }}');
+  await page.keyboard.press('Escape');
+  await question.getByRole('button', { name: 'Keep editing' }).click();
+  await question.waitFor({ state: 'detached' });
+  // Beside it.
+  await page.mouse.click(300, 400);
+  expect(await inaccessible(page)).toEqual([]);
+  await question.getByRole('button', { name: 'Keep editing' }).click();
+  await page.reload();
+  await open();
+  await page.getByText('What you wrote before is here again').waitFor();
+  expect(await message.inputValue()).toBe('Hi {{ firstName }}');
+  await page.evaluate(`sessionStorage.removeItem('linepace.session')`);
+  await tab.signIn(key, '/campaigns');
+  await open();
+  expect(await message.inputValue()).toBe('Hi {{ firstName }}');
+  await page.keyboard.press('Escape');
+  await question.getByRole('button', { name: 'Discard' }).click();
+  await question.waitFor({ state: 'detached' });
+  await open();
+  expect(await message.inputValue()).toBe('');
+  // Nothing is lost, so nothing is asked.
+  await page.keyboard.press('Escape');
+  await message.waitFor({ state: 'detached' });
 });

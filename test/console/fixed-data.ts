@@ -52,7 +52,7 @@ const line = (number: number, firstName: string, lastName: string, fields: Parti
   blocked: null,
   reputationPolicy: null,
   reputation: { state: 'healthy', score: 94 },
-  usage: { date: '2026-05-12', newMessages: 12 * number, totalMessages: 48 * number },
+  usage: { date: '2026-05-12', newMessages: 12 * number, newMessagesLimit: 50, totalMessages: 48 * number },
   healthCheck: { status: 'healthy', lastCheckedAt: minutesAgo(2) },
   createdAt: minutesAgo(90_000),
   updatedAt: minutesAgo(2),
@@ -71,7 +71,7 @@ const LINES = [
   line(4, 'Ines', 'Faria', {
     provisioningStatus: 'awaiting_payment',
     phone: null,
-    usage: { date: '2026-05-12', newMessages: 0, totalMessages: 0 },
+    usage: { date: '2026-05-12', newMessages: 0, newMessagesLimit: 50, totalMessages: 0 },
   }),
 ];
 

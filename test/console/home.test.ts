@@ -43,7 +43,7 @@ test('the shortcuts are listed, and can be turned off', async () => {
   const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
   await help.getByText('Approve the draft').waitFor();
   expect(await inaccessible(page)).toEqual([]);
-  await help.getByRole('checkbox').uncheck();
+  await help.getByRole('checkbox', { name: /Single keys/ }).uncheck();
   await page.keyboard.press('Escape');
   await help.waitFor({ state: 'detached' });
   await page.keyboard.press('?');

@@ -4,6 +4,7 @@ import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { inaccessible, PIXEL } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 import { countRequestsAfter, holdResponses } from './held-responses.ts';
 
@@ -319,4 +320,124 @@ test('a message that arrives in a hidden tab is read once the tab is shown', asy
   await unread.waitFor();
   await show(false);
   await unread.waitFor({ state: 'detached' });
+});
+
+test('a file that is attached to a reply stays in another conversation and after a reload', async () => {
+  const { page } = tab;
+  const { contacts } = await openInbox('Is it still free?', 'Where is it?');
+  const file = { name: 'plan.png', mimeType: 'image/png', buffer: Buffer.from(PIXEL, 'base64') };
+  await page.getByLabel('Files to attach').setInputFiles(file);
+  const attached = page.getByRole('button', { name: 'Remove plan.png' });
+  await attached.waitFor();
+  await tab.go(pathOf(contacts[1]));
+  await log('Where is it?').waitFor();
+  expect(await attached.count()).toBe(0);
+  await tab.go(pathOf(contacts[0]));
+  await attached.waitFor();
+  await page.reload();
+  await attached.waitFor();
+});
+
+test('a rejected draft comes back with Undo', async () => {
+  const { page } = tab;
+  await openDraft();
+  const card = page.getByRole('region', { name: 'Draft', exact: true });
+  const text = await card.locator('p').first().textContent();
+  await page.keyboard.press('x');
+  await notified('The draft was rejected');
+  await card.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await card.waitFor();
+  expect(await card.locator('p').first().textContent()).toBe(text);
+});
+
+test('a key opts nobody out without a question', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Please take me off your list');
+  await page.locator('[title="o"]').waitFor();
+  await page.keyboard.press('o');
+  const question = page.getByRole('dialog', { name: 'Opt this contact out?' });
+  await question.getByRole('button', { name: 'Go back' }).click();
+  const isOptedOut = async (): Promise<boolean> =>
+    (await workspace.api('GET', `/api/conversations/${encodeURIComponent(contacts[0] ?? '')}`)).body
+      .conversation.optedOut;
+  expect(await isOptedOut()).toBe(false);
+  await question.waitFor({ state: 'detached' });
+  await page.keyboard.press('o');
+  await question.getByRole('button', { name: 'Opt out' }).click();
+  await expect.poll(isOptedOut).toBe(true);
+});
+
+test('who closes or answers a conversation goes on from its place in the list', async () => {
+  const { page } = tab;
+  const { contacts } = await openInbox('One', 'Two', 'Three', 'Four');
+  // The newest is the first.
+  await tab.go(pathOf(contacts[2]));
+  await log('Three').waitFor();
+  await page.getByRole('button', { name: 'Close', exact: true }).waitFor();
+  await page.keyboard.press('c');
+  await log('Two').waitFor();
+  await page.keyboard.press('z');
+  const rows = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem');
+  await rows.nth(3).waitFor();
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await box().press('Escape');
+  await rows.first().getByText('You: It is.').waitFor();
+  await page.keyboard.press('j');
+  await log('One').waitFor();
+});
+
+test('a conversation is marked as unread with a key, and counted', async () => {
+  const { page } = tab;
+  await openInbox('Is it still free?');
+  const unread = page.locator('li', { hasText: ', unread' });
+  await unread.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Mark as unread' }).waitFor();
+  await page.keyboard.press('u');
+  await unread.waitFor();
+  await page.getByRole('link', { name: /Inbox 1 unread/ }).waitFor();
+  await expect.poll(() => page.title()).toBe('(1) Inbox · Linepace');
+});
+
+test('what is planned is folded, and what was said is in sight, also at 200 %', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  const scheduledDate = new Date(Date.now() + 2 * 86_400_000).toISOString();
+  const planned = { recipientPhone: contacts[0], message: 'Our new offers', scheduledDate };
+  expect((await workspace.api('POST', '/api/messages', planned)).status).toBe(201);
+  await page.reload();
+  const fold = page.getByRole('button', { name: /1 message is planned/ });
+  await fold.waitFor();
+  expect(await log('Our new offers').count()).toBe(0);
+  await fold.click();
+  await log('Our new offers').waitFor();
+  await fold.click();
+  await page.setViewportSize({ width: 640, height: 360 });
+  const said = page.getByRole('group', { name: 'What was said' });
+  expect((await said.boundingBox())?.height).toBeGreaterThan(200);
+  await page.setViewportSize({ width: 1280, height: 720 });
+  expect((await said.boundingBox())?.height).toBeGreaterThan(450);
+  expect(await inaccessible(page)).toEqual([]);
+});
+
+test('an address in a message is a link', async () => {
+  const { page } = tab;
+  await openInbox('See https://example.com/plan?floor=3.');
+  const link = page
+    .getByRole('log')
+    .getByRole('link', { name: 'https://example.com/plan?floor=3', exact: true });
+  expect(await link.getAttribute('href')).toBe('https://example.com/plan?floor=3');
+});
+
+test('the contact of a conversation is shown beside it', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  await workspace.api('POST', '/api/leads', {
+    leads: [{ firstName: 'Grace', companyName: 'Navy', phone: contacts[0] }],
+  });
+  await page.reload();
+  await page.getByRole('button', { name: 'Grace', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Grace' }).getByText('Navy').first().waitFor();
+  expect(new URL(page.url()).pathname).toContain('/inbox/');
 });

@@ -79,6 +79,10 @@ describe('the settings', () => {
     await page.getByRole('button', { name: 'Add a document' }).click();
     await page.getByLabel('Title of document 1').fill('Pets');
     await page.getByLabel('Text of document 1').fill('Dogs are welcome.');
+    // Another page does not lose what is not saved.
+    await page.getByRole('tab', { name: 'Team' }).click();
+    await page.getByRole('tab', { name: 'AI copilot' }).click();
+    expect(await page.getByLabel('Text of document 1').inputValue()).toBe('Dogs are welcome.');
     expect(await inaccessible(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const titles = async () =>

@@ -231,7 +231,7 @@ test('three people share an inbox for a day', async ({ annotate }) => {
   // It is back when she writes, and Lena finds everything about her in one place.
   await write(ada, 'Friday at ten, please');
   for (const page of [jonas, lena]) await row(page, 'Friday at ten').waitFor();
-  await lena.getByRole('link', { name: 'Ada Lovelace', exact: true }).click();
+  await lena.getByRole('button', { name: 'Ada Lovelace', exact: true }).click();
   const drawer = lena.getByRole('dialog', { name: 'Ada Lovelace' });
   await drawer.getByText('Note by Mia Okafor').waitFor();
   await drawer.getByRole('group', { name: 'Audio Audio message.wav' }).getByText('0:12').waitFor();

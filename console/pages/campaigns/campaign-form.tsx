@@ -6,6 +6,7 @@ import { Button } from '#console/components/button.tsx';
 import { Drawer } from '#console/components/dialog.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { toast } from '#console/components/toast.tsx';
+import { useUnsentForm } from '#console/lib/unsent.ts';
 import { type CampaignDraft, bodyOf, draftOf, NEW_CAMPAIGN } from './campaign-draft.ts';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
 import { DraftConsent } from './consent.tsx';
@@ -51,7 +52,14 @@ export function CampaignForm({
 }) {
   const { t } = useLingui();
   const lists = useRead('GET /api/lists', {});
-  const [draft, setDraft] = useState<CampaignDraft>(campaign ? draftOf(campaign) : NEW_CAMPAIGN());
+  const [saved] = useState<CampaignDraft>(() => (campaign ? draftOf(campaign) : NEW_CAMPAIGN()));
+  // What was written over an older version is not shown over a newer one.
+  const form = useUnsentForm(
+    campaign ? `campaign ${campaign._id} ${campaign.updatedAt}` : 'new campaign',
+    saved,
+  );
+  const draft = form.value;
+  const setDraft = form.change;
   const [uploads, setUploads] = useState(0);
   const change = (next: Partial<CampaignDraft>): void => setDraft((current) => ({ ...current, ...next }));
   const { steps } = draft;
@@ -63,7 +71,10 @@ export function CampaignForm({
     event.preventDefault();
     const body = bodyOf(draft);
     const callbacks = {
-      onSuccess: () => toast(campaign ? t`The campaign was changed` : t`The campaign was created as a draft`),
+      onSuccess: () => {
+        form.forget();
+        toast(campaign ? t`The campaign was changed` : t`The campaign was created as a draft`);
+      },
       afterRefetch: ({ campaign: saved }: { campaign: Campaign }): void => {
         close();
         onSaved(saved._id);
@@ -88,7 +99,11 @@ export function CampaignForm({
   return (
     <Drawer
       open
-      onClose={close}
+      unsaved={form.isChanged}
+      onClose={() => {
+        form.forget();
+        close();
+      }}
       title={campaign ? t`Edit the campaign` : t`New campaign`}
       description={t`It is saved as a draft; nothing is sent until it is started.`}
       footer={
@@ -103,6 +118,11 @@ export function CampaignForm({
       }
     >
       <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+        {form.isKept && (
+          <p role="status" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
+            <Trans>What you wrote before is here again. It has not been saved.</Trans>
+          </p>
+        )}
         <TextField
           label={t`Name`}
           value={draft.name}

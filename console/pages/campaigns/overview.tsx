@@ -9,6 +9,7 @@ import { Skeleton } from '#console/components/states.tsx';
 import { WorkflowLink } from '#console/components/workflow-link.tsx';
 import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
+import type { FunnelStep } from './funnel-sentence.ts';
 
 /** The progress, results and sending rules of a campaign. */
 export function Overview({
@@ -89,17 +90,22 @@ function Funnel({ progress: { entered, running, finished, stopped, enteredAll } 
   );
 }
 
+/** The sums of the funnel, so that a number is the same wherever it is shown. */
 function Results({ campaignId }: { campaignId: string }) {
   const { t } = useLingui();
-  const { data, error } = useRead('GET /api/analytics', { query: { campaignId } });
+  const { data, error } = useRead('GET /api/campaigns/{id}/funnel', { params: { id: campaignId } });
   if (error && !data) return <p className="text-muted">{error.message}</p>;
   if (!data) return <Skeleton className="h-12" />;
-  const { sent, reached, failed, uniqueReplied, repliedPct } = data.metrics;
+  const total = (count: (step: FunnelStep) => number): number =>
+    data.steps.reduce((sum, step) => sum + count(step), 0);
+  const sent = total((step) => step.sent);
+  const ofSent = (count: number): string =>
+    sent === 0 ? numberOf(count) : `${numberOf(count)} (${percentOf(count / sent)})`;
   const figures = [
     [t({ message: 'Sent', context: 'number of messages' }), numberOf(sent)],
-    [t`Contacts reached`, numberOf(reached)],
-    [t`Contacts replied`, `${numberOf(uniqueReplied)} (${percentOf(repliedPct)})`],
-    [t({ message: 'Failed', context: 'number of messages' }), numberOf(failed)],
+    [t`Replies`, ofSent(total(({ replied }) => replied.leads))],
+    [t`Opt-outs`, ofSent(total(({ optedOut }) => optedOut.leads))],
+    [t({ message: 'Failed', context: 'number of messages' }), numberOf(total(({ failed }) => failed))],
   ] as const;
   return (
     <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">

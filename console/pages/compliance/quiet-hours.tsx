@@ -1,7 +1,7 @@
 import type { MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { useIsAdmin } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -10,6 +10,7 @@ import { CheckList } from '#console/components/check-list.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { useUnsentForm } from '#console/lib/unsent.ts';
 import { type Hours, WouldHaveWaited } from './would-have-waited.tsx';
 
 const states = () => [
@@ -31,9 +32,8 @@ const FIELDS = ['enabled', 'start', 'end', 'law', 'appliesTo'];
 export function QuietHours({ saved }: { saved: Hours }) {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
-  const [hours, setHours] = useState(saved);
+  const { value: hours, isChanged, change, forget } = useUnsentForm('quiet hours', saved);
   const { start, end } = saved;
-  const isChanged = JSON.stringify(hours) !== JSON.stringify(saved);
   return (
     <Card
       title={t`Quiet hours`}
@@ -41,7 +41,13 @@ export function QuietHours({ saved }: { saved: Hours }) {
     >
       <div className="grid gap-x-8 gap-y-6 p-4 lg:grid-cols-2">
         {isAdmin ? (
-          <Form hours={hours} saved={saved} isChanged={isChanged} onChange={setHours} />
+          <Form
+            hours={hours}
+            saved={saved}
+            isChanged={isChanged}
+            onChange={(next) => change(() => next)}
+            onSaved={forget}
+          />
         ) : (
           <p>
             {saved.enabled ? (
@@ -68,11 +74,13 @@ function Form({
   saved,
   isChanged,
   onChange,
+  onSaved,
 }: {
   hours: Hours;
   saved: Hours;
   isChanged: boolean;
   onChange: (hours: Hours) => void;
+  onSaved: () => void;
 }) {
   const { t } = useLingui();
   const save = useWrite('PUT /api/workspace/quiet-hours', { refresh: ['GET /api/compliance'] });
@@ -81,10 +89,12 @@ function Form({
     save.mutate(
       { body: hours },
       {
-        onSuccess: () =>
+        onSuccess: () => {
+          onSaved();
           toast(t`The quiet hours were saved`, {
             undo: () => save.mutate({ body: saved }, { onError: toastError }),
-          }),
+          });
+        },
       },
     );
   };

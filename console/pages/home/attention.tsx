@@ -24,8 +24,7 @@ import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import type { Search } from '#console/lib/search.ts';
-import { type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
-import { workspaceNow } from '#console/lib/workspace-time.ts';
+import { isDoubted, type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
 
 type Item = ResponseOf<'GET /api/attention'>['items'][number];
@@ -46,28 +45,15 @@ const TONES = {
   bad: 'bg-bad-soft text-bad',
 };
 
-const PAGE = 50;
-
 /** What waits for a person: drafts, unanswered conversations, lines that do not send, failures. */
 export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   const { t } = useLingui();
   const { workspace } = useIdentity();
   const refetchInterval = useLiveInterval();
   const attention = useRead('GET /api/attention', {}, { refetchInterval });
-  const failed = useRead(
-    'GET /api/messages',
-    { query: { status: 'failed', limit: PAGE } },
-    { refetchInterval },
-  );
-  const unread = [attention, failed].filter(({ error, data }) => error && !data);
-  if (unread[0])
-    return (
-      <ErrorState
-        error={unread[0].error}
-        retry={() => void Promise.all(unread.map(({ refetch }) => refetch()))}
-      />
-    );
-  if (!lines || !attention.data || !failed.data) return <SkeletonRows rows={3} />;
+  if (attention.error && !attention.data)
+    return <ErrorState error={attention.error} retry={() => void attention.refetch()} />;
+  if (!lines || !attention.data) return <SkeletonRows rows={3} />;
 
   const matters: Matter[] = [];
   if (workspace.suspended) {
@@ -107,7 +93,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       search: { line: line._id },
     });
   }
-  for (const line of lines.filter(isDoubted)) {
+  for (const line of lines.filter((one) => isDoubted(one) && !needsAttention(one))) {
     const { state, score } = line.reputation;
     matters.push({
       key: `reputation of ${line._id}`,
@@ -117,26 +103,6 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       text: t`Its reputation is ${score} of 100, so it opens fewer new conversations.`,
       to: '/lines',
       search: { line: line._id },
-    });
-  }
-  const dayAgo = new Date(workspaceNow().getTime() - 86_400_000).toISOString();
-  const failures = failed.data.messages.filter(({ updatedAt }) => updatedAt > dayAgo);
-  if (failures.length > 0) {
-    const found = failures.length;
-    matters.push({
-      key: 'failed',
-      icon: TriangleAlert,
-      tone: 'bad',
-      title:
-        found < PAGE
-          ? plural(found, {
-              one: '# message failed in the last 24 hours',
-              other: '# messages failed in the last 24 hours',
-            })
-          : t`${found} or more messages failed in the last 24 hours`,
-      text: failures[0]?.errorMessage ?? t`See why each of them failed.`,
-      to: '/messages',
-      search: { status: 'failed' },
     });
   }
 
@@ -224,16 +190,25 @@ function matterOf(kind: Item['kind'], count: number): Omit<Matter, 'key'> | null
         to: '/settings',
         search: { tab: 'keys' },
       };
+    case 'failed_messages':
+      return {
+        icon: TriangleAlert,
+        tone: 'bad',
+        title: plural(count, {
+          one: '# message failed in the last 24 hours',
+          other: '# messages failed in the last 24 hours',
+        }),
+        text: t`See why each of them failed.`,
+        to: '/messages',
+        search: { status: 'failed' },
+      };
     case 'suspended':
     case 'unpaid':
     case 'lines':
+    case 'throttled_lines':
       return null;
   }
 }
-
-/** Whether people welcome the messages of the line too little. */
-const isDoubted = ({ reputation }: Line): boolean =>
-  ['watch', 'at_risk', 'critical'].includes(reputation.state);
 
 const LINE_TEXTS: Record<string, MessageDescriptor> = {
   awaiting_payment: msg`It is set up once it is paid for.`,

@@ -59,7 +59,7 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
             isOurs && isUnsent && 'rounded-br-md border border-dashed border-edge text-ink',
           )}
         >
-          {message}
+          <WithLinks text={message} />
         </p>
       )}
       {item.isShortened && item.unsentAt === null && <WholeText messageId={item.messageId} />}
@@ -83,6 +83,20 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
     </div>
   );
 }
+
+/** What ends a sentence is no part of its last address. */
+const ADDRESSES = /(https?:\/\/[^\s<>"]+[^\s<>".,;:!?)'’])/i;
+
+const WithLinks = ({ text }: { text: string }) =>
+  text.split(ADDRESSES).map((part, index) =>
+    index % 2 === 0 ? (
+      part
+    ) : (
+      <a key={index} href={part} target="_blank" rel="noopener noreferrer nofollow" className="underline">
+        {part}
+      </a>
+    ),
+  );
 
 /** The text as it was received, loaded on demand. */
 function WholeText({ messageId }: { messageId: string }) {

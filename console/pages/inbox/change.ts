@@ -28,7 +28,12 @@ function morningIn(days: number): Date {
 /** Changes one conversation, or many. */
 export function useChange() {
   const change = useWrite('PATCH /api/conversations/{address}', { refresh: REFRESH });
-  return (address: string, body: Change, done: string, undo?: Change): void =>
+  return (
+    address: string,
+    body: Change,
+    done: string,
+    { undo, onDone }: { undo?: Change; onDone?: () => void } = {},
+  ): void =>
     change.mutate(
       { params: { address }, body },
       {
@@ -39,6 +44,7 @@ export function useChange() {
               undo: () => change.mutate({ params: { address }, body: undo }, { onError: toastError }),
             },
           ),
+        ...(onDone && { whileShown: onDone }),
         onError: toastError,
       },
     );

@@ -10,6 +10,7 @@ import { Spinner } from '#console/components/spinner.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, shortTimeOf } from '#console/lib/format.ts';
 import type { Conversation, Draft } from './conversations.ts';
+import { useColleagues } from './team.ts';
 
 const ROW_HEIGHT = 68;
 const AHEAD = 10;
@@ -108,7 +109,7 @@ function Rows({
 }
 
 function Row({
-  conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut, unread, status },
+  conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut, unread, status, assigneeId },
   isOpened,
   isSelected,
   hasDraft,
@@ -125,7 +126,10 @@ function Row({
   const { t } = useLingui();
   const zone = useTimeZone();
   const shownName = addressName(name);
-  const label = optedOut ? t`Opted out` : STATUSES[status] && t(STATUSES[status]);
+  const assignee = useColleagues().find(({ userId }) => userId === assigneeId)?.name;
+  const label = optedOut
+    ? t`Opted out`
+    : ((STATUSES[status] && t(STATUSES[status])) ?? assignee?.split(' ')[0]);
   return (
     <div
       className={classes(
@@ -187,7 +191,12 @@ function Row({
             </span>
           </span>
           {label && (
-            <span className={classes('text-right text-xs', optedOut ? 'text-bad' : 'text-muted')}>
+            <span
+              className={classes(
+                'max-w-20 truncate text-right text-xs',
+                optedOut ? 'text-bad' : 'text-muted',
+              )}
+            >
               {label}
             </span>
           )}

@@ -3,8 +3,8 @@ import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Sparkles } from 'lucide-react';
 import { useRef } from 'react';
-import { ApiFailure } from '#console/api/client.ts';
-import { useWrite } from '#console/api/queries.ts';
+import { ApiFailure, request } from '#console/api/client.ts';
+import { refreshReads, useWrite } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
@@ -68,6 +68,17 @@ export function useDraftEdit(address: string): {
   };
 }
 
+/** Undoes a rejection. The API can only write the draft again, in the name of the user. */
+async function writeAgain({ conversationRecipient: address, draftMessage: message }: Draft): Promise<void> {
+  try {
+    const to = address.includes('@') ? { email: address } : { phone: address };
+    await request('POST /api/knowledge-base/drafts', { body: { ...to, message } });
+  } catch (error) {
+    toastError(error);
+  }
+  await refreshReads(REFRESH);
+}
+
 /** A draft: to be sent as it is, edited, or rejected. Its edit stays when the draft ends, and can be sent as a reply. */
 export function DraftCard({
   address,
@@ -120,6 +131,8 @@ export function DraftCard({
         onSuccess: ({ messageId }) => {
           setText(null);
           if (messageId !== undefined) toastWithUndo(messageId, line);
+          else if (action === 'reject' && draft)
+            toast(t(DONE.reject), { undo: () => void writeAgain(draft) });
           else if (action !== 'approve') toast(t(DONE[action]));
         },
         onError: (error) => {

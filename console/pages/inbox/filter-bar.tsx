@@ -1,8 +1,13 @@
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
+import { classes } from '#console/components/class-names.ts';
+import { numberOf } from '#console/lib/format.ts';
 import { SearchBox } from '#console/components/search-box.tsx';
 import { SavedFilters } from './saved-filters.tsx';
 import { VIEWS, type ViewName, viewOf } from './views.ts';
+
+/** Those of which somebody wants to see the number all the time. */
+const IN_SIGHT: readonly ViewName[] = ['open', 'unread', 'mine', 'unanswered', 'drafts'];
 
 interface Props {
   view: ViewName;
@@ -29,6 +34,28 @@ export function FilterBar({ view, search, counts, onChange }: Props) {
         value={search}
         onChange={(next) => onChange({ view, search: next })}
       />
+      <ul aria-label={t`Often used`} className="flex flex-wrap gap-1">
+        {VIEWS.filter(({ value }) => IN_SIGHT.includes(value)).map(({ value, label }) => (
+          <li key={value}>
+            <button
+              type="button"
+              aria-pressed={value === view}
+              onClick={() => onChange({ view: value, search })}
+              className={classes(
+                'flex h-6 items-center gap-1 rounded-full border px-2 text-xs',
+                value === view
+                  ? 'border-accent bg-accent-soft text-accent-ink'
+                  : 'border-line text-muted hover:bg-hover',
+              )}
+            >
+              {t(label)}
+              {(counts[value] ?? 0) > 0 && (
+                <span className="tabular-nums">{numberOf(counts[value] ?? 0)}</span>
+              )}
+            </button>
+          </li>
+        ))}
+      </ul>
       <div className="flex items-center gap-1">
         <select
           aria-label={t`View`}

@@ -1,12 +1,14 @@
+import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Inbox as InboxIcon } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead, useReadPages } from '#console/api/queries.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Page } from '#console/components/page.tsx';
 import { EmptyState } from '#console/components/states.tsx';
+import { opensNext } from '#console/lib/opens-next.ts';
 import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { BulkBar } from './bulk-bar.tsx';
@@ -15,7 +17,13 @@ import { draftedOnly, draftsByAddress } from './conversations.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { SuspicionsBanner } from './suspicion-card.tsx';
 import { Thread } from './thread.tsx';
-import { isInView, queryOf, showsDrafted, viewOf } from './views.ts';
+import { neighbourOf } from './neighbour.ts';
+import { queryOf, showsDrafted, viewOf } from './views.ts';
+
+const NOTHING_FOUND = {
+  title: msg`Nothing found`,
+  text: msg`No conversation of this view has a name, an address or a text like that.`,
+};
 
 /** Conversations on the left, the chosen one on the right; on a phone one or the other. */
 export default function Inbox() {
@@ -45,12 +53,28 @@ export default function Inbox() {
   const shown = useMemo(() => {
     const listed = conversations.data?.pages.flatMap((page) => page.conversations);
     return (
-      listed &&
-      [...(search === '' && showsDrafted(view) ? draftedOnly(waiting, listed) : []), ...listed].filter(
-        (conversation) => isInView(conversation, view, waiting),
-      )
+      listed && [...(search === '' && showsDrafted(view) ? draftedOnly(waiting, listed) : []), ...listed]
     );
   }, [conversations.data, view, search, waiting]);
+  const addresses = useMemo(() => (shown ?? []).map((conversation) => conversation.address), [shown]);
+  // The order in which the open conversation was found in this view and search.
+  const listOf = `${view} ${search}`;
+  const remembered = useRef<{ of: string; opened: string; list: readonly string[] }>({
+    of: '',
+    opened: '',
+    list: [],
+  });
+  useEffect(() => {
+    const { of, opened, list } = remembered.current;
+    const now = address === undefined ? -1 : addresses.indexOf(address);
+    if (address === undefined || now < 0 || conversations.isPlaceholderData) return;
+    if (of !== listOf || opened !== address || now >= list.indexOf(address))
+      remembered.current = { of: listOf, opened: address, list: addresses };
+  }, [address, addresses, listOf, conversations.isPlaceholderData]);
+  const neighbour = (by: 1 | -1): string | undefined => {
+    const { of, list } = remembered.current;
+    return neighbourOf(addresses, of === listOf ? list : [], address, by);
+  };
 
   const open = (next: string | undefined): void => {
     void navigate({
@@ -59,11 +83,12 @@ export default function Inbox() {
       search: { ...(viewName !== '' && { filter: viewName }), ...(search !== '' && { search }) },
     });
   };
-  const step = (by: number): void => {
-    if (!shown || shown.length === 0) return;
-    const at = shown.findIndex((conversation) => conversation.address === address);
-    const next = shown[Math.max(0, Math.min(shown.length - 1, at < 0 ? 0 : at + by))];
-    if (next) open(next.address);
+  const step = (by: 1 | -1): void => {
+    const next = neighbour(by);
+    if (next !== undefined) open(next);
+  };
+  const openNext = (): void => {
+    if (opensNext()) open(neighbour(1) ?? neighbour(-1));
   };
   const select = (one: string): void =>
     setSelected(
@@ -77,8 +102,8 @@ export default function Inbox() {
   });
 
   return (
-    <Page title={t`Inbox`} fill>
-      <div className="flex min-h-0 flex-1 border-t border-line bg-surface">
+    <Page title={t`Inbox`} fill bare>
+      <div className="flex min-h-0 flex-1 bg-surface">
         <section
           aria-label={t`Conversations`}
           className={classes(
@@ -86,7 +111,11 @@ export default function Inbox() {
             address !== undefined && 'max-md:hidden',
           )}
         >
-          <SuspicionsBanner suspicions={suspected} open={open} />
+          <SuspicionsBanner
+            suspicions={suspected}
+            count={counts.data?.counts.suspected ?? suspected.length}
+            open={open}
+          />
           <FilterBar
             view={view}
             search={search}
@@ -106,7 +135,7 @@ export default function Inbox() {
             onOpen={open}
             selected={selected}
             onSelect={select}
-            empty={empty}
+            empty={search === '' ? empty : NOTHING_FOUND}
             hasMore={conversations.hasNextPage && !conversations.isFetchNextPageError}
             loadMore={() => {
               if (!conversations.isFetching) void conversations.fetchNextPage();
@@ -133,9 +162,9 @@ export default function Inbox() {
               key={address}
               address={address}
               draft={waiting.get(address)}
-              areDraftsRead={drafts.data !== undefined}
               suspicion={suspected.find((suspicion) => suspicion.address === address)}
               close={() => open(undefined)}
+              onDone={openNext}
             />
           )}
         </section>

@@ -8,11 +8,13 @@ import { Button, IconButton } from '#console/components/button.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
-import { useUnsent } from '#console/lib/unsent.ts';
+import { useUnsent, useUnsentForm } from '#console/lib/unsent.ts';
 import { REFRESH } from './conversations.ts';
 import { sendAfterUndo, stopOf, toastWithUndo } from './send-with-undo.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
+
+const NO_FILES: UploadedFile[] = [];
 
 export function ReplyBox({
   address,
@@ -28,7 +30,7 @@ export function ReplyBox({
   const { t } = useLingui();
   const unsent = useUnsent(`reply ${address}`);
   const text = unsent.text ?? '';
-  const [files, setFiles] = useState<UploadedFile[]>([]);
+  const { value: files, change: setFiles } = useUnsentForm<UploadedFile[]>(`files ${address}`, NO_FILES);
   const [uploading, setUploading] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
@@ -91,8 +93,8 @@ export function ReplyBox({
         ref={box}
         aria-label={t`Reply`}
         placeholder={t`Write a reply`}
-        rows={2}
-        className="input-box field-sizing-content max-h-48 min-h-14 resize-none"
+        rows={1}
+        className="input-box field-sizing-content max-h-48 min-h-9 resize-none focus:min-h-14"
         value={text}
         onChange={(event) => change(event.target.value)}
         onKeyDown={(event) => {

@@ -17,7 +17,15 @@ export function stopOf(line: Line): string | null {
   const state = lineState(line);
   return SENDING.has(state) ? null : statusName(state).toLowerCase();
 }
-const SENDING: ReadonlySet<string> = new Set(['active', 'healthy', 'degraded']);
+const SENDING: ReadonlySet<string> = new Set([
+  'active',
+  'healthy',
+  'degraded',
+  // Fewer new conversations, but every answer.
+  'watch',
+  'at_risk',
+  'critical',
+]);
 
 /** Says that a message is sent by a line, or what it waits for, and offers to take it back. */
 export function toastWithUndo(messageId: string, line: Line | undefined): void {

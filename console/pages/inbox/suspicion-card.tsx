@@ -1,6 +1,8 @@
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Ban } from 'lucide-react';
+import { useState } from 'react';
 import { Button } from '#console/components/button.tsx';
+import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
 import { type Suspicion, useDecision } from './suspicion.ts';
 
@@ -9,7 +11,8 @@ export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: 
   const { t } = useLingui();
   const { act, isPending } = useDecision(id);
   const isSeen = useSeen();
-  useShortcuts(isSeen ? { o: () => act('confirm'), d: () => act('dismiss') } : {});
+  const [asks, setAsks] = useState(false);
+  useShortcuts(isSeen ? { o: () => setAsks(true), d: () => act('dismiss') } : {});
 
   return (
     <section aria-label={t`Suspected opt-out`} className="mb-3 rounded-xl bg-warn-soft p-3">
@@ -26,7 +29,7 @@ export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: 
           kind="primary"
           title={isSeen ? 'o' : undefined}
           busy={isPending}
-          onClick={() => act('confirm')}
+          onClick={() => setAsks(true)}
         >
           <Trans>Opt out</Trans>
         </Button>
@@ -34,6 +37,20 @@ export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: 
           <Trans>Dismiss</Trans>
         </Button>
       </div>
+      <ConfirmDialog
+        open={asks}
+        close={() => setAsks(false)}
+        title={t`Opt this contact out?`}
+        confirm={t`Opt out`}
+        onConfirm={() => {
+          setAsks(false);
+          act('confirm');
+        }}
+      >
+        <p>
+          <Trans>What waits to be sent to them is canceled, and nothing can be sent to them any more.</Trans>
+        </p>
+      </ConfirmDialog>
     </section>
   );
 }
@@ -41,14 +58,15 @@ export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: 
 /** How many contacts wait for a decision; opens the one who has waited longest. */
 export function SuspicionsBanner({
   suspicions,
+  count,
   open,
 }: {
   suspicions: readonly Suspicion[];
+  count: number;
   open: (address: string) => void;
 }) {
   const longest = suspicions.at(-1);
   if (!longest) return null;
-  const count = suspicions.length;
   return (
     <button
       type="button"

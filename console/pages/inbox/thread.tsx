@@ -1,7 +1,6 @@
-import { Trans, useLingui } from '@lingui/react/macro';
-import { Link } from '@tanstack/react-router';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { ArrowLeft, Ban } from 'lucide-react';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { isNotFound } from '#console/api/client.ts';
 import { onPresence, useLiveInterval } from '#console/api/live.ts';
 import { refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
@@ -11,6 +10,8 @@ import { Button, IconButton } from '#console/components/button.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
+import { useSearchChange } from '#console/lib/search.ts';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Bubble, type Contact } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
 import type { Conversation, Draft, ThreadItem } from './conversations.ts';
@@ -24,22 +25,40 @@ import type { Suspicion } from './suspicion.ts';
 import { Tags } from './tags.tsx';
 import { useUserId } from './team.ts';
 
+/** Loaded when somebody asks for it. */
+const ContactDrawer = lazy(() => import('./contact-drawer.tsx'));
+
 /** One conversation: who, what was said, and the answer. */
 export function Thread({
   address,
-  draft,
-  areDraftsRead,
-  suspicion,
+  draft: newestDraft,
+  suspicion: newestSuspicion,
   close,
+  onDone,
 }: {
   address: string;
+  /** If it is among the newest of all, so that it is shown at once. */
   draft: Draft | undefined;
-  /** Otherwise it is not known yet whether there is a draft. */
-  areDraftsRead: boolean;
   suspicion: Suspicion | undefined;
   close: () => void;
+  /** Called when the conversation is closed or snoozed. */
+  onDone: () => void;
 }) {
   const { t } = useLingui();
+  const refetchInterval = useLiveInterval();
+  const drafts = useRead(
+    'GET /api/knowledge-base/auto-replies',
+    { query: { status: 'drafted', address, limit: 1 } },
+    { refetchInterval },
+  );
+  const suspicions = useRead(
+    'GET /api/opt-outs/suspected',
+    { query: { address, limit: 1 } },
+    { refetchInterval },
+  );
+  const draft = drafts.data ? drafts.data.autoReplies[0] : newestDraft;
+  const suspicion = suspicions.data ? suspicions.data.suspicions[0] : newestSuspicion;
+  const areDraftsRead = drafts.data !== undefined;
   const thread = useReadPages(
     'GET /api/conversations/{address}',
     { params: { address }, query: { limit: 50 } },
@@ -60,6 +79,8 @@ export function Thread({
     [address],
   );
   const [isTyping, setTyping] = useState(false);
+  const [contactShown, showContact] = useState(false);
+  const changeSearch = useSearchChange();
   const { edit, change } = useDraftEdit(address);
   // Whether they want to be left alone is decided first.
   const edited = edit && areDraftsRead ? edit.replyId : suspicion ? undefined : draft?.replyId;
@@ -92,27 +113,32 @@ export function Thread({
   const conversation = thread.data?.pages[0]?.conversation;
   if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
   const { name, leadId, optedOut, tags } = conversation;
+  const lead = leadId !== null && leadId;
   const line = lines.data?.lines.find(({ _id }) => _id === lineOf(conversation, messages));
   const shownNotes = notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage);
   return (
-    <div className="flex h-full flex-col">
-      <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2.5">
+    // In a low window, as at 200 %, the whole of it scrolls.
+    <div className="flex h-full flex-col scroll-y">
+      <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2">
         <IconButton label={t`Back to the list`} className="md:hidden" onClick={close}>
           <ArrowLeft className="size-5" aria-hidden="true" />
         </IconButton>
         <div className="min-w-0 flex-1">
           <h2 className="truncate font-semibold">
-            {leadId === null ? (
-              addressName(name)
-            ) : (
-              <Link
-                to="/contacts"
-                search={{ lead: leadId, part: 'history' }}
+            {lead ? (
+              <button
+                type="button"
                 title={t`Everything about this contact`}
-                className="hover:underline"
+                className="max-w-full truncate rounded hover:underline"
+                onClick={() => {
+                  showContact(true);
+                  changeSearch({ part: 'history' });
+                }}
               >
                 {addressName(name)}
-              </Link>
+              </button>
+            ) : (
+              addressName(name)
             )}
           </h2>
           {name !== address && <p className="truncate text-xs text-muted">{addressName(address)}</p>}
@@ -123,7 +149,7 @@ export function Thread({
           </Badge>
         )}
         <Tags address={address} tags={tags} />
-        <ConversationActions conversation={conversation} />
+        <ConversationActions conversation={conversation} onUnread={close} onDone={onDone} />
         <Presence address={address} isTyping={isTyping} />
       </header>
       <Messages
@@ -137,8 +163,7 @@ export function Thread({
             </Button>
           )
         }
-      />
-      <div className="shrink-0 border-t border-line bg-surface p-3">
+      >
         {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
         {edited ? (
           <DraftCard
@@ -153,8 +178,21 @@ export function Thread({
         ) : (
           !suspicion && <NoDrafts />
         )}
+      </Messages>
+      <div className="shrink-0 border-t border-line bg-surface px-3 py-2">
         <ReplyBox address={address} line={line} optedOut={optedOut} onTyping={setTyping} />
       </div>
+      {lead && contactShown && (
+        <Suspense fallback={null}>
+          <ContactDrawer
+            leadId={lead}
+            close={() => {
+              showContact(false);
+              changeSearch({ part: '' });
+            }}
+          />
+        </Suspense>
+      )}
     </div>
   );
 }
@@ -169,17 +207,23 @@ function notesWithin(notes: readonly Note[], messages: readonly ThreadItem[], ha
   return notes.filter(({ createdAt }) => createdAt >= earliest).toReversed();
 }
 
-/** Scrolls to the newest message, and stays there while the reader is at the end. */
+/** A message that leaves within a minute is being sent. */
+const PLANNED_MS = 60_000;
+
+/** Scrolls to the newest message and what is to be decided, and stays there while the reader is at the end. */
 function Messages({
   contact,
   messages,
   notes,
   earlier,
+  children,
 }: {
   contact: Contact;
   messages: readonly ThreadItem[];
   notes: readonly Note[];
-  earlier: React.ReactNode;
+  earlier: ReactNode;
+  /** What is to be decided: below the last message. */
+  children: ReactNode;
 }) {
   const { t } = useLingui();
   const zone = useTimeZone();
@@ -197,6 +241,8 @@ function Messages({
     };
     const observer = new ResizeObserver(stay);
     observer.observe(element);
+    // Its content grows when a draft appears.
+    if (element.firstElementChild) observer.observe(element.firstElementChild);
     element.addEventListener('scroll', listen, { passive: true });
     element.addEventListener('load', stay, { capture: true });
     return () => {
@@ -205,9 +251,17 @@ function Messages({
       element.removeEventListener('load', stay, { capture: true });
     };
   }, []);
+  // What a campaign or a schedule will send is not what was said.
+  const isPlanned = ({ status, at }: ThreadItem): boolean =>
+    (status === 'pending' || status === 'scheduled') &&
+    Date.parse(at) > workspaceNow().getTime() + PLANNED_MS;
+  const planned = messages.filter(isPlanned);
+  const said = messages.filter((message) => !isPlanned(message));
+  const [first] = planned;
+  const [showsPlanned, showPlanned] = useState(false);
   const newest = `${messages.at(-1)?.messageId} ${notes.at(-1)?._id}`;
   const items = [
-    ...messages.map((message) => ({ id: message.messageId, at: message.at, message, note: null })),
+    ...said.map((message) => ({ id: message.messageId, at: message.at, message, note: null })),
     ...notes.map((note) => ({ id: note._id, at: note.createdAt, message: null, note })),
   ].toSorted((a, b) => a.at.localeCompare(b.at));
   useLayoutEffect(() => {
@@ -218,24 +272,49 @@ function Messages({
   return (
     <div
       ref={scroller}
-      role="log"
-      aria-label={t`Messages`}
+      role="group"
+      aria-label={t`What was said`}
       tabIndex={0}
-      className="flex min-h-0 flex-1 flex-col gap-1.5 scroll-y px-4 py-4 -outline-offset-2"
+      className="min-h-60 flex-1 scroll-y -outline-offset-2"
     >
-      <div className="flex justify-center">{earlier}</div>
-      <div className="flex-1" />
-      {items.map((item, index) => {
-        const name = dayNameOf(item.at, zone);
-        const before = items[index - 1];
-        const isNewDay = !before || dayNameOf(before.at, zone) !== name;
-        return (
-          <div key={item.id} className="contents">
-            {isNewDay && <p className="self-center py-2 text-xs font-medium text-muted">{name}</p>}
-            {item.note ? <NoteItem note={item.note} /> : <Bubble item={item.message} contact={contact} />}
-          </div>
-        );
-      })}
+      <div className="flex min-h-full flex-col px-4 py-4">
+        <div role="log" aria-label={t`Messages`} className="flex flex-1 flex-col gap-1.5 pb-3">
+          <div className="flex justify-center">{earlier}</div>
+          <div className="flex-1" />
+          {items.map((item, index) => {
+            const name = dayNameOf(item.at, zone);
+            const before = items[index - 1];
+            const isNewDay = !before || dayNameOf(before.at, zone) !== name;
+            return (
+              <div key={item.id} className="contents">
+                {isNewDay && <p className="self-center py-2 text-xs font-medium text-muted">{name}</p>}
+                {item.note ? <NoteItem note={item.note} /> : <Bubble item={item.message} contact={contact} />}
+              </div>
+            );
+          })}
+          {first && (
+            <button
+              type="button"
+              aria-expanded={showsPlanned}
+              onClick={() => showPlanned(!showsPlanned)}
+              className="self-center rounded px-2 py-1 text-xs font-medium text-muted hover:text-ink hover:underline"
+            >
+              <Planned count={planned.length} day={dayNameOf(first.at, zone)} />
+            </button>
+          )}
+          {showsPlanned &&
+            planned.map((message) => <Bubble key={message.messageId} item={message} contact={contact} />)}
+        </div>
+        {children}
+      </div>
     </div>
   );
 }
+
+const Planned = ({ count, day }: { count: number; day: string }) => (
+  <Plural
+    value={count}
+    one={`# message is planned for ${day}`}
+    other={`# messages are planned, the next for ${day}`}
+  />
+);

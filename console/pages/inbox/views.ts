@@ -1,7 +1,6 @@
 import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import type { RequestTo } from '#console/api/routes.ts';
-import { type Conversation, type Draft } from './conversations.ts';
 
 type Query = NonNullable<RequestTo<'GET /api/conversations'>['query']>;
 
@@ -15,7 +14,7 @@ interface View {
 
 const NOTHING = { title: msg`Nothing here`, text: msg`No conversation is in this view.` };
 
-/** The views of the inbox. One of them shows a part of what the API lists. */
+/** The views of the inbox. */
 export const VIEWS = [
   {
     value: 'open',
@@ -29,7 +28,7 @@ export const VIEWS = [
   {
     value: 'unread',
     label: msg({ message: 'Unread', context: 'conversations' }),
-    query: { unread: 'true' },
+    query: { unread: 'true', status: 'open' },
     empty: {
       title: msg`Everything is read`,
       text: msg`What contacts have written since you looked appears here.`,
@@ -59,7 +58,7 @@ export const VIEWS = [
   {
     value: 'drafts',
     label: msg({ message: 'Drafts', context: 'conversations' }),
-    query: {},
+    query: { drafted: 'true' },
     empty: {
       title: msg`No drafts to review`,
       text: msg`The copilot writes one when a contact replies, if it is turned on.`,
@@ -102,11 +101,3 @@ export function queryOf(name: string, search: string): Query {
 /** Whether a view also shows drafts to contacts who have no conversation yet. */
 export const showsDrafted = (view: ViewName): boolean =>
   view === 'open' || view === 'drafts' || view === 'all';
-
-export function isInView(
-  { address }: Conversation,
-  view: ViewName,
-  drafts: ReadonlyMap<string, Draft>,
-): boolean {
-  return view !== 'drafts' || drafts.has(address);
-}

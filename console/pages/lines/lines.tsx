@@ -28,8 +28,8 @@ function columns(): readonly Column<Line>[] {
     header: t`New today`,
     width: 'minmax(8rem, 1fr)',
     wide: true,
-    cell: ({ usage, dailyNewConversationsLimit: limit }) => (
-      <Meter label={t`Conversations`} used={usage.newMessages} limit={limit} />
+    cell: ({ usage }) => (
+      <Meter label={t`Conversations`} used={usage.newMessages} limit={usage.newMessagesLimit} />
     ),
   };
   return [line, channel, state, today, newToday];

@@ -51,7 +51,7 @@ export default function Fallback() {
 type Values = Record<'enabled' | 'provider' | (typeof TEXTS)[number], string>;
 
 const valuesOf = (config: Config | null): Values => ({
-  enabled: String(config?.enabled ?? true),
+  enabled: String(config?.enabled ?? false),
   // In test mode it cannot be changed.
   provider: config?.provider === 'simulated' ? 'simulated' : 'twilio',
   accountSid: config?.accountSid ?? '',

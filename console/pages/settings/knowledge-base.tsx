@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
@@ -15,6 +15,7 @@ import {
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { useUnsentForm } from '#console/lib/unsent.ts';
 import { Documents } from './documents.tsx';
 import { ModelBudget } from './model-budget.tsx';
 
@@ -42,18 +43,21 @@ export default function KnowledgeBase() {
 
 function Form({ saved }: { saved: Saved }) {
   const { t } = useLingui();
-  const [values, setValues] = useState(saved);
+  const form = useUnsentForm('copilot', saved);
+  const { value: values, isChanged } = form;
   const save = useWrite('PUT /api/knowledge-base', { refresh: ['GET /api/knowledge-base'] });
-  const change = (changes: Partial<Saved>): void => setValues({ ...values, ...changes });
+  const change = (changes: Partial<Saved>): void => form.change((current) => ({ ...current, ...changes }));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     save.mutate(
       { body: values },
       {
-        onSuccess: () =>
+        onSuccess: () => {
+          form.forget();
           toast(t`The copilot’s settings were saved`, {
             undo: () => save.mutate({ body: saved }, { onError: toastError }),
-          }),
+          });
+        },
       },
     );
   };
@@ -65,7 +69,6 @@ function Form({ saved }: { saved: Saved }) {
     'documents',
     ...values.documents.flatMap((_, index) => [`documents.${index}.title`, `documents.${index}.text`]),
   ];
-  const isChanged = JSON.stringify(values) !== JSON.stringify(saved);
   return (
     <form className="flex flex-col gap-4" onSubmit={submit}>
       <Card title={t`Drafts`}>
@@ -112,7 +115,7 @@ function Form({ saved }: { saved: Saved }) {
           <Trans>Save</Trans>
         </Button>
         {isChanged && (
-          <Button onClick={() => setValues(saved)}>
+          <Button onClick={() => form.change(() => saved)}>
             <Trans>Discard changes</Trans>
           </Button>
         )}
