@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { CampaignQuietHours, CampaignStatus, CampaignStep, ConversationsChange, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiConversationsByAddressReadErrors, DeleteApiConversationsByAddressReadResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdTagsErrors, DeleteApiLeadsByIdTagsResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, Effect, EmailPreferencesPatch, EventPattern, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAttentionErrors, GetApiAttentionResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsCountsErrors, GetApiConversationsCountsResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesByIdErrors, GetApiRepliesByIdResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, LeadsChange, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiMessagesByIdErrors, PatchApiMessagesByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdCheckErrors, PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsBulkByIdUndoErrors, PostApiConversationsBulkByIdUndoResponses, PostApiConversationsBulkErrors, PostApiConversationsBulkResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsBulkByIdUndoErrors, PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkErrors, PostApiLeadsBulkResponses, PostApiLeadsByIdTagsErrors, PostApiLeadsByIdTagsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesByIdReactionsErrors, PostApiMessagesByIdReactionsResponses, PostApiMessagesByIdUnsendErrors, PostApiMessagesByIdUnsendResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdReplayErrors, PostApiWebhooksByIdReplayResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceErrors, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses, WebhookRetries } from './types.gen.ts';
+import type { CampaignQuietHours, CampaignStatus, CampaignStep, Condition, ConversationsChange, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiConversationsByAddressReadErrors, DeleteApiConversationsByAddressReadResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdTagsErrors, DeleteApiLeadsByIdTagsResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSegmentsByIdErrors, DeleteApiSegmentsByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, Effect, EmailPreferencesPatch, EventPattern, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAttentionErrors, GetApiAttentionResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsCountsErrors, GetApiConversationsCountsResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesByIdErrors, GetApiRepliesByIdResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSegmentsByIdErrors, GetApiSegmentsByIdLeadsErrors, GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdResponses, GetApiSegmentsErrors, GetApiSegmentsResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, LeadsChange, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiMessagesByIdErrors, PatchApiMessagesByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSegmentsByIdErrors, PatchApiSegmentsByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdCheckErrors, PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsBulkByIdUndoErrors, PostApiConversationsBulkByIdUndoResponses, PostApiConversationsBulkErrors, PostApiConversationsBulkResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsBulkByIdUndoErrors, PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkErrors, PostApiLeadsBulkResponses, PostApiLeadsByIdTagsErrors, PostApiLeadsByIdTagsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesByIdReactionsErrors, PostApiMessagesByIdReactionsResponses, PostApiMessagesByIdUnsendErrors, PostApiMessagesByIdUnsendResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSegmentsErrors, PostApiSegmentsResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdReplayErrors, PostApiWebhooksByIdReplayResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceErrors, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses, WebhookRetries } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -2908,6 +2908,132 @@ export class Contacts extends HeyApiClient {
             ...params
         });
     }
+    
+    /**
+     * List segments, newest first, and how many leads are in each
+     *
+     * A key needs the scope `read`.
+     */
+    public listSegments<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiSegmentsResponses, GetApiSegmentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        return (options?.client ?? this.client).get<GetApiSegmentsResponses, GetApiSegmentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Create a segment: the leads for whom all conditions hold
+     *
+     * Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`.
+     */
+    public createSegment<ThrowOnError extends boolean = true>(parameters: {
+        name: string;
+        when: Array<Condition>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiSegmentsResponses, PostApiSegmentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'name' }, { in: 'body', key: 'when' }] }]);
+        return (options?.client ?? this.client).post<PostApiSegmentsResponses, PostApiSegmentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a segment; its leads stay
+     *
+     * The segment of a running campaign cannot be deleted. A key needs the scope `manage`.
+     */
+    public deleteSegment<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiSegmentsByIdResponses, DeleteApiSegmentsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiSegmentsByIdResponses, DeleteApiSegmentsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get a segment, and how many leads are in it
+     *
+     * A key needs the scope `read`.
+     */
+    public getSegment<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiSegmentsByIdResponses, GetApiSegmentsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiSegmentsByIdResponses, GetApiSegmentsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Update a segment
+     *
+     * Leads that have entered a campaign stay in it. A key needs the scope `send`.
+     */
+    public updateSegment<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        name?: string;
+        when?: Array<Condition>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiSegmentsByIdResponses, PatchApiSegmentsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'when' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiSegmentsByIdResponses, PatchApiSegmentsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * List the leads of a segment, newest first
+     *
+     * A key needs the scope `read`.
+     */
+    public listSegmentLeads<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdLeadsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdLeadsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}/leads',
+            ...options,
+            ...params
+        });
+    }
 }
 
 export class Campaigns extends HeyApiClient {
@@ -2947,6 +3073,8 @@ export class Campaigns extends HeyApiClient {
         description?: string;
         steps: Array<CampaignStep>;
         listId?: string | null;
+        segmentId?: string | null;
+        audience?: 'snapshot' | 'live';
         eligibleLineIds?: Array<string> | null;
         poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
@@ -2966,6 +3094,8 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'description' },
                     { in: 'body', key: 'steps' },
                     { in: 'body', key: 'listId' },
+                    { in: 'body', key: 'segmentId' },
+                    { in: 'body', key: 'audience' },
                     { in: 'body', key: 'eligibleLineIds' },
                     { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'stickinessPolicy' },
@@ -3038,6 +3168,8 @@ export class Campaigns extends HeyApiClient {
         description?: string;
         steps?: Array<CampaignStep>;
         listId?: string | null;
+        segmentId?: string | null;
+        audience?: 'snapshot' | 'live';
         eligibleLineIds?: Array<string> | null;
         poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
@@ -3057,6 +3189,8 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'description' },
                     { in: 'body', key: 'steps' },
                     { in: 'body', key: 'listId' },
+                    { in: 'body', key: 'segmentId' },
+                    { in: 'body', key: 'audience' },
                     { in: 'body', key: 'eligibleLineIds' },
                     { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'stickinessPolicy' },
@@ -3846,9 +3980,14 @@ export class Team extends HeyApiClient {
      */
     public removeMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
+        endWebhooks?: 'true' | 'false';
         revokeKeys?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiTeamByUserIdResponses, DeleteApiTeamByUserIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'userId' }, { in: 'query', key: 'revokeKeys' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'userId' },
+                    { in: 'query', key: 'endWebhooks' },
+                    { in: 'query', key: 'revokeKeys' }
+                ] }]);
         return (options?.client ?? this.client).delete<DeleteApiTeamByUserIdResponses, DeleteApiTeamByUserIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/team/{userId}',
@@ -4007,8 +4146,9 @@ export class Keys extends HeyApiClient {
      */
     public revoke<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        endWebhooks?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiKeysByIdResponses, DeleteApiKeysByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'endWebhooks' }] }]);
         return (options?.client ?? this.client).delete<DeleteApiKeysByIdResponses, DeleteApiKeysByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/keys/{id}',
@@ -4068,8 +4208,9 @@ export class Keys extends HeyApiClient {
      */
     public revokeAgency<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        endWebhooks?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyKeysByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'endWebhooks' }] }]);
         return (options?.client ?? this.client).delete<DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyKeysByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/keys/{id}',
@@ -4923,9 +5064,14 @@ export class Agency extends HeyApiClient {
      */
     public deleteAdmin<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
+        endWebhooks?: 'true' | 'false';
         revokeKeys?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyAdminsByUserIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'userId' }, { in: 'query', key: 'revokeKeys' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'userId' },
+                    { in: 'query', key: 'endWebhooks' },
+                    { in: 'query', key: 'revokeKeys' }
+                ] }]);
         return (options?.client ?? this.client).delete<DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyAdminsByUserIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/admins/{userId}',

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d4c9bae99ccf8f178ed5a4b4032471defbabd495bff0ab576172103032f4423c"
+DIGEST = "f466b6db53aa588251675d9f973988313dc2e10abe9047bb5142659575ca850c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -24,6 +24,7 @@ IDEMPOTENT = (
     "POST /api/leads",
     "POST /api/lists",
     "POST /api/lists/{id}/import",
+    "POST /api/segments",
     "POST /api/campaigns",
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",
