@@ -314,7 +314,7 @@ describe('an erasure', () => {
     const contact = phone();
     const saved = await desk.call('POST', '/api/leads', { leads: [{ phone: contact }] });
     const { replyId } = await createDraft(desk, contact);
-    const order = { ...DANA, action: 'approve', message: 'plugh typed' } as const;
+    const order = { ...DANA, action: 'approve', message: 'xyzzy typed' } as const;
     await ask(app.temporal, aiDraftId(replyId), decide, order);
     await waitForEnd(desk, replyId);
     await signalWorkflow(app.temporal, aiDraftId(replyId), desk.workspace.id, 'contactWrote');
@@ -323,7 +323,7 @@ describe('an erasure', () => {
     await erase({ api: desk.call }, saved.body.leadIds[0]);
     await erased(desk.workspace.id);
     // The server deletes in the background, once its other queues have caught up.
-    await eventually(async () => (await findTraces(app, desk.workspace.id, ['plugh typed'])).length === 0);
+    await eventually(async () => (await findTraces(app, desk.workspace.id, ['xyzzy typed'])).length === 0);
   });
 
   it.concurrent('heeds an opt-out by the link of an earlier email', async () => {
