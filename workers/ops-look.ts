@@ -33,7 +33,7 @@ const LOOK_EVERY_MS = 1000;
 export const probe: Command = {
   argument: 'LINE_ID',
   summary:
-    'the workers ask the carrier of a line about it at their next turn, within two minutes; prints the answer',
+    'the workers ask the carrier of a line about it in their next round, within two minutes; prints the answer',
   needsTemporal: false,
   async run({ pools }, lineId) {
     const db = systemDb(pools);

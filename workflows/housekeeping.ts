@@ -22,7 +22,7 @@ const { carriersToProbe } = local('Find the carriers whose lines are to be probe
 const { countDays } = proxyLocalActivities<Activities>({
   summary: 'Bring the metrics by the day up to date',
   startToCloseTimeout: '30s',
-  // The next turn is the retry.
+  // The next round is the retry.
   retry: { maximumAttempts: 1 },
 });
 const { judgeIdleLines } = local('Judge the reputation of lines that have not sent for an hour');
@@ -49,14 +49,14 @@ const probing = (carrier: string) =>
     retry: { maximumAttempts: 2 },
   });
 
-const TURN_MS = 2 * 60_000;
+const ROUND_MS = 2 * 60_000;
 /** With active lines. A line is `down` only after three failed probes, which must not take long. */
-const PROBING_TURN_MS = 60_000;
+const PROBING_ROUND_MS = 60_000;
 
 /**
  * Started by a schedule. Wakes overdue workflows, ends snoozes, reassigns messages of removed lines, probes lines (so that a line
  * that is down stops sending and a recovered line resumes), scores the reputation of idle lines, counts daily metrics, and deletes
- * expired data. One run has several turns, because each start by a schedule costs three actions. A task that hangs, fails or finds
+ * expired data. One run has several rounds, because each start by a schedule costs three actions. A task that hangs, fails or finds
  * no worker does not prevent the others.
  * @param input.runMs how often the schedule starts a run. A run ends before the next is due, or soon after.
  */
@@ -69,17 +69,17 @@ export async function housekeeping({ runMs }: { runMs: number }): Promise<{
   let probes: Promise<void> | null = null;
   const trimmed = unlessItFails(trimming(runMs).trim(), 0);
   const end = Date.now() + runMs;
-  for (let turn = 1; ; turn += 1) {
+  for (let round = 1; ; round += 1) {
     await wakeAll();
     done.rehomed += await unlessItFails(rehomeStranded(), 0);
     await unlessItFails(countDays(), 0);
     await unlessItFails(judgeIdleLines(), 0);
     const carriers = await unlessItFails(carriersToProbe(), []);
     if (carriers.length > 0) probes ??= probe(carriers);
-    const pause = carriers.length > 0 ? PROBING_TURN_MS : TURN_MS;
+    const pause = carriers.length > 0 ? PROBING_ROUND_MS : ROUND_MS;
     if (Date.now() + pause >= end) break;
-    setCurrentDetails(`Turn ${turn}: woke ${done.woken} overdue workflows so far.`);
-    await sleep(pause, { summary: 'Until the next turn' });
+    setCurrentDetails(`Round ${round}: woke ${done.woken} overdue workflows so far.`);
+    await sleep(pause, { summary: 'Until the next round' });
   }
   await Promise.all([trimmed, probes]);
   return done;

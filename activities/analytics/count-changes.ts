@@ -5,7 +5,7 @@ import type { Pools } from '#db/connection/pools.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
 
 const EVERY_MS = 2000;
-/** Readers add fewer changes than this in a few milliseconds, so these are left to housekeeping's next turn. */
+/** Readers add fewer changes than this in a few milliseconds, so these are left to housekeeping's next round. */
 const FEW_CHANGES = 500;
 
 /**

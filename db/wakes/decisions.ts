@@ -13,7 +13,7 @@ export interface Decision {
   /** The workflow may end, unless somebody wakes it. */
   ended?: boolean;
   /**
-   * The workflow does not rest: it looks at `nextAt` by itself, within half a minute, and earlier when somebody has
+   * The workflow is not idle: it looks at `nextAt` by itself, within half a minute, and earlier when somebody has
    * woken it (`requestedSince`). Work that falls due in the meantime sends it no signal.
    */
   isAtWork?: boolean;
@@ -46,24 +46,24 @@ export async function decide<D extends Decision | null>(
   look: (db: TenantDb) => Promise<D>,
   options: TenantOptions = {},
 ): Promise<Looked<D>> {
-  const { decision, seen, own, rest } = await withTenant(
+  const { decision, seen, own, idle } = await withTenant(
     pools,
     workspaceId,
     async (db) => {
       const seen = await seenWake(db, workflowId);
       const decision = await look(db);
       if (!decision || isUpToDate(seen, decision)) return { decision, seen };
-      const rest = restOf(decision);
-      const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? rest);
+      const idle = idleUntil(decision);
+      const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? idle);
       const wake = { at, ended: decision.ended ?? false, hold: decision.hold };
-      return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake), rest };
+      return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake), idle };
     },
     options,
   );
   if (!decision) return decision as Looked<D>;
   const { requestedBy } = seen;
   if (!own || decision.isAtWork) return { ...decision, requestedBy } as Looked<D>;
-  const looksAgain = own.at < rest;
+  const looksAgain = own.at < idle;
   return {
     ...decision,
     requestedBy,
@@ -72,8 +72,8 @@ export async function decide<D extends Decision | null>(
   } as Looked<D>;
 }
 
-/** Until when a workflow rests if nobody wakes it. */
-const restOf = ({ nextAt, ended }: Decision): Date =>
+/** Until when a workflow is idle if nobody wakes it. */
+const idleUntil = ({ nextAt, ended }: Decision): Date =>
   nextAt === null && !ended ? new Date(currentTime().getTime() + MAX_AGE_MS) : NEVER;
 
 /** Whether the row says that the workflow must look now. Only the workflow itself can postpone that. */
