@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RESULT } from './world/part.ts';
 
@@ -34,7 +35,7 @@ for (const part of PARTS.filter((name) => positionals.length === 0 || positional
   console.log(`\n== ${part}`);
   const args =
     part === 'twilio-contract' && values.documents !== undefined ? ['--documents', values.documents] : [];
-  const child = spawn(process.execPath, [`proof/${part}.ts`, ...args], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${part}.ts`, import.meta.url)), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
