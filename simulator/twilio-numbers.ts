@@ -205,7 +205,10 @@ export function twilioNumbers(accountSid: string): {
   const meta = (key: string) => ({ page: 0, page_size: PAGE_SIZE, next_page_url: null, key });
 
   messagingRoutes.get('/', (context) => {
-    const services = [...state.services].map(([sid, service]) => serviceResource(sid, service));
+    const pageSize = Number(context.query['PageSize'] ?? 50);
+    const services = [...state.services]
+      .slice(0, pageSize)
+      .map(([sid, service]) => serviceResource(sid, service));
     context.body = { services, meta: meta('services') };
   });
   messagingRoutes.get('/:service', (context) => {

@@ -17,5 +17,26 @@ export const firstOf = <T extends z.ZodType>(item: T, max: number) =>
     .transform((list) => list.slice(0, max))
     .pipe(z.array(item));
 
+/** The elements that can be read, of the first ones of a list. */
+export const readableOf = <T extends z.ZodType>(item: T, max: number) =>
+  z.array(z.unknown()).transform((list) =>
+    list.slice(0, max).flatMap((raw) => {
+      const { success, data } = item.safeParse(raw);
+      return success ? [data] : [];
+    }),
+  );
+
+/** A field that says nothing decisive: if it is in another form than expected, it is like one that is absent. */
+export const readable = <T extends z.ZodType>(field: T) => field.nullish().catch(null);
+
+/** A number, which some services write as a text. */
+export const numeric = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^-?\d{1,15}$/)
+    .transform(Number),
+]);
+
 /** The beginning of a text that is shown, searched or stored. */
 export const textUpTo = (max: number) => z.string().transform((text) => truncate(text, max));

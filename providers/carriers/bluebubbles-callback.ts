@@ -112,7 +112,7 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
   const { guid, itemType, threadOriginatorGuid: replyTo } = message;
   const isGroup = isGroupMessage(message);
   // A group names no single contact.
-  const from = isGroup ? (message.handle?.address ?? '') : contactOf(message);
+  const from = contactOf({ ...message, ...(isGroup && { chats: [] }) });
   // Items that are not messages are ignored, such as a changed group name.
   if (!from || itemType !== 0) return [];
   const about = {

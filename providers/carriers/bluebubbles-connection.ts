@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { listOf } from '#domain/base/bounded-schema.ts';
+import { listOf, readable } from '#domain/base/bounded-schema.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { envelope } from './bluebubbles-protocol.ts';
 import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
 import { failed, passed, unknown } from './connection-checks.ts';
-import { Explanation, isOk, readOk } from './http-response.ts';
+import { Explanation, readOk } from './http-response.ts';
 
 export const BLUEBUBBLES_GUIDE: ConnectionGuide = {
   title: 'BlueBubbles',
@@ -20,8 +20,13 @@ export const BLUEBUBBLES_GUIDE: ConnectionGuide = {
   ],
 };
 
+const Pong = envelope(z.unknown());
+
+/** Whether `GET /ping` was answered by the server itself: a proxy in front of it also responds 200, with a page of its own. */
+export const isPong = (response: Exchange): boolean => readOk(response, Pong) !== null;
+
 export function passwordCheck(response: Exchange, reason: string): ConnectionCheck {
-  if (isOk(response)) return passed('credentials', 'The server accepts the password.');
+  if (isPong(response)) return passed('credentials', 'The server accepts the password.');
   if (response.status === 401 || response.status === 403)
     return failed('credentials', 'The server refuses the password.', 'password');
   return failed('credentials', `This is not a BlueBubbles server that works: ${reason}.`, 'url');
@@ -30,11 +35,11 @@ export function passwordCheck(response: Exchange, reason: string): ConnectionChe
 /** The response of `GET /server/info`. Older servers omit some fields. */
 export const ServerInfo = envelope(
   z.object({
-    private_api: z.boolean().nullish(),
-    helper_connected: z.boolean().nullish(),
-    detected_imessage: Explanation.nullish(),
+    private_api: readable(z.boolean()),
+    helper_connected: readable(z.boolean()),
+    detected_imessage: readable(Explanation),
     /** The seconds by which the Mac's clock differs from Apple's. */
-    macos_time_sync: z.number().nullish().catch(null),
+    macos_time_sync: readable(z.number()),
   }),
 );
 
@@ -47,16 +52,11 @@ export function* macChecks(response: Exchange, method: string): Iterable<Connect
   else if (account.trim() === '') yield failed('sender', 'Nobody is signed in to Messages on the Mac.');
   else yield passed('sender', 'Somebody is signed in to Messages on the Mac.');
   if (method !== 'private-api') return;
-  if (info?.private_api && info.helper_connected) yield passed('private_api', 'The Private API works.');
-  else if (!info) yield unknown('private_api', 'The server does not say whether its Private API works.');
-  else
-    yield failed(
-      'private_api',
-      info.private_api
-        ? 'The helper of the Private API is not connected.'
-        : 'The Private API is turned off in the settings of the server.',
-      'method',
-    );
+  const fail = (text: string): ConnectionCheck => failed('private_api', text, 'method');
+  if (info?.private_api === false) yield fail('The Private API is turned off in the settings of the server.');
+  else if (info?.helper_connected === false) yield fail('The helper of the Private API is not connected.');
+  else if (info?.private_api && info.helper_connected) yield passed('private_api', 'The Private API works.');
+  else yield unknown('private_api', 'The server does not say whether its Private API works.');
 }
 
 /** The server shows them on one page, so there are few. */

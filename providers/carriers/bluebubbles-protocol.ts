@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { firstOf } from '#domain/base/bounded-schema.ts';
+import { readable, readableOf, numeric } from '#domain/base/bounded-schema.ts';
 import { mayBeSameNumber } from '#domain/base/phone.ts';
 import { MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Explanation } from './http-response.ts';
@@ -7,53 +7,62 @@ import { Explanation } from './http-response.ts';
 /** A message is in one conversation, except while systems are migrated. */
 const MAX_CHATS = 20;
 
-/** The fields of the BlueBubbles server's responses and events that are used (server 1.9, REST API v1). */
+/**
+ * The fields of the BlueBubbles server's responses and events that are used (server 1.9, REST API v1). Only what a message cannot do without
+ * must be in the expected form: another field that is not must not cost the words of a contact.
+ */
 export const BlueBubblesMessage = z.object({
   guid: z.string().min(1),
-  tempGuid: z.string().nullish(),
+  tempGuid: readable(z.string()),
   text: z.string().nullish(),
   /** The bold first line that Messages can show above the text. */
-  subject: z.string().nullish(),
-  error: z.number().nullish(),
-  isFromMe: z.boolean().default(false),
-  isDelivered: z.boolean().nullish(),
+  subject: readable(z.string()),
+  error: readable(numeric),
+  isFromMe: z
+    .union([z.boolean(), z.literal([0, 1])])
+    .nullish()
+    .transform(Boolean),
+  isDelivered: readable(z.boolean()),
   /** Responses have it, webhook calls do not. */
-  isAutoReply: z.boolean().nullish(),
-  itemType: z.number().default(0),
+  isAutoReply: readable(z.boolean()),
+  /** Not 0: no message, but a note about the conversation. */
+  itemType: readable(numeric).transform((type) => type ?? 0),
   /** Milliseconds. */
-  dateCreated: z.number().nullish(),
-  dateDelivered: z.number().nullish(),
-  dateRead: z.number().nullish(),
-  dateEdited: z.number().nullish(),
-  dateRetracted: z.number().nullish(),
+  dateCreated: readable(numeric),
+  dateDelivered: readable(numeric),
+  dateRead: readable(numeric),
+  dateEdited: readable(numeric),
+  dateRetracted: readable(numeric),
   /** 0 if the message was unsent. Null before macOS 13. */
-  partCount: z.number().nullish(),
-  balloonBundleId: z.string().nullish(),
-  associatedMessageGuid: z.string().nullish(),
-  associatedMessageType: z.union([z.string(), z.number()]).nullish(),
-  associatedMessageEmoji: z.string().nullish(),
-  threadOriginatorGuid: z.string().nullish(),
-  handle: z.object({ address: z.string() }).nullish(),
-  chats: firstOf(z.object({ guid: z.string() }), MAX_CHATS).nullish(),
-  attachments: firstOf(
-    z.object({
-      guid: z.string(),
-      mimeType: z.string().nullish(),
-      transferName: z.string().nullish(),
-      /** Responses have it, webhook calls do not. */
-      hideAttachment: z.boolean().nullish(),
-    }),
-    MAX_FILES,
-  ).nullish(),
+  partCount: readable(numeric),
+  balloonBundleId: readable(z.string()),
+  associatedMessageGuid: readable(z.string()),
+  associatedMessageType: readable(z.union([z.string(), z.number()])),
+  associatedMessageEmoji: readable(z.string()),
+  threadOriginatorGuid: readable(z.string()),
+  handle: readable(z.object({ address: z.string() })),
+  chats: readable(readableOf(z.object({ guid: z.string() }), MAX_CHATS)),
+  attachments: readable(
+    readableOf(
+      z.object({
+        guid: z.string(),
+        mimeType: readable(z.string()),
+        transferName: readable(z.string()),
+        /** Responses have it, webhook calls do not. */
+        hideAttachment: readable(z.boolean()),
+      }),
+      MAX_FILES,
+    ),
+  ),
 });
 export type BlueBubblesMessage = z.infer<typeof BlueBubblesMessage>;
 
 export const envelope = <T extends z.ZodType>(data: T) => z.object({ data });
 
 export const ErrorResponse = z.object({
-  message: Explanation.nullish(),
-  error: z.object({ type: z.string().nullish(), message: Explanation.nullish() }).nullish(),
-  data: BlueBubblesMessage.nullish().catch(null),
+  message: readable(Explanation),
+  error: readable(z.object({ type: readable(z.string()), message: readable(Explanation) })),
+  data: readable(BlueBubblesMessage.pick({ error: true })),
 });
 
 /** Apple's codes in a message's `error`. */
@@ -82,10 +91,11 @@ const isSameAddress = (a: string, b: string): boolean =>
  * The other side of a direct conversation: the sender of an inbound message, or the recipient of one of ours. Messages does not always
  * store a handle; then the conversation names it. Null: neither does.
  */
-export function contactOf({ handle, chats }: BlueBubblesMessage): string | null {
-  if (handle && handle.address !== '') return handle.address;
+export function contactOf({ handle, chats }: Pick<BlueBubblesMessage, 'handle' | 'chats'>): string | null {
   const direct = (chats ?? []).find(({ guid }) => guid.includes(';-;'));
-  return direct?.guid.split(';-;').at(-1) || null;
+  const name = handle?.address || direct?.guid.split(';-;').at(-1) || '';
+  // As Apple's other programs name the same people.
+  return name.replace(/^(?:tel|mailto):/i, '') || null;
 }
 
 /** Whether a message is a reaction to another one. */

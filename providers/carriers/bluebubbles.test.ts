@@ -224,6 +224,19 @@ describe('without the Private API that its settings require', () => {
     await world.carrier.probe(world.config, newId());
   });
 
+  it.each<[string, object, RegExp]>([
+    ['other fields are unreadable', { private_api: true, detected_imessage: [] }, /helper/],
+    ['only the helper is named', { private_api: undefined }, /helper/],
+    ['nothing is named', { private_api: undefined, helper_connected: undefined }, /^$/],
+    ['they are no truth values', { private_api: 'on', helper_connected: 1 }, /^$/],
+  ])('the line is unhealthy only if the server says so: %s', async (_name, info, failure) => {
+    Object.assign(world.server.info, info);
+    const reason = await world.carrier
+      .probe({ ...(world.config as object), method: 'private-api' }, newId())
+      .then(() => '', String);
+    expect(reason).toMatch(failure);
+  });
+
   it('the line is healthy again once it is connected', async () => {
     Object.assign(world.server.info, { private_api: true, helper_connected: true });
     await world.carrier.probe({ ...(world.config as object), method: 'private-api' }, newId());
@@ -255,6 +268,22 @@ test('a first message that is only a file is sent with the Private API', async (
   const message = outbound(world, to, { text: '', attachments: [file] });
   expect(await world.carrier.send(config, message, never)).toMatchObject({ kind: 'accepted' });
   expect(at(to).map(({ file: sent }) => sent?.name)).toEqual(['a.txt']);
+});
+
+test('a message leaves as a whole or not at all: its files are fetched first', async () => {
+  const to = recipient();
+  const file = (name: string) => ({
+    name,
+    url: `https://files.example/${name}`,
+    contentType: null,
+    voiceNote: false,
+  });
+  const message = outbound(world, to, { attachments: [file('a.txt'), file('absent')] });
+  expect(await world.carrier.send(world.config, message, never)).toEqual({
+    kind: 'transient',
+    reason: 'an attachment could not be fetched: it is absent',
+  });
+  expect(at(to)).toEqual([]);
 });
 
 test('files are sent after the text, and a voice note is marked as one', async () => {
@@ -423,6 +452,25 @@ describe('the webhook of a server', () => {
     const [first, again] = [await read('new-message', inbound), await read('updated-message', inbound)];
     expect(first).toMatchObject([{ kind: 'reply', eventId: 'R1' }]);
     expect(again).toEqual(first);
+  });
+
+  it.each<[string, object]>([
+    ['a null for a number', { itemType: null, error: null, partCount: null }],
+    ['numbers as texts', { itemType: '0', error: '0', dateCreated: '1750000000000' }],
+    ['times in another form', { dateCreated: '2025-06-15', dateEdited: 'no', dateRead: {} }],
+    ['a direction as a number', { isFromMe: 0 }],
+    ['no direction', { isFromMe: null }],
+    ['a list in place of a handle', { handle: [{ address: '+1' }] }],
+    ['a handle without an address', { handle: { address: null } }],
+    ['an object in place of lists', { attachments: { guid: 'A1' }, handle: { address: '+14155550123' } }],
+    ['entries of lists that are nothing', { attachments: [null, {}], chats: [null, ...chats] }],
+    ['a handle as other programs write it', { handle: { address: 'tel:+14155550123' } }],
+    ['unexpected fields', { subject: 3, threadOriginatorGuid: [], balloonBundleId: 5, isAutoReply: 'no' }],
+    ['a reaction of no kind', { associatedMessageGuid: 'p:0/M1', associatedMessageType: {} }],
+  ])('loses nothing that a contact wrote because of %s', async (_name, fields) => {
+    expect(await read('new-message', { ...inbound, text: 'STOP', ...fields })).toMatchObject([
+      { kind: 'reply', from: '+14155550123', text: 'STOP', autoReply: false },
+    ]);
   });
 
   it('reports edits, and the end of a message', async () => {

@@ -26,6 +26,7 @@ import {
 } from './bluebubbles-protocol.ts';
 import {
   BLUEBUBBLES_GUIDE,
+  isPong,
   macChecks,
   passwordCheck,
   ServerInfo,
@@ -57,6 +58,7 @@ import {
   readOk,
 } from './http-response.ts';
 import { caCertificatesOf } from './ca-certificates.ts';
+import { fetchAll, type FetchedFile } from './outbound-media.ts';
 
 export interface BlueBubblesCarrierOptions {
   /** Checks connections to servers whose addresses tenants set. */
@@ -233,10 +235,11 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   async function sendFiles(
     config: BlueBubblesConfig,
     message: OutboundMessage,
+    files: readonly FetchedFile[],
     signal: AbortSignal,
   ): Promise<SendOutcome[]> {
     const outcomes: SendOutcome[] = [];
-    for (const [index, file] of message.attachments.entries()) {
+    for (const [index, file] of files.entries()) {
       const outcome = await sendFile(config, message, { ...file, index }, signal);
       outcomes.push(outcome);
       if (outcome.kind !== 'accepted') break;
@@ -247,18 +250,10 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   async function sendFile(
     config: BlueBubblesConfig,
     message: OutboundMessage,
-    file: OutboundMessage['attachments'][number] & { index: number },
+    file: FetchedFile & { index: number },
     signal: AbortSignal,
   ): Promise<SendOutcome> {
-    let media: { content: Buffer; contentType: string | null };
-    try {
-      if (!fetchMedia) throw new Error('attachments cannot be fetched here');
-      media = await fetchMedia(file.url, signal);
-    } catch (error) {
-      const reason = `an attachment could not be fetched: ${error instanceof Error ? error.message : 'unknown error'}`;
-      return { kind: 'transient', reason };
-    }
-    const type = file.contentType ?? media.contentType ?? 'application/octet-stream';
+    const type = file.contentType ?? 'application/octet-stream';
     const form = new FormData();
     form.set('chatGuid', chatGuid(message.channel, message.to.address));
     form.set('tempGuid', `${message.attemptId}-${file.index}`);
@@ -268,7 +263,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     // Of several parts, the text has them.
     if (message.text === '' && file.index === 0)
       for (const [name, value] of Object.entries(richFields(config, message))) form.set(name, value);
-    form.set('attachment', new File([new Uint8Array(media.content)], file.name, { type }));
+    form.set('attachment', new File([new Uint8Array(file.content)], file.name, { type }));
     const send = (): Promise<Exchange> => call(config, '/message/attachment', { body: form, signal });
     const response = await send();
     if (!isUnknownChat(response) || config.method === 'apple-script')
@@ -296,11 +291,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   async function sendParts(
     config: BlueBubblesConfig,
     message: OutboundMessage,
+    files: readonly FetchedFile[],
     signal: AbortSignal,
   ): Promise<SendOutcome[]> {
-    if (message.text === '') return sendFiles(config, message, signal);
+    if (message.text === '') return sendFiles(config, message, files, signal);
     const text = await sendText(config, message, signal);
-    return text.kind === 'accepted' ? [text, ...(await sendFiles(config, message, signal))] : [text];
+    return text.kind === 'accepted' ? [text, ...(await sendFiles(config, message, files, signal))] : [text];
   }
 
   /** The time of the newest message; if there is none, shortly before now. */
@@ -414,7 +410,10 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     async send(config, message, signal) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const failure = signal.aborted ? null : await checkRecipient(config, message);
-      return failure ?? outcomeOfParts(await sendParts(config, message, limit));
+      if (failure) return failure;
+      const files = await fetchAll(message.attachments, fetchMedia, limit);
+      if ('kind' in files) return files;
+      return outcomeOfParts(await sendParts(config, message, files.contents, limit));
     },
 
     async act(config, { channel, to, carrierMessageId: guid, action }, signal) {
@@ -454,7 +453,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
 
     async probe(config) {
       const response = await query(config, '/ping');
-      if (!isOk(response)) throw new Error(reasonOf(response));
+      if (!isPong(response)) throw new Error(reasonOf(response));
       // What the server does not say is no failure: it may be busy, or older than the field.
       const checks = [...macChecks(await query(config, '/server/info'), config.method)];
       const failure = checks.find(({ result }) => result === 'fail');
@@ -679,7 +678,8 @@ function itemsOf(
     unreadable: { reference: referenceOf(raw), reason: truncate(reason, MAX_REASON) },
   });
   const read = messages.flatMap((message) => {
-    const at = message.dateCreated ?? 0;
+    // One without a date is listed because it is new.
+    const at = message.dateCreated ?? now.getTime();
     if (at < since) return [];
     try {
       const events = sanitizeEvents(eventsOf(message, { baseUrl: url, mayBeByHand: true, now }), now);

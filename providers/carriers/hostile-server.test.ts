@@ -25,7 +25,7 @@ const ANSWERS: Record<string, string> = {
     message: 'chat '.repeat(10),
   }),
   'an explanation within the limit': JSON.stringify({ error: { message: 'chat '.repeat(12_000) } }),
-  'a message of many files': `{"data":{"guid":"m","attachments":${many('{}', 60_000)},"chats":${many('0', 1000)}}}`,
+  'a message of many files': `{"data":{"guid":"m","text":0,"attachments":${many('{}', 60_000)},"chats":${many('0', 1000)}}}`,
 };
 
 let answer = '';

@@ -16,8 +16,9 @@ const MAX_RESPONSE_VALUES = 50_000;
 export const Explanation = textUpTo(500);
 
 /** Whether the response is complete and has a 2xx status. */
-export const isOk = ({ status, error }: Exchange): boolean =>
-  error === null && status !== null && status >= 200 && status < 300;
+export const isOk = ({ status, error }: Exchange): boolean => error === null && isSuccess(status);
+
+const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
 /** Several schemas may be tried on a response, which is parsed once. */
 const parsed = new WeakMap<Exchange, { value: unknown }>();
@@ -49,7 +50,9 @@ export const readOk = <T>(response: Exchange, schema: z.ZodType<T>): T | null =>
 /** Why a request failed. @param text the provider's own text, if the response has one. */
 export function failureReason({ error, status }: Exchange, text: string | null | undefined): string {
   if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
-  return text ?? `the carrier responded ${status}`;
+  return (
+    text ?? (isSuccess(status) ? "the response is not the carrier's own" : `the carrier responded ${status}`)
+  );
 }
 
 /** They concern the account, the request or the server, whoever responds with them. */

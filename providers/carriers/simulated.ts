@@ -44,6 +44,8 @@ export interface SimulatedCarrierOptions {
   clock?: () => Date;
 }
 
+/** A proxy in front of the carrier also responds 200, with a page of its own. */
+const Healthy = z.object({ status: z.literal('ok') });
 const SimulatedConfig = z.object({ from: z.string().optional(), messagingServiceSid: z.string().optional() });
 type SimulatedConfig = z.infer<typeof SimulatedConfig>;
 
@@ -158,7 +160,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
 
     async probe(_config, lineId) {
       const response = await get(`/carrier/health?lineId=${encodeURIComponent(lineId)}`);
-      if (response.status !== 200 || response.error !== null) throw new Error(reasonOf(response));
+      if (!readOk(response, Healthy)) throw new Error(reasonOf(response));
     },
 
     guide: {
@@ -173,7 +175,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
       const response = await get(`/carrier/health?lineId=${encodeURIComponent(lineId ?? '')}`);
       yield serverCheck('The simulated carrier', response);
       if (response.error !== null) return;
-      if (response.status === 200) yield passed('line', 'The line works.');
+      if (readOk(response, Healthy)) yield passed('line', 'The line works.');
       else yield failed('line', reasonOf(response));
     },
 

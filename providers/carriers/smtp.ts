@@ -4,13 +4,7 @@ import { rootCertificates } from 'node:tls';
 import type { createTransport, NodemailerError, SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
 import { normalizeEmail } from '#domain/base/address.ts';
-import {
-  type Carrier,
-  type FetchMedia,
-  NotOfInbox,
-  type OutboundAttachment,
-  type SendOutcome,
-} from './carrier.ts';
+import { type Carrier, type FetchMedia, NotOfInbox, type SendOutcome } from './carrier.ts';
 import type { Guard } from '../egress-guard.ts';
 import { isLoopback } from '../egress-address.ts';
 import { mailboxOf, readMailbox } from './smtp-mailbox.ts';
@@ -24,6 +18,7 @@ import {
   sendingFailure,
   SMTP_GUIDE,
 } from './smtp-connection.ts';
+import { fetchAll } from './outbound-media.ts';
 import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
 import { caCertificatesOf } from './ca-certificates.ts';
@@ -357,29 +352,5 @@ async function deliver(pool: Pool, email: SendMailOptions, signal: AbortSignal):
   } catch (error) {
     const dataEnded = streams.some(({ readableEnded }) => readableEnded);
     return smtpFailure(error as NodemailerError, dataEnded);
-  }
-}
-
-/** Attachments are fetched before the server is contacted, so that a missing one is certainly a failure. */
-async function fetchAll(
-  attachments: OutboundAttachment[],
-  fetchMedia: FetchMedia | undefined,
-  signal: AbortSignal,
-): Promise<SendOutcome | { contents: { name: string; content: Buffer; contentType: string | null }[] }> {
-  if (attachments.length > 0 && !fetchMedia)
-    return { kind: 'refused', reason: 'attachments cannot be fetched here' };
-  try {
-    const contents = await Promise.all(
-      attachments.map(async ({ name, url, contentType }) => {
-        const file = await (fetchMedia as FetchMedia)(url, signal);
-        return { name, content: file.content, contentType: contentType ?? file.contentType };
-      }),
-    );
-    return { contents };
-  } catch (error) {
-    return {
-      kind: 'transient',
-      reason: `an attachment could not be fetched: ${error instanceof Error ? error.message : 'unknown error'}`,
-    };
   }
 }

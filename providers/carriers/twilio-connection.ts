@@ -264,7 +264,9 @@ async function serviceOf(
     if (isOk(member)) return { service, reason: '' };
     if (!isUnknownService(member)) return { service: null, reason: twilioReason(member) };
   }
-  return { service: undefined, reason: '' };
+  return services.length < MAX_LOOKED_AT
+    ? { service: undefined, reason: '' }
+    : { service: null, reason: 'the account has too many messaging services to look at each of them' };
 }
 
 async function numberCheck(

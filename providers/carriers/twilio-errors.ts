@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { numeric, readable } from '#domain/base/bounded-schema.ts';
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { Explanation, failureOfLine, failureReason, readJson } from './http-response.ts';
 
-export const ErrorResponse = z.object({ code: z.number().nullish(), message: Explanation.nullish() });
+export const ErrorResponse = z.object({ code: readable(numeric), message: readable(Explanation) });
 
 export const twilioReason = (response: Exchange): string =>
   failureReason(response, readJson(response, ErrorResponse)?.message);

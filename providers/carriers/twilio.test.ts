@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { text as readText } from 'node:stream/consumers';
 import { newId } from '#domain/base/ids.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import { outbound } from '#test/conformance/carrier-worlds.ts';
-import { type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
+import { startSomebodyElse, type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { createGuard } from '../egress-guard.ts';
 import { BadSignature, type ConnectionCheck } from './carrier.ts';
@@ -262,6 +262,67 @@ describe('a send whose response was lost', () => {
     await sendTo(to);
     const later = new Date(Date.now() + 3_600_000);
     expect(await ask(to, { startedAt: later })).toMatchObject({ kind: 'unreachable' });
+  });
+});
+
+describe('a server that speaks the API of Twilio in another form', () => {
+  const answering = async (status: number, body: object) => {
+    const other = await startSomebodyElse();
+    other.answer(status, 'application/json', JSON.stringify(body));
+    const config = { accountSid: 'AC1', authToken: 'x', baseUrl: other.url };
+    onTestFinished(() => other.stop());
+    return config;
+  };
+
+  it.each([
+    [{ sid: 'SM1' }, { kind: 'accepted', carrierMessageId: 'SM1' }],
+    [{ sid: 'SM1', status: null, error_code: '' }, { kind: 'accepted' }],
+    [
+      { sid: 'SM1', status: 'failed', error_code: '30034' },
+      { kind: 'transient', ofLine: true },
+    ],
+    [[{ sid: 'SM1' }], { kind: 'unknown' }],
+  ])('has accepted a message that it names: %j', async (body, outcome) => {
+    const config = await answering(201, body);
+    expect(await world.carrier.send(config, outbound(world, recipient()), never)).toMatchObject(outcome);
+  });
+
+  it.each([
+    [
+      { code: '21610', message: 'x' },
+      { kind: 'refused', optedOut: true },
+    ],
+    [
+      { code: '20429', message: null },
+      { kind: 'transient', ofLine: true },
+    ],
+    [{ code: 21614, message: { text: 'x' } }, { kind: 'unavailable' }],
+  ])('is understood by its code: %j', async (body, outcome) => {
+    const config = await answering(400, body);
+    expect(await world.carrier.send(config, outbound(world, recipient()), never)).toMatchObject(outcome);
+  });
+
+  const at = new Date(Date.now() - 3_600_000);
+  const to = recipient();
+  const listed = { sid: 'SM1', direction: 'outbound-api', to, body: 'Hello', date_created: at.toUTCString() };
+  it.each([
+    [[null, listed], { kind: 'accepted', carrierMessageId: 'SM1' }],
+    [[{ ...listed, error_code: '', to: null, direction: null }], { kind: 'accepted' }],
+    [[null], { kind: 'unknown' }],
+    [[{ ...listed, body: {} }], { kind: 'unknown' }],
+    [[{ ...listed, to: '+14155550199' }], { kind: 'not_sent' }],
+  ])('lists what may be a message whose response was lost: %j', async (messages, outcome) => {
+    const config = await answering(200, { messages });
+    const about = { attemptId: newId(), lineId: newId(), channel: 'sms', from: null, to } as const;
+    const attempt = {
+      ...about,
+      text: 'Hello',
+      attachmentCount: 0,
+      takenIds: [],
+      startedAt: at,
+      startedBy: at,
+    };
+    expect(await world.carrier.reconcile(config, attempt)).toMatchObject(outcome);
   });
 });
 
@@ -641,6 +702,14 @@ describe('the connection test says whether replies reach the line', () => {
   ])('they do not: %s', async (_name, situation, text) => {
     const { callback } = await check(situation);
     expect(callback).toMatchObject({ result: 'fail', text: expect.stringContaining(text) });
+  });
+
+  it('but not if one of many services of the account may contain the number', async () => {
+    const others = Array.from({ length: 20 }, (_, index) => `MG-other-${index}`);
+    for (const sid of others) world.twilio.services.set(sid, { ...DEFERRED, numbers: [] });
+    const { callback } = await check({ service: { inboundRequestUrl: null }, unnamed: true });
+    for (const sid of others) world.twilio.services.delete(sid);
+    expect(callback).toMatchObject({ result: 'unknown', text: expect.stringContaining('too many') });
   });
 
   it('and whether its number is in the sender pool', async () => {

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { listOf } from '#domain/base/bounded-schema.ts';
+import { listOf, numeric, readable } from '#domain/base/bounded-schema.ts';
 import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
@@ -64,29 +64,26 @@ export const TwilioConfig = z.object({
 export type TwilioConfig = z.infer<typeof TwilioConfig>;
 
 const MessageAnswer = z.object({
+  // That Twilio has named it is enough: it has taken the message.
   sid: z.string().min(1),
-  status: Explanation,
-  error_code: z.number().nullish(),
-  error_message: Explanation.nullish(),
+  status: readable(Explanation),
+  error_code: readable(numeric),
+  error_message: readable(Explanation),
 });
 const PAGE = 100;
-const MessageList = z.object({
-  messages: listOf(
-    z.object({
-      sid: z.string(),
-      direction: z.string(),
-      to: z.string(),
-      from: z.string().nullish(),
-      body: z.string().nullish(),
-      status: z.string().nullish(),
-      error_code: z.number().nullish(),
-      date_created: z.string().nullish(),
-    }),
-    PAGE,
-  ),
-  next_page_uri: z.string().nullish(),
+const MessageList = z.object({ messages: listOf(z.unknown(), PAGE), next_page_uri: z.string().nullish() });
+/** What cannot be read of a message may be anything. */
+const ListedMessage = z.object({
+  sid: z.string(),
+  direction: readable(z.string()),
+  to: readable(z.string()),
+  from: readable(z.string()),
+  body: readable(z.string()),
+  status: readable(z.string()),
+  error_code: readable(numeric),
+  date_created: readable(z.string()),
 });
-type ListedMessage = z.infer<typeof MessageList>['messages'][number];
+type ListedMessage = z.infer<typeof ListedMessage>;
 
 const QUESTION_TIMEOUT_MS = 10_000;
 /** How long after its start a request without a response may still reach Twilio or appear in the list. */
@@ -194,6 +191,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
       const since = attempt.startedAt.getTime() - CLOCK_SKEW_MS;
       const query = new URLSearchParams({ To: attempt.to, PageSize: String(PAGE) });
       const messages: ListedMessage[] = [];
+      let isReadable = true;
       let next: string | null = `/Messages.json?${query.toString()}`;
       // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
       for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
@@ -204,13 +202,15 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
         const list: z.infer<typeof MessageList> | null =
           response.status === 200 ? readJson(response, MessageList) : null;
         if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
-        messages.push(...list.messages);
-        const isOlder = list.messages.length > 0 && list.messages.every((one) => createdAt(one) < since);
+        const read = list.messages.flatMap((raw) => ListedMessage.safeParse(raw).data ?? []);
+        messages.push(...read);
+        isReadable &&= read.length === list.messages.length;
+        const isOlder = list.messages.length > 0 && read.every((one) => createdAt(one) < since);
         const following = list.next_page_uri ?? '';
         next = following === '' || isOlder ? null : `/Messages.json${new URL(following, defaultUrl).search}`;
       }
       const recent = messages.filter((message) => !(createdAt(message) < since));
-      return findAttempt(recent, next === null, { config, attempt, now: clock() });
+      return findAttempt(recent, isReadable && next === null, { config, attempt, now: clock() });
     },
 
     async checkAvailability(_config, address) {
@@ -349,8 +349,8 @@ async function findAttempt(
     from !== null && typeof message.from === 'string' && !isSameSender(message.from, from);
   const mayBeIt = (message: ListedMessage): boolean =>
     // Messages that the API did not create are answers and calls of a program at Twilio.
-    !/^(?:inbound|outbound-(?:call|reply)$)/.test(message.direction) &&
-    mayBeSameNumber(message.to, attempt.to) &&
+    !/^(?:inbound|outbound-(?:call|reply)$)/.test(message.direction ?? '') &&
+    (typeof message.to !== 'string' || mayBeSameNumber(message.to, attempt.to)) &&
     // If records are lost, the line of each number is asked.
     (!isRecordLost || !isFromElsewhere(message));
   const candidates = await mapInTurns(messages, (message) =>
@@ -358,7 +358,7 @@ async function findAttempt(
       ? [
           {
             id: message.sid,
-            text: isFromElsewhere(message) ? null : (message.body ?? '').replace(TRIAL, ''),
+            text: isFromElsewhere(message) ? null : (message.body?.replace(TRIAL, '') ?? ''),
             hasFailed: FAILED.has(message.status ?? ''),
             reports: reportsOf(message, now),
           },

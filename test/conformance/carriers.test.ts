@@ -260,6 +260,8 @@ describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', 
   it('fails no message, whatever the status and the body', async () => {
     const other = await startSomebodyElse();
     const { carrier, config, channel } = connect(other.url);
+    const reachCallbacks = async () => ({ result: 'pass', text: '' }) as const;
+    const subject = { lineId: LINE_ID, address: null, callbackUrl: null, reachCallbacks };
     const send = async (status: number, [type, body]: (typeof FOREIGN_BODIES)[number]) => {
       other.answer(status, type, body);
       const message: OutboundMessage = {
@@ -284,7 +286,13 @@ describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', 
       // It may have been passed on to the carrier.
       for (const status of [200, 500, 502, 503, 504, 530])
         expect({ name, status, body, ...(await send(status, body)) }).toMatchObject({ kind: 'unknown' });
-      await expect(carrier.probe(config, LINE_ID)).rejects.toThrow(/\S/);
+      for (const status of [200, 302, 404, 530]) {
+        const [type, content] = body;
+        other.answer(status, type, content);
+        await expect(carrier.probe(config, LINE_ID)).rejects.toThrow(/\S/);
+        for await (const { name: check, result } of carrier.checkConnection(config, subject))
+          expect(['credentials', 'line'].includes(check) && result === 'pass').toBe(false);
+      }
     }
     await carrier.close();
     await other.stop();

@@ -151,7 +151,10 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
   const carrier = blueBubblesCarrier({
     timeoutMs,
     recheckMs: 5,
-    fetchMedia: async (url) => ({ content: Buffer.from(`content of ${url}`), contentType: 'text/plain' }),
+    async fetchMedia(url) {
+      if (url.endsWith('/absent')) throw new Error('it is absent');
+      return { content: Buffer.from(`content of ${url}`), contentType: 'text/plain' };
+    },
   });
   const config = {
     url: server.url,

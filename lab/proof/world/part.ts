@@ -94,6 +94,7 @@ export function mavenFile(artifact: string): string | null {
   const [, name = '', version = '', type = 'jar'] = artifact.split(':');
   const file = join(FOLDER, `${name}-${version}.${type}`);
   if (existsSync(file)) return file;
+  mkdirSync(FOLDER, { recursive: true });
   spawnSync(
     'mvn',
     [
@@ -103,7 +104,8 @@ export function mavenFile(artifact: string): string | null {
       `-Dartifact=${artifact}`,
       `-DoutputDirectory=${FOLDER}`,
     ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
+    // Where there is no project, Maven leaves its marks in the current folder.
+    { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'] },
   );
   return existsSync(file) ? file : null;
 }
