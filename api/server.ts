@@ -9,7 +9,7 @@ import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
-import { createPayments } from '#providers/payments/provider.ts';
+import { createPayments, paymentsCheck } from '#providers/payments/provider.ts';
 import { createIdentityProvider, type IdentityProvider } from '#providers/identity-provider.ts';
 import { watchParts } from '#providers/parts.ts';
 import { observeReadiness } from '#providers/readiness.ts';
@@ -77,7 +77,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const carriers = createCarriers({
     testSends: testSends(pools),
     simulator: config.simulator,
-    twilioUrl: config.twilioUrl,
+    twilioServer: config.twilioServer,
     mailServers: config.mailServers,
     twilioAccount: config.twilioAccount,
     guard: egress.guard,
@@ -85,6 +85,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   });
   const sessions = createSessionVerifier({ ...sessionOptions(config), localKeys: localKeysOf(config) });
   const provider = identityProvider(config, metrics);
+  const payments = paymentsCheck(config);
   const parts = watchParts(
     {
       storage: { title: 'the file store', check: () => storage.check() },
@@ -95,6 +96,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
               title: 'the identity provider',
               check: () => Promise.all([provider?.check(), sessions.checkKeys()]),
             },
+      payments: payments && { title: 'the payment provider', check: payments },
       twilio: carriers.checkNumberAccount && {
         title: 'the account for new numbers',
         check: carriers.checkNumberAccount,
@@ -203,6 +205,9 @@ function identityProvider(
     redirectUri: publicUrl + CALLBACK_PATH,
     signedOutUri: `${publicUrl}/console`,
     scopes: auth.scopes,
+    placeClaims: [auth.claimRules.organizationClaim, auth.claimRules.rolesClaim].filter(
+      (name) => name !== null,
+    ),
     caFile: auth.caFile,
     onCall: (outcome) => identityProviderCalls.inc({ outcome }),
   });

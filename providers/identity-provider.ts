@@ -24,6 +24,7 @@ import {
   tokenRevocation,
 } from 'openid-client';
 import { decodeJwt } from 'jose';
+import { claimAt } from '#domain/accounts/identity-claims.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 
 /** The identity provider refuses, or its response is not valid. The message is for logs. */
@@ -83,7 +84,7 @@ export interface IdentityProvider {
    * @throws SignInRefused, OfflineAccessRefused, IdentityProviderUnavailable
    */
   finish(search: string, checks: SignInChecks): Promise<SignedIn>;
-  /** @returns the claims of the new ID token, null if there is none. @throws SignInRefused, IdentityProviderUnavailable */
+  /** @returns the claims, null if they cannot be told now. @throws SignInRefused, IdentityProviderUnavailable */
   renew(
     tokens: ProviderTokens,
   ): Promise<{ claims: Record<string, unknown> | null; tokens: ProviderTokens } | null>;
@@ -103,6 +104,8 @@ export interface IdentityProviderOptions {
   /** The URL to which the provider redirects after signing out. */
   signedOutUri: string;
   scopes: readonly string[];
+  /** The claims, or paths in them, that say where a user belongs. Those that the ID token lacks are read from the user info. */
+  placeClaims: readonly string[];
   /** PEM file of the provider's certificate authority; null: a public one. */
   caFile: string | null;
   /** Called after each call of the provider. */
@@ -171,8 +174,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
         const claims = tokens.claims();
         if (!claims || tokens.id_token === undefined) throw new SignInRefused('there is no ID token');
         return {
-          // A provider whose user info fails still says who the user is.
-          claims: await withUserInfo(server, claims, tokens.access_token).catch(() => ({ ...claims })),
+          claims: await withUserInfo(server, claims, tokens.access_token, options),
           tokens: { idToken: tokens.id_token, refreshToken: tokens.refresh_token ?? null },
         };
       }),
@@ -186,7 +188,10 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
         if (claims && claims.sub !== decodeJwt(idToken).sub)
           throw new SignInRefused('the provider names another user');
         return {
-          claims: claims ? await withUserInfo(server, claims, renewed.access_token) : null,
+          // The tokens have been renewed: without them the next renewal would be refused, whatever becomes of the user info.
+          claims: claims
+            ? await withUserInfo(server, claims, renewed.access_token, options).catch(() => null)
+            : null,
           tokens: {
             idToken: renewed.id_token ?? idToken,
             refreshToken: renewed.refresh_token ?? refreshToken,
@@ -257,18 +262,28 @@ const scopesOf = (
 ): string =>
   scopes.filter((scope) => scope !== OFFLINE || (offline && supported?.includes(OFFLINE))).join(' ');
 
+/** The claims that say who a user is. */
+const PROFILE_CLAIMS = ['name', 'email', 'email_verified'];
+
 /**
- * Adds the claims of the user info, where providers put those that the ID token lacks. An ID token with an address has what
- * was asked for.
+ * Adds the claims of the user info, where providers put those that the ID token lacks. One whose user info fails still says who the
+ * user is, but not where they belong.
  */
 async function withUserInfo(
   server: Configuration,
   claims: IDToken,
   accessToken: string,
+  { placeClaims }: Pick<IdentityProviderOptions, 'placeClaims'>,
 ): Promise<Record<string, unknown>> {
-  if (claims['email'] !== undefined || server.serverMetadata().userinfo_endpoint === undefined) return claims;
-  const info = await fetchUserInfo(server, accessToken, claims.sub).catch(translated);
-  return { ...info, ...claims };
+  const lacks = (names: readonly string[]): boolean =>
+    names.some((name) => claimAt(claims, name) === undefined);
+  const isComplete = !lacks([...PROFILE_CLAIMS, ...placeClaims]);
+  if (isComplete || server.serverMetadata().userinfo_endpoint === undefined) return claims;
+  try {
+    return { ...(await fetchUserInfo(server, accessToken, claims.sub)), ...claims };
+  } catch (error) {
+    return lacks(placeClaims) ? translated(error) : claims;
+  }
 }
 
 /** Errors of the response itself, as opposed to the provider, the connection or our credential. */
@@ -285,6 +300,10 @@ const OUT_OF_ORDER = new Set(['server_error', 'temporarily_unavailable']);
 /** How providers refuse `offline_access`. */
 const SCOPE_REFUSED = new Set(['not_allowed', 'invalid_scope']);
 
+/** The body of the response is not of the protocol. It says nothing about the user: a proxy may have given it. */
+const isOfAnotherKind = ({ cause }: Error): boolean =>
+  cause instanceof Error && typeof cause.cause === 'object' && cause.cause !== null && 'body' in cause.cause;
+
 /** A renewal that fails for another reason than a refusal is retried, so that an outage signs nobody out. */
 function translated(error: unknown): never {
   const message = error instanceof Error ? error.message : String(error);
@@ -299,6 +318,6 @@ function translated(error: unknown): never {
     throw new IdentityProviderUnavailable(message, { ...options, answer });
   }
   const isNotValid = error instanceof Error && 'code' in error && NOT_VALID.has(String(error.code));
-  if (isNotValid) throw new SignInRefused(message, options);
+  if (isNotValid && !isOfAnotherKind(error)) throw new SignInRefused(message, options);
   throw new IdentityProviderUnavailable(message, options);
 }

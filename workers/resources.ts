@@ -14,7 +14,7 @@ import { watchParts, type WatchedParts } from '#providers/parts.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createMailer } from '#providers/mail/mailer.ts';
 import { createModel, createTestModel } from '#providers/models/registry.ts';
-import { createPayments } from '#providers/payments/provider.ts';
+import { createPayments, paymentsCheck } from '#providers/payments/provider.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
@@ -73,7 +73,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const carriers = createCarriers({
     testSends: testSends(pools),
     simulator: config.simulator,
-    twilioUrl: config.twilioUrl,
+    twilioServer: config.twilioServer,
     mailServers: config.mailServers,
     twilioAccount: config.twilioAccount,
     guard: egress.guard,
@@ -81,10 +81,13 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     fetchMedia: storedMedia(links, storage),
     onCall: onCarrierCall,
   });
+  const payments = paymentsCheck(config);
   const parts = watchParts(
     {
       storage: { title: 'the file store', check: () => storage.check() },
       model: model && { title: 'the language model', check: () => model.check() },
+      payments: payments && { title: 'the payment provider', check: payments },
+      mail: mailer && { title: 'the mail server', check: () => mailer.check() },
       twilio: carriers.checkNumberAccount && {
         title: 'the account for new numbers',
         check: carriers.checkNumberAccount,

@@ -32,6 +32,15 @@ describe('the organization and role of claims', () => {
     ],
     [{ acme: {} }, ['acme']],
     [{ acme: { id: '42a4', tier: ['gold'] }, beta: { id: ['77'] } }, ['42a4', 'acme', '77', 'beta']],
+    [{ id: 'o1', name: 'Acme' }, ['o1', 'Acme']],
+    [
+      [{ id: 'o1', name: 'Acme' }, { name: 'Beta' }, { id: 7 }],
+      ['o1', 'Acme', 'Beta', '7'],
+    ],
+    [[{ acme: { id: '42' } }], ['42', 'acme']],
+    [{ id: { id: '42' } }, ['42', 'id']],
+    [42, ['42']],
+    [['acme', null, {}, [], true], ['acme']],
     [{}, []],
     [[], []],
     [null, []],
@@ -53,6 +62,14 @@ describe('the organization and role of claims', () => {
     expect(roleOf({ 'https://a.example/roles': 'owner' }, { rolesClaim: 'https://a.example/roles' })).toBe(
       'org:admin',
     );
+    for (const realm of [
+      { roles: { admin: { 'acme.example': '1' } } },
+      { roles: [{ id: 3, name: 'admin' }] },
+    ])
+      expect(roleOf({ realm_access: realm })).toBe('org:admin');
+    expect(roleOf({ realm_access: { roles: 'admin' } })).toBe('org:admin');
+    const client = { resource_access: { 'app.acme.example': { roles: ['admin'] }, app: { acme: 1 } } };
+    expect(roleOf(client, { rolesClaim: 'resource_access.app.acme.example.roles' })).toBe('org:admin');
     const listed = { memberRoles: ['agent'] };
     expect(roleOf({ realm_access: { roles: ['agent'] } }, listed)).toBe('org:member');
     expect(() => roleOf({ realm_access: { roles: ['other'] } }, listed)).toThrow(NoRoleNamed);

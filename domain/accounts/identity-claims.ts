@@ -40,7 +40,7 @@ export function placeNamedBy(claims: Claims, rules: ClaimRules): NamedPlace {
       : { ...organizationsIn(claimAt(claims, rules.organizationClaim)), role: clerkClaims(claims).role };
   if (place.organizations.length === 0) return { ...place, role: null };
   if (rules.rolesClaim === null) return { ...place, role };
-  return { ...place, role: roleAmong(texts(claimAt(claims, rules.rolesClaim)), rules) };
+  return { ...place, role: roleAmong(rolesIn(claimAt(claims, rules.rolesClaim)), rules) };
 }
 
 /** @throws NoRoleNamed */
@@ -65,38 +65,58 @@ const clerkPlace = (id: string, slug: unknown, role: string | null): NamedPlace 
 });
 
 /**
- * The forms of an organization claim: a name, a list of names, or an object of objects by name, which may have an `id`, as
- * Keycloak's `organization` has it.
+ * The forms of an organization claim: a name, an object with an `id` or a `name`, a list of these, or an object of objects by name, which
+ * may have an `id`, as Keycloak's `organization` has it.
  */
 function organizationsIn(claim: unknown): Omit<NamedPlace, 'role'> {
-  if (!isRecord(claim)) {
-    const organizations = texts(claim);
-    return { organizations, title: organizations[0] ?? '' };
-  }
-  const entries = Object.entries(claim).slice(0, MAX_VALUES);
-  const organizations = entries.flatMap(([name, about]) => {
-    const id = isRecord(about) ? texts(about['id']) : [];
-    return [...id, name].filter(isText);
+  const named = listOf(claim).flatMap((one) => {
+    if (!isRecord(one)) return texts(one).map((name) => ({ names: [name], title: name }));
+    const own = namesOf(one);
+    if (own.length > 0) return [{ names: own, title: own.at(-1) ?? '' }];
+    return Object.entries(one)
+      .slice(0, MAX_VALUES)
+      .filter(([name]) => name !== '')
+      .map(([name, about]) => ({
+        names: [...(isRecord(about) ? texts(about['id']) : []), name],
+        title: name,
+      }));
   });
-  return { organizations, title: entries[0]?.[0] ?? '' };
+  return { organizations: named.flatMap(({ names }) => names), title: named[0]?.title ?? '' };
 }
 
-/** The value of a claim by its name, or by a path in it: `realm_access.roles`. */
-function claimAt(claims: Claims, path: string): unknown {
+/** The forms of a claim of roles: a name, a list of names or of objects with a `name`, or an object by name, as Zitadel has it. */
+const rolesIn = (claim: unknown): string[] =>
+  listOf(claim).flatMap((one) => {
+    if (!isRecord(one)) return texts(one);
+    const own = namesOf(one);
+    return own.length > 0 ? own : Object.keys(one).slice(0, MAX_VALUES);
+  });
+
+/** What an object calls itself: its id first. */
+const namesOf = ({ id, name }: Claims): string[] =>
+  [id, name].flatMap((one) => (isRecord(one) ? [] : texts(one)));
+
+/** The value of a claim by its name, or by a path in it, whose names may contain dots: `realm_access.roles`. */
+export function claimAt(claims: unknown, path: string): unknown {
+  if (!isRecord(claims)) return undefined;
   if (Object.hasOwn(claims, path)) return claims[path];
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined),
-      claims,
-    );
+  for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) {
+    const name = path.slice(0, dot);
+    const found = Object.hasOwn(claims, name) ? claimAt(claims[name], path.slice(dot + 1)) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const isRecord = (value: unknown): value is Claims =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]).slice(0, MAX_VALUES);
+/** Some providers number what others name. */
 const texts = (value: unknown): string[] =>
-  (Array.isArray(value) ? value : [value]).slice(0, MAX_VALUES).filter(isText);
+  listOf(value)
+    .map((one) => (typeof one === 'number' ? String(one) : one))
+    .filter(isText);
 
 /** The name and the email address that the provider gives of a user; null: none, or one that it has not verified. */
 export interface Profile {

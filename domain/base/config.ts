@@ -81,7 +81,7 @@ const configOf = (env: Variables) => ({
   stripe: stripe(env),
   /** Who pays in a new agency, and in a new workspace without an agency. */
   newBillingMode: newBillingMode(env),
-  twilioUrl: env.TWILIO_API_URL,
+  twilioServer: { url: env.TWILIO_API_URL, caFile: env.TWILIO_CA_FILE },
   twilioAccount: twilioAccount(env),
   inboxPollSeconds: env.INBOX_POLL_SECONDS,
   /** null: the operating system's. */
@@ -109,7 +109,7 @@ function stripe(env: Variables) {
   const { STRIPE_SECRET_KEY: apiKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_PRICES: prices } = env;
   if (apiKey === null || webhookSecret === null || prices === null) return null;
   const baseUrl = env.STRIPE_API_URL;
-  return { apiKey, webhookSecret, prices, ...(baseUrl !== null && { baseUrl }) };
+  return { apiKey, webhookSecret, prices, caFile: env.STRIPE_CA_FILE, ...(baseUrl !== null && { baseUrl }) };
 }
 
 /** Without a payment provider in production, nobody can pay. */

@@ -318,6 +318,7 @@ const PROVIDERS = {
     'they are not registered, and US carriers filter their messages',
   ),
   TWILIO_API_URL: forBoth(optional(HttpUrl), "another server with Twilio's API", "Twilio's"),
+  TWILIO_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   STRIPE_SECRET_KEY: forBoth(
     optional(z.string()),
     'the key for [payments](payments.md)',
@@ -329,6 +330,7 @@ const PROVIDERS = {
     '`{"plans": {"mini": "price_…", "starter": "…", "growth": "…"}, "lines": {"phone": "…", "email": "…"}}`',
   ),
   STRIPE_API_URL: forBoth(optional(HttpUrl), "another server with Stripe's API", "Stripe's"),
+  STRIPE_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   LLM_BASE_URL: forWorkers(
     optional(HttpUrl),
     'any OpenAI-compatible endpoint, for [drafts](ai-drafts.md) and personalization',

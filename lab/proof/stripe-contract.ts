@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { freePort } from '../../providers/free-port.ts';
-import { STRIPE_API_VERSION } from '../../providers/payments/stripe.ts';
+import { STRIPE_API_VERSION } from '../../providers/payments/stripe-api.ts';
 import { startStripePayments, stripeCalls } from '../../test/support/stripe-requests.ts';
 import { goProgram, provePart, responds, startProgram } from './world/part.ts';
 

@@ -1,4 +1,3 @@
-import { rootCertificates } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
@@ -58,6 +57,7 @@ import {
   readOk,
 } from './http-response.ts';
 import { caCertificatesOf } from './ca-certificates.ts';
+import { createTrustingAgents } from './trusting-agents.ts';
 import { fetchAll, type FetchedFile } from './outbound-media.ts';
 
 export interface BlueBubblesCarrierOptions {
@@ -112,7 +112,6 @@ const NEGATIVE_CHECKS = 3;
 /** How long a positive result is cached. */
 const REACHABLE_MS = 24 * 3_600_000;
 const MAX_CACHED = 100_000;
-const MAX_AGENTS = 100;
 
 /** iMessage and SMS through a Mac that runs the BlueBubbles server (REST API v1). */
 export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Carrier<BlueBubblesConfig> {
@@ -127,21 +126,9 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       connect: guard ? (ca ? guard.connectTrusting(ca) : guard.connect) : { ...(ca && { ca }) },
     });
   const agent = openAgent();
-  /** For servers with certificates of an authority of their own, by its certificates. */
-  const agents = new Map<string, Agent>();
-  function agentOf({ caCertificates: pem }: BlueBubblesConfig): Agent {
-    if (pem === undefined) return agent;
-    const trusting = agents.get(pem) ?? openAgent([...rootCertificates, pem]);
-    if (agents.size >= MAX_AGENTS && !agents.has(pem)) {
-      const [oldest] = agents;
-      if (oldest) {
-        agents.delete(oldest[0]);
-        void oldest[1].close();
-      }
-    }
-    agents.set(pem, trusting);
-    return trusting;
-  }
+  const trusting = createTrustingAgents(openAgent);
+  const agentOf = ({ caCertificates: pem }: BlueBubblesConfig): Agent =>
+    pem === undefined ? agent : trusting.of(pem);
   /** When an address was last found available, by server and address. */
   const reachable = new Map<string, number>();
   /** When a line's messages of the last days were last read, by server and line. */
@@ -523,7 +510,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     },
 
     async close() {
-      await Promise.all([agent, ...agents.values()].map((one) => one.destroy()));
+      await Promise.all([agent.destroy(), trusting.destroy()]);
     },
   };
 }

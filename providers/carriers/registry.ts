@@ -32,8 +32,8 @@ export interface CarrierOptions {
   fetchMedia?: FetchMedia;
   /** Called after each send, reconciliation and probe. */
   onCall?: (call: CarrierCall) => void;
-  /** Default: Twilio's. */
-  twilioUrl?: string | null;
+  /** Another server with Twilio's API, and the PEM file of its certificate authority. */
+  twilioServer?: { url: string | null; caFile: string | null };
   /** See `SMTP_CA_FILE` and `SMTP_EHLO_NAME`. */
   mailServers?: { caFile: string | null; ehloName: string | null };
   /** The operator's account at Twilio, in which numbers are bought for lines; null: none are. */
@@ -63,11 +63,15 @@ export function createCarriers({
   untrusted,
   fetchMedia,
   onCall,
-  twilioUrl,
+  twilioServer,
   mailServers,
   twilioAccount,
 }: CarrierOptions): CarrierRegistry {
-  const twilioOptions = { guard, ...(twilioUrl && { baseUrl: twilioUrl }) };
+  const twilioOptions = {
+    guard,
+    ca: twilioServer?.caFile ? readFileSync(twilioServer.caFile, 'utf8') : null,
+    ...(twilioServer?.url && { baseUrl: twilioServer.url }),
+  };
   const operator = twilioAccount ? twilioOperatorCarrier(twilioAccount, twilioOptions) : null;
   const adapters: Carrier[] = [
     // Before the simulated one, which provides what no real carrier does.

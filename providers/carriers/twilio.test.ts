@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, test, vi } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { newId } from '#domain/base/ids.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import { outbound } from '#test/conformance/carrier-worlds.ts';
 import { startSomebodyElse, type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
+import { startTlsProxy } from '#test/support/tls-proxy.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { createGuard } from '../egress-guard.ts';
 import { BadSignature, type ConnectionCheck } from './carrier.ts';
@@ -324,6 +327,26 @@ describe('a server that speaks the API of Twilio in another form', () => {
     };
     expect(await world.carrier.reconcile(config, attempt)).toMatchObject(outcome);
   });
+});
+
+test('a server with a certificate of an authority of its own can be used once the settings trust the authority', async () => {
+  const folder = join(import.meta.dirname, '../../test/fixtures/tls');
+  const proxy = await startTlsProxy(folder);
+  onTestFinished(() => proxy.close());
+  proxy.to(Number(new URL(world.twilio.url).port));
+  const config = {
+    accountSid: TWILIO_ACCOUNT.sid,
+    authToken: TWILIO_ACCOUNT.authToken,
+    from: '+14155550111',
+    baseUrl: `https://localhost:${proxy.port}`,
+  };
+  const send = (carrier: TwilioWorld['carrier'], settings: object) =>
+    carrier.send(settings, outbound(world, recipient()), never);
+  expect(await send(world.carrier, config)).toMatchObject({ kind: 'transient' });
+  const ca = readFileSync(join(folder, 'authority.pem'), 'utf8');
+  expect(await send(world.carrier, { ...config, caCertificates: ca })).toMatchObject({ kind: 'accepted' });
+  const { baseUrl, ...own } = config;
+  expect(await send(twilioCarrier({ baseUrl, ca }), own)).toMatchObject({ kind: 'accepted' });
 });
 
 describe('callbacks', () => {

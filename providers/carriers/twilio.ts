@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { listOf, numeric, readable } from '#domain/base/bounded-schema.ts';
@@ -16,6 +17,8 @@ import {
   type ReconcileOutcome,
   type SendOutcome,
 } from './carrier.ts';
+import { caCertificatesOf } from './ca-certificates.ts';
+import { createTrustingAgents } from './trusting-agents.ts';
 import { serverCheck, unknown } from './connection-checks.ts';
 import { Explanation, MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf, readJson } from './http-response.ts';
 import { readTwilioForm, statusEvents, verifyTwilioSignature } from './twilio-callback.ts';
@@ -31,6 +34,8 @@ import { ErrorResponse, twilioFailure, twilioReason as reasonOf } from './twilio
 export interface TwilioCarrierOptions {
   /** The default API URL; a line's settings can override it. */
   baseUrl?: string;
+  /** The certificates of the authority of that API, in PEM format; null: a public one. */
+  ca?: string | null;
   /** Checks connections to servers from lines' settings. */
   guard?: Guard;
   timeoutMs?: number;
@@ -60,6 +65,7 @@ export const TwilioConfig = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({ description: "Only for a server other than Twilio's that speaks its API." }),
+  caCertificates: caCertificatesOf('server'),
 });
 export type TwilioConfig = z.infer<typeof TwilioConfig>;
 
@@ -122,10 +128,15 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
   const { baseUrl: defaultUrl = 'https://api.twilio.com', timeoutMs = 15_000 } = options;
   const clock = options.clock ?? (() => new Date());
   const connections = { connections: 64, headersTimeout: 0, bodyTimeout: 0 };
-  const operators = new Agent(connections);
+  const { guard, ca } = options;
+  const operators = new Agent({ ...connections, ...(ca && { connect: { ca: [...rootCertificates, ca] } }) });
   /** For URLs from settings or responses. */
-  const guarded = new Agent({ ...connections, ...(options.guard && { connect: options.guard.connect }) });
-  const agentOf = ({ baseUrl }: TwilioConfig): Agent => (baseUrl === undefined ? operators : guarded);
+  const guarded = new Agent({ ...connections, ...(guard && { connect: guard.connect }) });
+  const trusting = createTrustingAgents(
+    (ca) => new Agent({ ...connections, connect: guard ? guard.connectTrusting(ca) : { ca } }),
+  );
+  const agentOf = ({ baseUrl, caCertificates: pem }: TwilioConfig): Agent =>
+    baseUrl === undefined ? operators : pem === undefined ? guarded : trusting.of(pem);
 
   async function call(config: TwilioConfig, path: string, options: RequestOptions): Promise<Exchange> {
     const account = `/2010-04-01/Accounts/${encodeURIComponent(config.accountSid)}`;
@@ -286,7 +297,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
     callMessaging,
 
     async close() {
-      await Promise.all([operators.destroy(), guarded.destroy()]);
+      await Promise.all([operators.destroy(), guarded.destroy(), trusting.destroy()]);
     },
   };
 }

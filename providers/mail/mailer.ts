@@ -24,6 +24,8 @@ export type MailOutcome =
 /** Sends system emails. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<MailOutcome>;
+  /** Connects and logs in. @throws with the reason. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -101,6 +103,10 @@ export function createMailer({
           code: String(responseCode ?? code),
         };
       }
+    },
+    async check() {
+      transport ??= openTransport();
+      await (await transport).verify();
     },
     async close() {
       (await transport)?.close();

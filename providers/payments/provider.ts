@@ -1,6 +1,7 @@
 import { type PaymentProvider, PaymentsUnavailable } from '#domain/billing/payments.ts';
 import { simulatedStripe } from './simulated.ts';
-import type { StripeOptions } from './stripe.ts';
+import type { StripeOptions } from './stripe-api.ts';
+import { stripeCheck } from './stripe-check.ts';
 
 export interface PaymentOptions {
   stripe: StripeOptions | null;
@@ -13,6 +14,10 @@ export function createPayments({ stripe, simulator }: PaymentOptions): PaymentPr
   if (stripe) return loadedWhenUsed(stripe);
   return simulator ? loadedWhenUsed(simulatedStripe(simulator)) : noPayments;
 }
+
+/** Checks the configured payment provider. @throws with the reason. Null: there is none. */
+export const paymentsCheck = ({ stripe }: PaymentOptions): (() => Promise<void>) | null =>
+  stripe && stripeCheck(stripe);
 
 /** Loads Stripe's client with the first call: it takes 30 MB, which most processes never need. */
 function loadedWhenUsed(options: StripeOptions): PaymentProvider {

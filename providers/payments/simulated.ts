@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { StripeOptions } from './stripe.ts';
+import type { StripeOptions } from './stripe-api.ts';
 
 /** Prices at the simulated provider, in cents. */
 export const SIMULATED_PRICES: Readonly<Record<string, number>> = {

@@ -1,7 +1,6 @@
 import Stripe from 'stripe';
 import { z } from 'zod';
 import { Id } from '#domain/base/ids.ts';
-import type { LineKind, Plan } from '#domain/billing/entitlement.ts';
 import { lineKind, Plan as PlanSchema } from '#domain/billing/entitlement.ts';
 import {
   BadPaymentSignature,
@@ -17,19 +16,7 @@ import {
 } from '#domain/billing/payments.ts';
 import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch } from '../bounded-fetch.ts';
-
-export interface StripeOptions {
-  apiKey: string;
-  /** The signing secret of the webhook endpoint `POST /callbacks/payments`. */
-  webhookSecret: string;
-  /** Default: Stripe's. */
-  baseUrl?: string;
-  /** Stripe's price ids. */
-  prices: { plans: Record<Plan, string>; lines: Record<LineKind, string> };
-}
-
-/** The version of the API that the requests are written for, and whose objects are read. */
-export const STRIPE_API_VERSION = '2026-10-28.endive';
+import { type StripeOptions, STRIPE_API_VERSION } from './stripe-api.ts';
 
 const TIMEOUT_MS = 10_000;
 /** More than a page of a hundred invoices. */
@@ -43,11 +30,17 @@ const CLOCK_TOLERANCE_S = 3600;
 const SIGNATURE_TOLERANCE_S = 300;
 
 /** Stripe, or any server with the same API. */
-export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: StripeOptions): PaymentProvider {
+export function stripePayments({
+  apiKey,
+  webhookSecret,
+  baseUrl,
+  caFile = null,
+  prices,
+}: StripeOptions): PaymentProvider {
   const stripe = new Stripe(apiKey, {
     ...addressOf(baseUrl),
     apiVersion: STRIPE_API_VERSION,
-    httpClient: Stripe.createFetchHttpClient(boundedFetch(MAX_RESPONSE_BYTES)),
+    httpClient: Stripe.createFetchHttpClient(boundedFetch(MAX_RESPONSE_BYTES, caFile)),
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
     telemetry: false,

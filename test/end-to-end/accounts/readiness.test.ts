@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { startSomebodyElse } from '#test/conformance/http-carrier-worlds.ts';
+import { startTlsProxy } from '#test/support/tls-proxy.ts';
 import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '#test/support/openid-provider.ts';
 
 let provider: OpenIdProvider;
@@ -47,6 +50,32 @@ test.each([
     }
   },
 );
+
+test('a payment provider that refuses the key makes the API degraded, until it does not', async () => {
+  const folder = join(import.meta.dirname, '../../fixtures/tls');
+  const stripe = await startSomebodyElse();
+  stripe.answer(401, 'application/json', '{}');
+  const proxy = await startTlsProxy(folder);
+  proxy.to(Number(new URL(stripe.url).port));
+  const prices = { plans: { mini: 'm', starter: 's', growth: 'g' }, lines: { phone: 'p', email: 'e' } };
+  const app = await startTestApp({
+    worker: false,
+    environment: {
+      STRIPE_SECRET_KEY: 'sk',
+      STRIPE_WEBHOOK_SECRET: 'whsec',
+      STRIPE_PRICES: JSON.stringify(prices),
+      STRIPE_API_URL: `https://localhost:${proxy.port}`,
+      STRIPE_CA_FILE: join(folder, 'authority.pem'),
+    },
+  });
+  try {
+    expect(await readiness(app)).toMatchObject({ status: 'degraded', checks: { payments: 'failed' } });
+    stripe.answer(200, 'application/json', '{"object":"price"}');
+    await eventually(async () => (await readiness(app)).checks['payments'] === 'ok');
+  } finally {
+    await Promise.all([app.stop(), proxy.close(), stripe.stop()]);
+  }
+});
 
 test('a part that is not configured is not shown', async () => {
   const app = await startTestApp({ worker: false });

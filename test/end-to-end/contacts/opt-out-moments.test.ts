@@ -216,6 +216,21 @@ describe('after STOP nothing more leaves', () => {
     await nothingMoreLeaves('through a mailing list', at, [to]);
   });
 
+  it.each([
+    ['Mexico', '+52555', '+521555'],
+    ['Brazil', '+5541987', '+554187'],
+    ['Vietnam', '+8435', '+84165'],
+  ])('on another form of the number, as in %s', async (country, written, reported) => {
+    const length = country === 'Brazil' ? 6 : 7;
+    const digits = phone().slice(-length);
+    const [to, form] = [written + digits, reported + digits];
+    await inSequence(to);
+    const at = new Date();
+    await mac.write(form, { text: 'STOP' });
+    await nothingMoreLeaves(`on another form of the number (${country})`, at, [to]);
+    expect(await left(form)).toEqual([]);
+  });
+
   it('in an edited message', async () => {
     const to = phone();
     await inSequence(to);
