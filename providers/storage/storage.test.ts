@@ -79,6 +79,7 @@ describe('storage in a bucket', () => {
           accessKeyId: 'key',
           secretAccessKey: 'secret',
           idleTimeoutMs: 100,
+          longestMs: 1000,
         },
       },
       (operation) => failures.push(operation),
@@ -97,6 +98,18 @@ describe('storage in a bucket', () => {
         );
       });
     };
+  const page =
+    (status: number, body: string): RequestListener =>
+    (request, response) => {
+      request.resume();
+      request.once('end', () => response.writeHead(status, { 'Content-Type': 'text/html' }).end(body));
+    };
+  const dripping: RequestListener = (request, response) => {
+    request.resume();
+    response.writeHead(200, { 'Content-Length': '100000' });
+    const timer = setInterval(() => response.write('x'), 20);
+    response.once('close', () => clearInterval(timer));
+  };
   const file = (): Readable => Readable.from([Buffer.from('content')]);
 
   it.each([
@@ -109,12 +122,28 @@ describe('storage in a bucket', () => {
     ['has no such bucket', error(404, 'NoSuchBucket'), /put a file: NoSuchBucket/],
     ['refuses the key', error(403, 'InvalidAccessKeyId'), /put a file: InvalidAccessKeyId/],
     ['is overloaded', error(503, 'SlowDown'), /put a file: SlowDown/],
+    ['is full', error(507, 'XMinioStorageFull'), /put a file: XMinioStorageFull/],
+    ['is in another region', error(301, 'PermanentRedirect'), /put a file: PermanentRedirect/],
+    ['has another time', error(403, 'RequestTimeTooSkewed'), /put a file: RequestTimeTooSkewed/],
+    [
+      'is behind a proxy that responds for it',
+      page(502, '<html>Bad gateway'),
+      /put a file: it responded 502/,
+    ],
+    ['is behind a proxy that asks for a login', page(401, '{"error":1}'), /put a file: it responded 401/],
+    ['responds with nothing', page(400, ''), /put a file: it responded 400/],
+    ['sends its answer a byte at a time', dripping, /put a file: it has not ended after 1 s/],
   ])('says what failed if the store %s', async (_, answer, reason) => {
     const { storage, failures } = await store(answer);
     await expect(storage.put('org_1/a', file(), 100)).rejects.toThrow(reason);
     await expect(storage.put('org_1/a', file(), 100)).rejects.toThrow(StorageUnavailable);
     await expect(storage.check()).rejects.toThrow(StorageUnavailable);
     expect(failures).toEqual(['put', 'put', 'put']);
+  });
+
+  it('fails its check if a proxy responds 200 to everything', async () => {
+    const { storage } = await store(page(200, '<html>Welcome</html>'));
+    await expect(storage.check()).rejects.toThrow('returns something else than it has accepted');
   });
 
   it('is asked again what is wrong if it hangs up while a file is sent', async () => {

@@ -28,6 +28,8 @@ export interface StorageOptions {
     caFile?: string | null;
     /** Without a byte in either direction for so long, an operation fails; default: 10 seconds. */
     idleTimeoutMs?: number;
+    /** How long an operation may take in all, however slowly the store goes on; default: by the operation. */
+    longestMs?: number;
   } | null;
 }
 
@@ -66,6 +68,10 @@ const workspaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
 
 type Operation = 'put' | 'open' | 'delete';
 
+/** A large file takes minutes; a store that sends its answer a byte at a time would take forever. */
+const LONGEST_MS: Readonly<Record<Operation, number>> = { put: 600_000, open: 60_000, delete: 60_000 };
+const CHECK = 'check';
+
 /** @param onFailure called with each operation that the store has failed. */
 export async function createStorage(
   { folder, s3 }: StorageOptions,
@@ -76,7 +82,7 @@ export async function createStorage(
   const received = createReceivedBytes(RECEIVED_AT_MOST);
   async function of<T>(operation: Operation, work: Promise<T>): Promise<T> {
     try {
-      return await work;
+      return await inTime(work, s3?.longestMs ?? LONGEST_MS[operation]);
     } catch (error) {
       const reason = reasonOf(error);
       if (reason === null) throw error;
@@ -112,7 +118,7 @@ export async function createStorage(
     delete: (key) => of('delete', disk.delete(key)),
     async check() {
       const key = `.checks/${randomUUID()}`;
-      await storage.put(key, Readable.from([Buffer.from('check')]), MB).catch(async (error: unknown) => {
+      await storage.put(key, Readable.from([Buffer.from(CHECK)]), MB).catch(async (error: unknown) => {
         // Some servers answer and hang up while a file is being sent, so that the answer is lost. Reading asks again.
         const why = await openRange(key, { start: 0, end: 0 }).then(
           () => null,
@@ -123,7 +129,8 @@ export async function createStorage(
       });
       const content = await storage.open(key);
       if (!content) throw new StorageUnavailable('the file store does not return the files that it accepts');
-      await of('open', text(content));
+      if ((await of('open', text(content))) !== CHECK)
+        throw new StorageUnavailable('the file store returns something else than it has accepted');
       await storage.delete(key);
     },
   };
@@ -146,8 +153,26 @@ const isLostConnection = (error: unknown): boolean =>
   error instanceof StorageUnavailable &&
   /\b(?:EPIPE|ECONNRESET)\b|socket hang up|aborted/.test(error.message);
 
-const describe = ({ name, message }: Error): string =>
-  [name === 'Error' ? null : name, message || null].filter((part) => part !== null).join(': ');
+/** A response without an error of the store's own is a proxy's, or empty. */
+function describe(error: Error): string {
+  const { name, message } = error;
+  const status = '$metadata' in error && (error.$metadata as { httpStatusCode?: number }).httpStatusCode;
+  const isOwn = !['', 'Error', 'Unknown'].includes(name);
+  if (status && !isOwn) return `it responded ${status}`;
+  return isOwn ? [name, message].filter((part) => part !== '').join(': ') : message;
+}
+
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(Object.assign(new Error(`it has not ended after ${ms / 1000} s`), { code: 'ETIMEDOUT' }));
+  }, ms);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 interface Place {
   driver: DriverContract;
