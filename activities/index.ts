@@ -16,6 +16,7 @@ import { createListDeletionActivities } from './contacts/list-deletion.ts';
 import { createMailActivities } from './events/mail.ts';
 import { createImportActivities } from './contacts/imports.ts';
 import { createNotificationActivities } from './events/notifications.ts';
+import { createOptInActivities } from './contacts/opt-ins.ts';
 import { createOptOutJudgeActivities } from './contacts/opt-out-judge.ts';
 import { createPersonalizationActivities } from './campaigns/personalization.ts';
 import { createPollingActivities } from './base/polled-rounds.ts';
@@ -46,6 +47,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createReplyAttachmentActivities(dependencies),
     ...createCampaignActivities(dependencies),
     ...createPersonalizationActivities(dependencies),
+    ...createOptInActivities(dependencies),
     ...createOptOutJudgeActivities(dependencies),
     ...createImportActivities(dependencies),
     ...createListDeletionActivities(dependencies),

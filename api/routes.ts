@@ -57,6 +57,7 @@ import { messageActionRoutes } from './routes/messages/message-actions.ts';
 import { messageRoutes } from './routes/messages/messages.ts';
 import { notificationLinkRoutes } from './routes/events/notification-links.ts';
 import { poolRoutes } from './routes/lines/pools.ts';
+import { optInLinkRoutes, optInPageRoutes } from './routes/contacts/opt-in-links.ts';
 import { optOutHistoryRoutes } from './routes/contacts/opt-out-history.ts';
 import { optOutSuspicionRoutes } from './routes/contacts/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/contacts/opt-outs.ts';
@@ -83,6 +84,7 @@ import { teamMemberRoutes } from './routes/accounts/team-members.ts';
 import { testClockRoutes } from './routes/test-mode/test-clock.ts';
 import { testModeRoutes } from './routes/test-mode/test-mode.ts';
 import { unsubscribeRoutes } from './routes/contacts/unsubscribe.ts';
+import { verificationRoutes } from './routes/contacts/verifications.ts';
 import { webhookDeliveryRoutes } from './routes/events/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/events/webhooks.ts';
 import { workspaceRoutes } from './routes/accounts/workspace.ts';
@@ -113,6 +115,9 @@ export const routes: readonly Route[] = [
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', [...optOutHistoryRoutes, ...optOutRoutes]),
+  ...under('/api/opt-in-links', optInLinkRoutes),
+  ...under('/join', optInPageRoutes),
+  ...under('/api/verifications', verificationRoutes),
   ...under('/api/consents', consentRoutes),
   ...under('/api/compliance', complianceRoutes),
   ...under('/api/voice', callRoutes),

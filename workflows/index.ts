@@ -18,6 +18,7 @@ export {
   listDeletion,
   mailSender,
   notifier,
+  optInEntrant,
   optOutJudge,
   personalizer,
   testClock,

@@ -121,6 +121,14 @@ export const optOutJudge = worksThrough({
   round: (act, { workspaceId }) => act.judgeReplies({ workspaceId }),
 });
 
+/** One per workspace with opt-in links. Saves the contacts who wrote with a code as leads, and enters them into campaigns. */
+export const optInEntrant = worksThrough({
+  signal: 'contactsJoined',
+  summary: 'Save the contacts who opted in as leads',
+  timeout: '2 minutes',
+  round: (act, { workspaceId }) => act.enterOptIns({ workspaceId }),
+});
+
 /**
  * One per campaign whose messages are written for each lead. Writes many messages in one activity, some minutes before
  * they are due. If the model fails, the message is sent as its template.

@@ -17,6 +17,7 @@ export const WORKSPACE_LIMITS = {
   lines: { max: 200, text: 'lines that are neither canceled nor failed' },
   pools: { max: 200, text: 'pools of lines' },
   snippets: { max: 500, text: 'snippets' },
+  optInLinks: { max: 500, text: 'opt-in links' },
   savedFilters: { max: 500, text: 'saved filters, over all its members' },
   customFields: { max: 500, text: 'distinct names of custom fields' },
   waitingMessages: { max: 1_000_000, text: 'messages that wait to be sent' },

@@ -10,7 +10,9 @@ export const ConsentStatus = z.enum(['granted', 'revoked']);
 export const ConsentSource = z.enum(['form', 'import', 'keyword', 'verbal', 'api']);
 export type ConsentSource = z.infer<typeof ConsentSource>;
 
-const Evidence = z.string().max(2000).meta({
+/** In characters. */
+export const MAX_EVIDENCE = 2000;
+const Evidence = z.string().max(MAX_EVIDENCE).meta({
   description: 'The evidence, for example the form and its wording, or a witness.',
 });
 

@@ -129,6 +129,20 @@ export interface NormalizedLead {
   customFields: Record<string, string>;
 }
 
+/** A lead without details. */
+export const BLANK_LEAD: NormalizedLead = {
+  firstName: '',
+  lastName: '',
+  emails: [],
+  phones: [],
+  companyName: '',
+  jobTitle: '',
+  notes: '',
+  contactOwnerEmail: null,
+  timezone: null,
+  customFields: {},
+};
+
 /** A validation error of one field. */
 export interface LeadProblem {
   field: string;

@@ -113,6 +113,8 @@ const BODIES: Record<string, object> = {
   updateConversation: { status: 'closed' },
   createSavedFilter: { name: 'VIPs', view: 'open', shared: true },
   createSnippet: { name: 'Hours', text: 'We open at nine' },
+  createOptInLink: { name: 'Poster', text: 'Join', consent: 'I want offers' },
+  createVerification: { phone: phone() },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */
 const bodyOf = ({ id }: TenantRoute, { lineId, listId, leadId, person }: World, field = ''): object => ({
@@ -128,6 +130,8 @@ const bodyOf = ({ id }: TenantRoute, { lineId, listId, leadId, person }: World, 
     change: { removeFromListId: listId },
     dryRun: true,
   }),
+  // Either a line or a pool.
+  ...(id === 'createOptInLink' && field !== 'poolId' && { lineId }),
   ...(id === 'updatePool' && { lines: [{ lineId }] }),
   ...(id === 'changeAgencyLine' && { action: 'transfer', lineId, targetWorkspaceId: empty }),
 });

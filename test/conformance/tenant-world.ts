@@ -102,6 +102,9 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
     ._id;
   const vips = { name: 'VIPs', view: 'open', search: 'tag:vip', shared: true };
   const savedFilter = (await create('POST', '/api/saved-filters', vips)).savedFilter._id;
+  const join = { name: 'Poster', lineId, text: 'Join', consent: 'I want offers' };
+  const optInLink = (await create('POST', '/api/opt-in-links', join))._id;
+  const verification = (await create('POST', '/api/verifications', { phone: person.phone })).verification._id;
   const job = (await create('POST', '/api/leads/check-availability', { leadIds: [planted.leadId] })).jobId;
   await create('POST', '/api/team/invite', { email: `${newId()}@example.test` }, byAdmin);
   const invitation = (await api('GET', '/api/team/invitations')).body.invitations[0]._id;
@@ -159,6 +162,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/segments/': segment,
       '/api/snippets/': snippet,
       '/api/saved-filters/': savedFilter,
+      '/api/opt-in-links/': optInLink,
+      '/api/verifications/': verification,
       '/api/webhooks/': webhook,
       '/api/webhooks/{id}/deliveries/': delivery,
       '/api/team/invitations/': invitation,

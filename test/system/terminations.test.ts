@@ -183,6 +183,13 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       (await api('GET', '/api/opt-outs/suspected?status=dismissed')).body.suspicions.length === 1;
   },
 
+  async optInEntrant({ api, lineId }) {
+    const link = { name: 'Poster', lineId, text: 'Join', consent: 'I want offers' };
+    const { code, _id } = (await api('POST', '/api/opt-in-links', link)).body;
+    await writeIn(app, { lineId, from: phone(), text: `Join ${code}` });
+    return async () => (await api('GET', `/api/opt-in-links/${_id}`)).body.funnel.leads === 1;
+  },
+
   async availabilityJob({ api, workspaceId }) {
     const leadIds = [
       await createLead(app, workspaceId, { phones: [phone()] }),

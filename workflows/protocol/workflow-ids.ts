@@ -61,6 +61,11 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     type: 'optOutJudge',
     summary: 'Asks the model whether doubtful replies of one workspace ask to be left alone',
   },
+  'opt-in-entrant': {
+    type: 'optInEntrant',
+    summary: 'Saves the contacts who wrote with an opt-in link as leads of one workspace',
+    page: 'contacts',
+  },
   'line-request': {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
@@ -142,6 +147,7 @@ export const mailSenderId = (workspaceId: string): string => `mail-sender:${work
 export const agencyMailSenderId = (agencyId: string): string => `agency-mail-sender:${agencyId}`;
 export const attachmentFetcherId = (workspaceId: string): string => `attachment-fetcher:${workspaceId}`;
 export const optOutJudgeId = (workspaceId: string): string => `opt-out-judge:${workspaceId}`;
+export const optInEntrantId = (workspaceId: string): string => `opt-in-entrant:${workspaceId}`;
 export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
 export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;

@@ -14,6 +14,7 @@ import { deleteBulkChangesOf } from '#db/queries/base/bulk-changes.ts';
 import { deleteReadsOf } from '#db/queries/inbox/conversation-reads.ts';
 import { deleteSavedFiltersNaming } from '#db/queries/inbox/saved-filters.ts';
 import { deleteSuspicionsOf } from '#db/queries/contacts/opt-out-suspicions.ts';
+import { deleteVerificationsOf } from '#db/queries/contacts/verifications.ts';
 import { linesThatKnow, lockLinesShared } from '#db/queries/lines/lines.ts';
 import { hideOptOuts } from '#db/queries/contacts/opt-outs.ts';
 import { insertion } from '#db/connection/recordset.ts';
@@ -51,6 +52,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   await hideOptOuts(db, erased);
   await eraseConsents(db, erased);
   await deleteSuspicionsOf(db, contact.addresses);
+  await deleteVerificationsOf(db, contact.addresses);
   await deleteNotesOf(db, contact.addresses);
   await deleteReadsOf(db, contact.addresses);
   await deleteBulkChangesOf(db, [...contact.leadIds, ...contact.addresses]);

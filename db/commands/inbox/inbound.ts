@@ -39,6 +39,7 @@ import { countReply } from '#db/queries/lines/line-signals.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
 import { markKnown } from '#db/queries/sending/queue.ts';
+import { receiveCodes } from '#db/commands/contacts/opt-in.ts';
 import { applyKeyword, BY_PARTICIPANT, optOut } from '#db/commands/contacts/opt-outs.ts';
 import { notifyReply } from '#db/commands/events/notifications.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
@@ -182,6 +183,7 @@ async function followReply(
   const text = `${subject}\n${own}`.trim();
   await draftForReply(db, reply, now);
   await lockContact(db, address);
+  if (keyword !== 'stop') await receiveCodes(db, reply, { text, at }, now);
   if (reply.counted) db.lineSignals.add(lineId, now, { received: 1 });
   if (keyword === 'stop') {
     if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });

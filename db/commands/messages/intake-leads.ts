@@ -1,5 +1,5 @@
 import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
-import type { NormalizedLead } from '#domain/contacts/lead.ts';
+import { BLANK_LEAD, type NormalizedLead } from '#domain/contacts/lead.ts';
 import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { findLeadsByAddress, insertLeads } from '#db/queries/contacts/leads.ts';
@@ -54,15 +54,11 @@ function newLead(
 ): NormalizedLead {
   const [firstName = '', ...others] = (recipientName ?? '').trim().split(/\s+/);
   return {
+    ...BLANK_LEAD,
     firstName,
     lastName: others.join(' '),
     emails: recipientEmail === null ? [] : [recipientEmail],
     phones: recipientPhone === null ? [] : [recipientPhone],
-    companyName: '',
-    jobTitle: '',
-    notes: '',
     contactOwnerEmail: owner,
-    timezone: null,
-    customFields: {},
   };
 }

@@ -24,6 +24,7 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   lines: (id) =>
     sql.fragment`lines where workspace_id = ${id} and provisioning_status not in ('canceled', 'failed')`,
   snippets: (id) => sql.fragment`snippets where workspace_id = ${id}`,
+  optInLinks: (id) => sql.fragment`opt_in_links where workspace_id = ${id}`,
   savedFilters: (id) => sql.fragment`saved_filters where workspace_id = ${id}`,
   customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
   waitingMessages: (id) =>

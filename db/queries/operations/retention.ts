@@ -33,7 +33,7 @@ interface Aged {
   table: string;
   column: string;
   /** A configured kind, or a fixed period that callers rely on. */
-  age: RetentionKind | '24 hours' | '60 minutes' | '120 days';
+  age: RetentionKind | '24 hours' | '60 minutes' | '30 days' | '120 days';
   /** Limits it to rows that nothing needs any more. */
   unless?: string;
   /** The rows never change, so they need no locks. */
@@ -46,6 +46,7 @@ const KEPT: readonly Aged[] = [
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'drip_claims', column: 'created_at', age: '60 minutes' },
   { table: 'bulk_changes', column: 'created_at', age: '60 minutes' },
+  { table: 'verifications', column: 'created_at', age: '30 days' },
   { table: 'user_sessions', column: 'expires_at', age: '24 hours' },
   { table: 'passkey_challenges', column: 'expires_at', age: '24 hours' },
   { table: 'sign_in_links', column: 'expires_at', age: '24 hours' },

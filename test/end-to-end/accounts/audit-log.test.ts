@@ -180,6 +180,9 @@ async function changeEverything(of: World): Promise<void> {
     await bodyOf(api('POST', `${path}/${action}`));
   await bodyOf(api('DELETE', path));
 
+  const join = { name: 'Poster', lineId, text: 'Join', consent: 'secret wording' };
+  const link = await bodyOf(api('POST', '/api/opt-in-links', join));
+  await bodyOf(api('DELETE', `/api/opt-in-links/${link._id}`));
   const { snippet } = await bodyOf(api('POST', '/api/snippets', { name: 'Hours', text: 'secret snippet' }));
   await bodyOf(api('PATCH', `/api/snippets/${snippet._id}`, { name: 'Prices' }));
   await bodyOf(api('DELETE', `/api/snippets/${snippet._id}`));
@@ -524,6 +527,7 @@ const NOT_RECORDED: Record<string, string> = {
   createSegment: 'segments are no settings',
   updateSegment: 'segments are no settings',
   deleteSegment: 'segments are no settings',
+  createVerification: 'each verification is not recorded',
   createOptOut: 'opt-outs are records of their own',
   deleteOptOut: 'opt-outs are records of their own',
   deleteNamedOptOut: 'opt-outs are records of their own',

@@ -336,6 +336,49 @@ export type DraftInput = {
     message: string;
 };
 
+export type OptInLinkInput = {
+    name: string;
+    /**
+     * The line to which the contact writes. Either `lineId` or `poolId` is required.
+     */
+    lineId?: string;
+    /**
+     * The contact writes to the first active line of the pool.
+     */
+    poolId?: string;
+    /**
+     * What the contact sends. The code of the link is added to it.
+     */
+    text: string;
+    /**
+     * The list in which the contact becomes a lead; default: Quick Sends.
+     */
+    listId?: string;
+    /**
+     * Added to the lead.
+     */
+    tags?: Array<string>;
+    /**
+     * The campaign that the lead enters.
+     */
+    campaignId?: string;
+    /**
+     * The wording to which the contact consents. The page shows it, and the ledger of consents keeps it.
+     */
+    consent: string;
+};
+
+export type VerificationInput = {
+    /**
+     * The number to verify.
+     */
+    phone: string;
+    /**
+     * The line to which the person sends the code; default: the first active iMessage or SMS line.
+     */
+    fromLineId?: string;
+};
+
 export type ConsentInput = {
     /**
      * A phone number or an email address.
@@ -1994,6 +2037,79 @@ export type OptOut = {
     createdAt: string;
 };
 
+export type OptInLink = {
+    _id: string;
+    name: string;
+    lineId: string | null;
+    poolId: string | null;
+    text: string;
+    /**
+     * A message that contains it counts as consent.
+     */
+    code: string;
+    listId: string | null;
+    tags: Array<string>;
+    campaignId: string | null;
+    consent: string;
+    /**
+     * A page that opens the message on a phone.
+     */
+    url: string;
+    /**
+     * The URL of an SVG image with a QR code of `url`.
+     */
+    qr: string;
+    /**
+     * A link that opens the message to the number; null: there is none.
+     */
+    sms: string | null;
+    /**
+     * A link that opens the message in iMessage; null: the line does not use it.
+     */
+    imessage: string | null;
+    funnel: {
+        /**
+         * How often the page was opened.
+         */
+        visits: number;
+        /**
+         * Messages that contained the code.
+         */
+        messages: number;
+        /**
+         * Contacts that became leads.
+         */
+        leads: number;
+    };
+    createdAt: string;
+};
+
+export type Verification = {
+    _id: string;
+    phone: string;
+    status: 'pending' | 'verified' | 'expired';
+    /**
+     * What the person sends, alone or in a sentence.
+     */
+    code: string;
+    lineId: string;
+    /**
+     * The number, or the address, of the line.
+     */
+    to: string;
+    /**
+     * A link that opens the message to the number; null: there is none.
+     */
+    sms: string | null;
+    /**
+     * A link that opens the message in iMessage; null: the line does not use it.
+     */
+    imessage: string | null;
+    expiresAt: string;
+    verifiedAt: string | null;
+    createdAt: string;
+};
+
 export type Consent = {
     _id: string;
     address: string;
@@ -3307,7 +3423,7 @@ export type Caller = {
 };
 
 export type UsedLimit = {
-    limit: 'webhooks' | 'apiKeys' | 'lists' | 'segments' | 'campaigns' | 'lines' | 'pools' | 'snippets' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
+    limit: 'webhooks' | 'apiKeys' | 'lists' | 'segments' | 'campaigns' | 'lines' | 'pools' | 'snippets' | 'optInLinks' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
     max: number;
     used: number;
     /**
@@ -3552,9 +3668,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -6072,6 +6188,364 @@ export type GetApiOptOutsByAddressResponses = {
 };
 
 export type GetApiOptOutsByAddressResponse = GetApiOptOutsByAddressResponses[keyof GetApiOptOutsByAddressResponses];
+
+export type GetApiOptInLinksData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/opt-in-links';
+};
+
+export type GetApiOptInLinksErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiOptInLinksError = GetApiOptInLinksErrors[keyof GetApiOptInLinksErrors];
+
+export type GetApiOptInLinksResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        optInLinks: Array<OptInLink>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiOptInLinksResponse = GetApiOptInLinksResponses[keyof GetApiOptInLinksResponses];
+
+export type PostApiOptInLinksData = {
+    body: {
+        name: string;
+        /**
+         * The line to which the contact writes. Either `lineId` or `poolId` is required.
+         */
+        lineId?: string;
+        /**
+         * The contact writes to the first active line of the pool.
+         */
+        poolId?: string;
+        /**
+         * What the contact sends. The code of the link is added to it.
+         */
+        text: string;
+        /**
+         * The list in which the contact becomes a lead; default: Quick Sends.
+         */
+        listId?: string;
+        /**
+         * Added to the lead.
+         */
+        tags?: Array<string>;
+        /**
+         * The campaign that the lead enters.
+         */
+        campaignId?: string;
+        /**
+         * The wording to which the contact consents. The page shows it, and the ledger of consents keeps it.
+         */
+        consent: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/opt-in-links';
+};
+
+export type PostApiOptInLinksErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiOptInLinksError = PostApiOptInLinksErrors[keyof PostApiOptInLinksErrors];
+
+export type PostApiOptInLinksResponses = {
+    /**
+     * Success
+     */
+    201: {
+        _id: string;
+        name: string;
+        lineId: string | null;
+        poolId: string | null;
+        text: string;
+        /**
+         * A message that contains it counts as consent.
+         */
+        code: string;
+        listId: string | null;
+        tags: Array<string>;
+        campaignId: string | null;
+        consent: string;
+        /**
+         * A page that opens the message on a phone.
+         */
+        url: string;
+        /**
+         * The URL of an SVG image with a QR code of `url`.
+         */
+        qr: string;
+        /**
+         * A link that opens the message to the number; null: there is none.
+         */
+        sms: string | null;
+        /**
+         * A link that opens the message in iMessage; null: the line does not use it.
+         */
+        imessage: string | null;
+        funnel: {
+            /**
+             * How often the page was opened.
+             */
+            visits: number;
+            /**
+             * Messages that contained the code.
+             */
+            messages: number;
+            /**
+             * Contacts that became leads.
+             */
+            leads: number;
+        };
+        createdAt: string;
+        success: true;
+    };
+};
+
+export type PostApiOptInLinksResponse = PostApiOptInLinksResponses[keyof PostApiOptInLinksResponses];
+
+export type DeleteApiOptInLinksByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/opt-in-links/{id}';
+};
+
+export type DeleteApiOptInLinksByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiOptInLinksByIdError = DeleteApiOptInLinksByIdErrors[keyof DeleteApiOptInLinksByIdErrors];
+
+export type DeleteApiOptInLinksByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiOptInLinksByIdResponse = DeleteApiOptInLinksByIdResponses[keyof DeleteApiOptInLinksByIdResponses];
+
+export type GetApiOptInLinksByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/opt-in-links/{id}';
+};
+
+export type GetApiOptInLinksByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiOptInLinksByIdError = GetApiOptInLinksByIdErrors[keyof GetApiOptInLinksByIdErrors];
+
+export type GetApiOptInLinksByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        _id: string;
+        name: string;
+        lineId: string | null;
+        poolId: string | null;
+        text: string;
+        /**
+         * A message that contains it counts as consent.
+         */
+        code: string;
+        listId: string | null;
+        tags: Array<string>;
+        campaignId: string | null;
+        consent: string;
+        /**
+         * A page that opens the message on a phone.
+         */
+        url: string;
+        /**
+         * The URL of an SVG image with a QR code of `url`.
+         */
+        qr: string;
+        /**
+         * A link that opens the message to the number; null: there is none.
+         */
+        sms: string | null;
+        /**
+         * A link that opens the message in iMessage; null: the line does not use it.
+         */
+        imessage: string | null;
+        funnel: {
+            /**
+             * How often the page was opened.
+             */
+            visits: number;
+            /**
+             * Messages that contained the code.
+             */
+            messages: number;
+            /**
+             * Contacts that became leads.
+             */
+            leads: number;
+        };
+        createdAt: string;
+        success: true;
+    };
+};
+
+export type GetApiOptInLinksByIdResponse = GetApiOptInLinksByIdResponses[keyof GetApiOptInLinksByIdResponses];
+
+export type GetJoinByCodeData = {
+    body?: never;
+    path: {
+        code: string;
+    };
+    query?: never;
+    url: '/join/{code}';
+};
+
+export type GetJoinByCodeErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetJoinByCodeError = GetJoinByCodeErrors[keyof GetJoinByCodeErrors];
+
+export type GetJoinByCodeResponses = {
+    /**
+     * Success
+     */
+    200: unknown;
+};
+
+export type GetJoinByCodeQrSvgData = {
+    body?: never;
+    path: {
+        code: string;
+    };
+    query?: never;
+    url: '/join/{code}/qr.svg';
+};
+
+export type GetJoinByCodeQrSvgErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetJoinByCodeQrSvgError = GetJoinByCodeQrSvgErrors[keyof GetJoinByCodeQrSvgErrors];
+
+export type GetJoinByCodeQrSvgResponses = {
+    /**
+     * Success
+     */
+    200: unknown;
+};
+
+export type PostApiVerificationsData = {
+    body: {
+        /**
+         * The number to verify.
+         */
+        phone: string;
+        /**
+         * The line to which the person sends the code; default: the first active iMessage or SMS line.
+         */
+        fromLineId?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/verifications';
+};
+
+export type PostApiVerificationsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiVerificationsError = PostApiVerificationsErrors[keyof PostApiVerificationsErrors];
+
+export type PostApiVerificationsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        verification: Verification;
+    };
+};
+
+export type PostApiVerificationsResponse = PostApiVerificationsResponses[keyof PostApiVerificationsResponses];
+
+export type GetApiVerificationsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/verifications/{id}';
+};
+
+export type GetApiVerificationsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiVerificationsByIdError = GetApiVerificationsByIdErrors[keyof GetApiVerificationsByIdErrors];
+
+export type GetApiVerificationsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        verification: Verification;
+    };
+};
+
+export type GetApiVerificationsByIdResponse = GetApiVerificationsByIdResponses[keyof GetApiVerificationsByIdResponses];
 
 export type GetApiConsentsData = {
     body?: never;
@@ -11087,13 +11561,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -11589,13 +12063,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.

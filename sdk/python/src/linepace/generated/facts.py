@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "f466b6db53aa588251675d9f973988313dc2e10abe9047bb5142659575ca850c"
+DIGEST = "105af69c40e45e03c0ef8fc77b6630564680d7a44c5043e618cf4008d0664e62"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -16,6 +16,8 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
+    "POST /api/opt-in-links",
+    "POST /api/verifications",
     "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",

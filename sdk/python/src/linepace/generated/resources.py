@@ -808,6 +808,428 @@ class AsyncOptOuts:
         return await self._transport.call("POST", f"/unsubscribe/{self._transport.escape(token)}")
 
 
+class Contacts:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list_opt_in_links(self, **query: Unpack[models.ListOptInLinksParametersQuery]) -> models.ListOptInLinksResponse:
+        """List opt-in links, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-in-links", query=query)
+
+    def create_opt_in_link(self, **body: Unpack[models.CreateOptInLinkRequest]) -> models.CreateOptInLinkResponse:
+        """Create a link and a QR code with which a contact writes first.
+
+        The message contains the code of the link. It records consent with its wording and the text that the contact wrote, opts the contact in, and makes the contact a lead. A key needs the scope `send`. Recorded in the audit log as `opt_in_link.created`."""
+        return self._transport.call("POST", "/api/opt-in-links", body=body)
+
+    def get_opt_in_link(self, id: str) -> models.GetOptInLinkResponse:
+        """Get an opt-in link.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/opt-in-links/{self._transport.escape(id)}")
+
+    def delete_opt_in_link(self, id: str) -> models.DeleteOptInLinkResponse:
+        """Delete an opt-in link; consents that contacts gave with it remain.
+
+        A key needs the scope `manage`. Recorded in the audit log as `opt_in_link.deleted`."""
+        return self._transport.call("DELETE", f"/api/opt-in-links/{self._transport.escape(id)}")
+
+    def opt_in_page(self, code: str) -> str:
+        """Show the page of an opt-in link, which opens the message on a phone."""
+        return self._transport.call("GET", f"/join/{self._transport.escape(code)}")
+
+    def opt_in_qr(self, code: str) -> str:
+        """Get the QR code of an opt-in link."""
+        return self._transport.call("GET", f"/join/{self._transport.escape(code)}/qr.svg")
+
+    def create_verification(self, **body: Unpack[models.CreateVerificationRequest]) -> models.CreateVerificationResponse:
+        """Verify a number: its owner sends a code from it.
+
+        Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/verifications", body=body)
+
+    def get_verification(self, id: str) -> models.GetVerificationResponse:
+        """Get a verification of a number.
+
+        It is deleted after 30 days. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/verifications/{self._transport.escape(id)}")
+
+    def change_leads(self, **body: Unpack[models.ChangeLeadsRequest]) -> models.BulkResult:
+        """Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter.
+
+        Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/leads/bulk", body=body)
+
+    def undo_leads_change(self, id: str) -> models.BulkResult:
+        """Undo a change of the lists or fields of many leads within a minute.
+
+        Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/leads/bulk/{self._transport.escape(id)}/undo")
+
+    def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
+        """Create one or more leads.
+
+        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/leads", body=body)
+
+    def list_leads(self, **query: Unpack[models.ListLeadsParametersQuery]) -> models.ListLeadsResponse:
+        """List leads, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/leads", query=query)
+
+    def get_lead(self, id: str) -> models.GetLeadResponse:
+        """Get a lead.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}")
+
+    def update_lead(self, id: str, **body: Unpack[models.UpdateLeadRequest]) -> models.UpdateLeadResponse:
+        """Update a lead.
+
+        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`."""
+        return self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}", body=body)
+
+    def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
+        """Delete a lead and cancel its unsent messages, or erase the contact.
+
+        With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
+        return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
+
+    def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
+        """List the history of a lead, newest first.
+
+        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
+
+    def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
+        """Add tags to a lead.
+
+        Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
+
+    def remove_lead_tags(self, id: str, **body: Unpack[models.RemoveLeadTagsRequest]) -> models.RemoveLeadTagsResponse:
+        """Remove tags from a lead.
+
+        In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`."""
+        return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
+
+    def export(self, id: str) -> models.ContactExport:
+        """Export everything stored about a contact as one JSON document.
+
+        A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
+        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
+
+    def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
+        """List lead lists, newest first.
+
+        Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/lists", query=query)
+
+    def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
+        """Create a lead list.
+
+        A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/lists", body=body)
+
+    def update_list(self, id: str, **body: Unpack[models.UpdateListRequest]) -> models.UpdateListResponse:
+        """Update a lead list; Quick Sends cannot be renamed.
+
+        A key needs the scope `send`."""
+        return self._transport.call("PATCH", f"/api/lists/{self._transport.escape(id)}", body=body)
+
+    def delete_list(self, id: str) -> models.DeleteListResponse:
+        """Delete a lead list with its leads, and cancel their unsent messages.
+
+        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
+        return self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
+
+    def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
+        """Get how many leads of a list have consented to messages on a channel.
+
+        A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
+
+    def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
+        """Import leads from a CSV file of up to 100 MB, in the background.
+
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
+
+    def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
+        """Preview what an import would make of a CSV file.
+
+        Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`."""
+        return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import/preview", file=file, content_type="text/csv", query=query)
+
+    def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
+        """Get the progress of an import.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}")
+
+    def get_rejected_rows(self, id: str, import_id: str) -> str:
+        """Export the rejected rows of an import as CSV, with row number and reason.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}/rejected")
+
+    def export_list(self, id: str) -> str:
+        """Export the leads of a list as CSV, newest first.
+
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
+
+    def list_segments(self, **query: Unpack[models.ListSegmentsParametersQuery]) -> models.ListSegmentsResponse:
+        """List segments, newest first, and how many leads are in each.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/segments", query=query)
+
+    def create_segment(self, **body: Unpack[models.CreateSegmentRequest]) -> models.CreateSegmentResponse:
+        """Create a segment: the leads for whom all conditions hold.
+
+        Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/segments", body=body)
+
+    def get_segment(self, id: str) -> models.GetSegmentResponse:
+        """Get a segment, and how many leads are in it.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}")
+
+    def update_segment(self, id: str, **body: Unpack[models.UpdateSegmentRequest]) -> models.UpdateSegmentResponse:
+        """Update a segment.
+
+        Leads that have entered a campaign stay in it. A key needs the scope `send`."""
+        return self._transport.call("PATCH", f"/api/segments/{self._transport.escape(id)}", body=body)
+
+    def delete_segment(self, id: str) -> models.DeleteSegmentResponse:
+        """Delete a segment; its leads stay.
+
+        The segment of a running campaign cannot be deleted. A key needs the scope `manage`."""
+        return self._transport.call("DELETE", f"/api/segments/{self._transport.escape(id)}")
+
+    def list_segment_leads(self, id: str, **query: Unpack[models.ListSegmentLeadsParametersQuery]) -> models.ListSegmentLeadsResponse:
+        """List the leads of a segment, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}/leads", query=query)
+
+
+class AsyncContacts:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list_opt_in_links(self, **query: Unpack[models.ListOptInLinksParametersQuery]) -> models.ListOptInLinksResponse:
+        """List opt-in links, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-in-links", query=query)
+
+    async def create_opt_in_link(self, **body: Unpack[models.CreateOptInLinkRequest]) -> models.CreateOptInLinkResponse:
+        """Create a link and a QR code with which a contact writes first.
+
+        The message contains the code of the link. It records consent with its wording and the text that the contact wrote, opts the contact in, and makes the contact a lead. A key needs the scope `send`. Recorded in the audit log as `opt_in_link.created`."""
+        return await self._transport.call("POST", "/api/opt-in-links", body=body)
+
+    async def get_opt_in_link(self, id: str) -> models.GetOptInLinkResponse:
+        """Get an opt-in link.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/opt-in-links/{self._transport.escape(id)}")
+
+    async def delete_opt_in_link(self, id: str) -> models.DeleteOptInLinkResponse:
+        """Delete an opt-in link; consents that contacts gave with it remain.
+
+        A key needs the scope `manage`. Recorded in the audit log as `opt_in_link.deleted`."""
+        return await self._transport.call("DELETE", f"/api/opt-in-links/{self._transport.escape(id)}")
+
+    async def opt_in_page(self, code: str) -> str:
+        """Show the page of an opt-in link, which opens the message on a phone."""
+        return await self._transport.call("GET", f"/join/{self._transport.escape(code)}")
+
+    async def opt_in_qr(self, code: str) -> str:
+        """Get the QR code of an opt-in link."""
+        return await self._transport.call("GET", f"/join/{self._transport.escape(code)}/qr.svg")
+
+    async def create_verification(self, **body: Unpack[models.CreateVerificationRequest]) -> models.CreateVerificationResponse:
+        """Verify a number: its owner sends a code from it.
+
+        Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/verifications", body=body)
+
+    async def get_verification(self, id: str) -> models.GetVerificationResponse:
+        """Get a verification of a number.
+
+        It is deleted after 30 days. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/verifications/{self._transport.escape(id)}")
+
+    async def change_leads(self, **body: Unpack[models.ChangeLeadsRequest]) -> models.BulkResult:
+        """Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter.
+
+        Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/leads/bulk", body=body)
+
+    async def undo_leads_change(self, id: str) -> models.BulkResult:
+        """Undo a change of the lists or fields of many leads within a minute.
+
+        Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/leads/bulk/{self._transport.escape(id)}/undo")
+
+    async def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
+        """Create one or more leads.
+
+        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/leads", body=body)
+
+    async def list_leads(self, **query: Unpack[models.ListLeadsParametersQuery]) -> models.ListLeadsResponse:
+        """List leads, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/leads", query=query)
+
+    async def get_lead(self, id: str) -> models.GetLeadResponse:
+        """Get a lead.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}")
+
+    async def update_lead(self, id: str, **body: Unpack[models.UpdateLeadRequest]) -> models.UpdateLeadResponse:
+        """Update a lead.
+
+        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`."""
+        return await self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}", body=body)
+
+    async def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
+        """Delete a lead and cancel its unsent messages, or erase the contact.
+
+        With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
+        return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
+
+    async def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
+        """List the history of a lead, newest first.
+
+        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
+
+    async def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
+        """Add tags to a lead.
+
+        Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
+
+    async def remove_lead_tags(self, id: str, **body: Unpack[models.RemoveLeadTagsRequest]) -> models.RemoveLeadTagsResponse:
+        """Remove tags from a lead.
+
+        In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
+
+    async def export(self, id: str) -> models.ContactExport:
+        """Export everything stored about a contact as one JSON document.
+
+        A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
+        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
+
+    async def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
+        """List lead lists, newest first.
+
+        Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/lists", query=query)
+
+    async def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
+        """Create a lead list.
+
+        A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/lists", body=body)
+
+    async def update_list(self, id: str, **body: Unpack[models.UpdateListRequest]) -> models.UpdateListResponse:
+        """Update a lead list; Quick Sends cannot be renamed.
+
+        A key needs the scope `send`."""
+        return await self._transport.call("PATCH", f"/api/lists/{self._transport.escape(id)}", body=body)
+
+    async def delete_list(self, id: str) -> models.DeleteListResponse:
+        """Delete a lead list with its leads, and cancel their unsent messages.
+
+        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
+
+    async def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
+        """Get how many leads of a list have consented to messages on a channel.
+
+        A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
+
+    async def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
+        """Import leads from a CSV file of up to 100 MB, in the background.
+
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
+
+    async def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
+        """Preview what an import would make of a CSV file.
+
+        Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`."""
+        return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import/preview", file=file, content_type="text/csv", query=query)
+
+    async def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
+        """Get the progress of an import.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}")
+
+    async def get_rejected_rows(self, id: str, import_id: str) -> str:
+        """Export the rejected rows of an import as CSV, with row number and reason.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}/rejected")
+
+    async def export_list(self, id: str) -> str:
+        """Export the leads of a list as CSV, newest first.
+
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
+
+    async def list_segments(self, **query: Unpack[models.ListSegmentsParametersQuery]) -> models.ListSegmentsResponse:
+        """List segments, newest first, and how many leads are in each.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/segments", query=query)
+
+    async def create_segment(self, **body: Unpack[models.CreateSegmentRequest]) -> models.CreateSegmentResponse:
+        """Create a segment: the leads for whom all conditions hold.
+
+        Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/segments", body=body)
+
+    async def get_segment(self, id: str) -> models.GetSegmentResponse:
+        """Get a segment, and how many leads are in it.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}")
+
+    async def update_segment(self, id: str, **body: Unpack[models.UpdateSegmentRequest]) -> models.UpdateSegmentResponse:
+        """Update a segment.
+
+        Leads that have entered a campaign stay in it. A key needs the scope `send`."""
+        return await self._transport.call("PATCH", f"/api/segments/{self._transport.escape(id)}", body=body)
+
+    async def delete_segment(self, id: str) -> models.DeleteSegmentResponse:
+        """Delete a segment; its leads stay.
+
+        The segment of a running campaign cannot be deleted. A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", f"/api/segments/{self._transport.escape(id)}")
+
+    async def list_segment_leads(self, id: str, **query: Unpack[models.ListSegmentLeadsParametersQuery]) -> models.ListSegmentLeadsResponse:
+        """List the leads of a segment, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}/leads", query=query)
+
+
 class Compliance:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -1292,340 +1714,6 @@ class AsyncAvailability:
 
         A key needs the scope `read`."""
         return await self._transport.call("POST", "/api/check-availability-rr", body=body)
-
-
-class Contacts:
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def change_leads(self, **body: Unpack[models.ChangeLeadsRequest]) -> models.BulkResult:
-        """Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter.
-
-        Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`."""
-        return self._transport.call("POST", "/api/leads/bulk", body=body)
-
-    def undo_leads_change(self, id: str) -> models.BulkResult:
-        """Undo a change of the lists or fields of many leads within a minute.
-
-        Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`."""
-        return self._transport.call("POST", f"/api/leads/bulk/{self._transport.escape(id)}/undo")
-
-    def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
-        """Create one or more leads.
-
-        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`."""
-        return self._transport.call("POST", "/api/leads", body=body)
-
-    def list_leads(self, **query: Unpack[models.ListLeadsParametersQuery]) -> models.ListLeadsResponse:
-        """List leads, newest first.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/leads", query=query)
-
-    def get_lead(self, id: str) -> models.GetLeadResponse:
-        """Get a lead.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}")
-
-    def update_lead(self, id: str, **body: Unpack[models.UpdateLeadRequest]) -> models.UpdateLeadResponse:
-        """Update a lead.
-
-        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`."""
-        return self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}", body=body)
-
-    def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
-        """Delete a lead and cancel its unsent messages, or erase the contact.
-
-        With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
-        return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
-
-    def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
-        """List the history of a lead, newest first.
-
-        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
-
-    def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
-        """Add tags to a lead.
-
-        Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`."""
-        return self._transport.call("POST", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
-
-    def remove_lead_tags(self, id: str, **body: Unpack[models.RemoveLeadTagsRequest]) -> models.RemoveLeadTagsResponse:
-        """Remove tags from a lead.
-
-        In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`."""
-        return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
-
-    def export(self, id: str) -> models.ContactExport:
-        """Export everything stored about a contact as one JSON document.
-
-        A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
-        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
-
-    def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
-        """List lead lists, newest first.
-
-        Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/lists", query=query)
-
-    def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
-        """Create a lead list.
-
-        A key needs the scope `send`."""
-        return self._transport.call("POST", "/api/lists", body=body)
-
-    def update_list(self, id: str, **body: Unpack[models.UpdateListRequest]) -> models.UpdateListResponse:
-        """Update a lead list; Quick Sends cannot be renamed.
-
-        A key needs the scope `send`."""
-        return self._transport.call("PATCH", f"/api/lists/{self._transport.escape(id)}", body=body)
-
-    def delete_list(self, id: str) -> models.DeleteListResponse:
-        """Delete a lead list with its leads, and cancel their unsent messages.
-
-        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
-        return self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
-
-    def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
-        """Get how many leads of a list have consented to messages on a channel.
-
-        A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
-
-    def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
-        """Import leads from a CSV file of up to 100 MB, in the background.
-
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
-        return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
-
-    def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
-        """Preview what an import would make of a CSV file.
-
-        Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`."""
-        return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import/preview", file=file, content_type="text/csv", query=query)
-
-    def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
-        """Get the progress of an import.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}")
-
-    def get_rejected_rows(self, id: str, import_id: str) -> str:
-        """Export the rejected rows of an import as CSV, with row number and reason.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}/rejected")
-
-    def export_list(self, id: str) -> str:
-        """Export the leads of a list as CSV, newest first.
-
-        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
-
-    def list_segments(self, **query: Unpack[models.ListSegmentsParametersQuery]) -> models.ListSegmentsResponse:
-        """List segments, newest first, and how many leads are in each.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/segments", query=query)
-
-    def create_segment(self, **body: Unpack[models.CreateSegmentRequest]) -> models.CreateSegmentResponse:
-        """Create a segment: the leads for whom all conditions hold.
-
-        Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`."""
-        return self._transport.call("POST", "/api/segments", body=body)
-
-    def get_segment(self, id: str) -> models.GetSegmentResponse:
-        """Get a segment, and how many leads are in it.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}")
-
-    def update_segment(self, id: str, **body: Unpack[models.UpdateSegmentRequest]) -> models.UpdateSegmentResponse:
-        """Update a segment.
-
-        Leads that have entered a campaign stay in it. A key needs the scope `send`."""
-        return self._transport.call("PATCH", f"/api/segments/{self._transport.escape(id)}", body=body)
-
-    def delete_segment(self, id: str) -> models.DeleteSegmentResponse:
-        """Delete a segment; its leads stay.
-
-        The segment of a running campaign cannot be deleted. A key needs the scope `manage`."""
-        return self._transport.call("DELETE", f"/api/segments/{self._transport.escape(id)}")
-
-    def list_segment_leads(self, id: str, **query: Unpack[models.ListSegmentLeadsParametersQuery]) -> models.ListSegmentLeadsResponse:
-        """List the leads of a segment, newest first.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}/leads", query=query)
-
-
-class AsyncContacts:
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def change_leads(self, **body: Unpack[models.ChangeLeadsRequest]) -> models.BulkResult:
-        """Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter.
-
-        Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`."""
-        return await self._transport.call("POST", "/api/leads/bulk", body=body)
-
-    async def undo_leads_change(self, id: str) -> models.BulkResult:
-        """Undo a change of the lists or fields of many leads within a minute.
-
-        Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`."""
-        return await self._transport.call("POST", f"/api/leads/bulk/{self._transport.escape(id)}/undo")
-
-    async def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
-        """Create one or more leads.
-
-        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`."""
-        return await self._transport.call("POST", "/api/leads", body=body)
-
-    async def list_leads(self, **query: Unpack[models.ListLeadsParametersQuery]) -> models.ListLeadsResponse:
-        """List leads, newest first.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/leads", query=query)
-
-    async def get_lead(self, id: str) -> models.GetLeadResponse:
-        """Get a lead.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}")
-
-    async def update_lead(self, id: str, **body: Unpack[models.UpdateLeadRequest]) -> models.UpdateLeadResponse:
-        """Update a lead.
-
-        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`."""
-        return await self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}", body=body)
-
-    async def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
-        """Delete a lead and cancel its unsent messages, or erase the contact.
-
-        With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
-        return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
-
-    async def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
-        """List the history of a lead, newest first.
-
-        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
-
-    async def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
-        """Add tags to a lead.
-
-        Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`."""
-        return await self._transport.call("POST", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
-
-    async def remove_lead_tags(self, id: str, **body: Unpack[models.RemoveLeadTagsRequest]) -> models.RemoveLeadTagsResponse:
-        """Remove tags from a lead.
-
-        In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`."""
-        return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}/tags", body=body)
-
-    async def export(self, id: str) -> models.ContactExport:
-        """Export everything stored about a contact as one JSON document.
-
-        A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
-        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
-
-    async def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
-        """List lead lists, newest first.
-
-        Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/lists", query=query)
-
-    async def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
-        """Create a lead list.
-
-        A key needs the scope `send`."""
-        return await self._transport.call("POST", "/api/lists", body=body)
-
-    async def update_list(self, id: str, **body: Unpack[models.UpdateListRequest]) -> models.UpdateListResponse:
-        """Update a lead list; Quick Sends cannot be renamed.
-
-        A key needs the scope `send`."""
-        return await self._transport.call("PATCH", f"/api/lists/{self._transport.escape(id)}", body=body)
-
-    async def delete_list(self, id: str) -> models.DeleteListResponse:
-        """Delete a lead list with its leads, and cancel their unsent messages.
-
-        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
-        return await self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
-
-    async def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
-        """Get how many leads of a list have consented to messages on a channel.
-
-        A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
-
-    async def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
-        """Import leads from a CSV file of up to 100 MB, in the background.
-
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
-        return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
-
-    async def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
-        """Preview what an import would make of a CSV file.
-
-        Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`."""
-        return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import/preview", file=file, content_type="text/csv", query=query)
-
-    async def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
-        """Get the progress of an import.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}")
-
-    async def get_rejected_rows(self, id: str, import_id: str) -> str:
-        """Export the rejected rows of an import as CSV, with row number and reason.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}/rejected")
-
-    async def export_list(self, id: str) -> str:
-        """Export the leads of a list as CSV, newest first.
-
-        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
-
-    async def list_segments(self, **query: Unpack[models.ListSegmentsParametersQuery]) -> models.ListSegmentsResponse:
-        """List segments, newest first, and how many leads are in each.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/segments", query=query)
-
-    async def create_segment(self, **body: Unpack[models.CreateSegmentRequest]) -> models.CreateSegmentResponse:
-        """Create a segment: the leads for whom all conditions hold.
-
-        Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`."""
-        return await self._transport.call("POST", "/api/segments", body=body)
-
-    async def get_segment(self, id: str) -> models.GetSegmentResponse:
-        """Get a segment, and how many leads are in it.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}")
-
-    async def update_segment(self, id: str, **body: Unpack[models.UpdateSegmentRequest]) -> models.UpdateSegmentResponse:
-        """Update a segment.
-
-        Leads that have entered a campaign stay in it. A key needs the scope `send`."""
-        return await self._transport.call("PATCH", f"/api/segments/{self._transport.escape(id)}", body=body)
-
-    async def delete_segment(self, id: str) -> models.DeleteSegmentResponse:
-        """Delete a segment; its leads stay.
-
-        The segment of a running campaign cannot be deleted. A key needs the scope `manage`."""
-        return await self._transport.call("DELETE", f"/api/segments/{self._transport.escape(id)}")
-
-    async def list_segment_leads(self, id: str, **query: Unpack[models.ListSegmentLeadsParametersQuery]) -> models.ListSegmentLeadsResponse:
-        """List the leads of a segment, newest first.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}/leads", query=query)
 
 
 class Campaigns:
@@ -2790,6 +2878,7 @@ class Api:
         self.workspace = Workspace(transport)
         self.ai_drafts = AiDrafts(transport)
         self.opt_outs = OptOuts(transport)
+        self.contacts = Contacts(transport)
         self.compliance = Compliance(transport)
         self.calls = Calls(transport)
         self.attachments = Attachments(transport)
@@ -2797,7 +2886,6 @@ class Api:
         self.line_requests = LineRequests(transport)
         self.pools = Pools(transport)
         self.availability = Availability(transport)
-        self.contacts = Contacts(transport)
         self.campaigns = Campaigns(transport)
         self.forecast = Forecast(transport)
         self.webhooks = Webhooks(transport)
@@ -2819,6 +2907,7 @@ class AsyncApi:
         self.workspace = AsyncWorkspace(transport)
         self.ai_drafts = AsyncAiDrafts(transport)
         self.opt_outs = AsyncOptOuts(transport)
+        self.contacts = AsyncContacts(transport)
         self.compliance = AsyncCompliance(transport)
         self.calls = AsyncCalls(transport)
         self.attachments = AsyncAttachments(transport)
@@ -2826,7 +2915,6 @@ class AsyncApi:
         self.line_requests = AsyncLineRequests(transport)
         self.pools = AsyncPools(transport)
         self.availability = AsyncAvailability(transport)
-        self.contacts = AsyncContacts(transport)
         self.campaigns = AsyncCampaigns(transport)
         self.forecast = AsyncForecast(transport)
         self.webhooks = AsyncWebhooks(transport)

@@ -1,0 +1,83 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { Channel } from '#domain/base/channel.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
+import { newId } from '#domain/base/ids.ts';
+import { messageLinks } from '#domain/contacts/opt-in-link.ts';
+import { type Verification, VERIFICATION_MS, verificationStatus } from '#domain/contacts/verification.ts';
+
+const VerificationRow = z.object({
+  id: z.string(),
+  phone: z.string(),
+  lineId: z.string(),
+  code: z.string(),
+  verifiedAt: z.date().nullable(),
+  expiresAt: z.date(),
+  createdAt: z.date(),
+  channel: Channel.nullable(),
+  linePhone: z.string().nullable(),
+  lineEmail: z.string().nullable(),
+});
+export type VerificationRow = z.infer<typeof VerificationRow>;
+
+export const findVerification = (db: TenantDb, id: string): Promise<VerificationRow | null> =>
+  db.maybeOne(sql.type(VerificationRow)`
+    select v.*, l.channel, l.phone line_phone, l.email line_email from verifications v
+    left join lines l on l.workspace_id = ${db.workspaceId} and l.id = v.line_id
+    where v.workspace_id = ${db.workspaceId} and v.id = ${id}`);
+
+export async function insertVerification(
+  db: TenantDb,
+  { phone, lineId, code }: { phone: string; lineId: string; code: string },
+  now: Date,
+): Promise<VerificationRow> {
+  const id = newId(now);
+  await db.query(sql.type(NoRows)`
+    insert into verifications (workspace_id, id, address, phone, line_id, code, expires_at, created_at)
+    values (${db.workspaceId}, ${id}, ${contactKey(phone)}, ${phone}, ${lineId}, ${code},
+      ${sql.timestamp(new Date(now.getTime() + VERIFICATION_MS))}, ${sql.timestamp(now)})`);
+  const row = await findVerification(db, id);
+  if (!row) throw new Error('the verification was not inserted');
+  return row;
+}
+
+/** Verifies the number from which a contact sent one of the codes. @returns whether one was expected. */
+export async function verifyNumber(
+  db: TenantDb,
+  { replyId, address, codes, at }: { replyId: string; address: string; codes: readonly string[]; at: Date },
+): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update verifications set verified_at = ${sql.timestamp(at)}, reply_id = ${replyId}
+    where workspace_id = ${db.workspaceId} and address = ${address} and verified_at is null
+      and code = any(${sql.array([...codes], 'text')}) and expires_at > ${sql.timestamp(at)}`);
+  return rowCount > 0;
+}
+
+/** Deletes what was to be verified by erased contacts. */
+export async function deleteVerificationsOf(db: TenantDb, addresses: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    delete from verifications
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})`);
+}
+
+export function presentVerification(row: VerificationRow, now: Date): Verification {
+  const { id, phone, lineId, code, channel, linePhone, lineEmail } = row;
+  const text = `My code is ${code}`;
+  const links =
+    channel === null
+      ? { to: '', sms: null, imessage: null }
+      : messageLinks({ channel, phone: linePhone, email: lineEmail }, text);
+  return {
+    _id: id,
+    phone,
+    status: verificationStatus(row, now),
+    code,
+    lineId,
+    ...links,
+    expiresAt: row.expiresAt.toISOString(),
+    verifiedAt: row.verifiedAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+  };
+}
