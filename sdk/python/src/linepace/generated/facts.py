@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "105af69c40e45e03c0ef8fc77b6630564680d7a44c5043e618cf4008d0664e62"
+DIGEST = "82a675b17644b7756d5b344403717b19e3dbf1185bb81c3dad74ec47d6d9eed7"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
