@@ -36,7 +36,7 @@ const ReplySubject = z
 
 export const ReplyWarning = SenderWarning.nullable().meta({
   description:
-    '`sender_not_verified`: the receiving mail server found that the email is not from its sender. `own_address`: it claims to be from a line of the workspace. `invalid_sender`: its sender does not fit the channel of the line, for example an email from a phone number. Such a message opts nobody out or in, stops no campaign and gets no draft.',
+    '`sender_not_verified`: the receiving mail server found that the email is not from its sender, or is from somebody of another domain who asks for answers to a known contact. `own_address`: it claims to be from a line of the workspace. `invalid_sender`: its sender does not fit the channel of the line, for example an email from a phone number. Such a message opts nobody out or in, stops no campaign and gets no draft.',
 });
 
 export const RecentReply = z.object({

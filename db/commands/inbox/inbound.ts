@@ -103,13 +103,14 @@ async function receiveReply(
   event: InboundReply,
   { links, now }: InboundContext,
 ): Promise<void> {
-  const sender = await findSender(db, lineId, event);
-  const { address, warning } = sender;
+  const found = await findSender(db, lineId, event);
+  const { address } = found;
   const { reaction, own } = await understand(db, address, event.text);
-  if (reaction && !sender.isEmail && warning === null && event.attachments.length === 0)
+  if (reaction && !found.isEmail && found.warning === null && event.attachments.length === 0)
     return applyReaction(db, reaction.messageId, { ...event, kind: 'reaction', ...reaction }, now);
   const original =
-    warning === 'invalid_sender' ? null : await findOriginal(db, lineId, address, event.replyTo);
+    found.warning === 'invalid_sender' ? null : await findOriginal(db, lineId, address, event.replyTo);
+  const sender = { ...found, warning: found.warning ?? (await warningAbout(db, found, original)) };
   const autoReply = event.autoReply || sender.isOurs || (!sender.isEmail && isAutomaticText(event.text));
   const { isFirst, conversation } = await recordInbound(db, lineId, address, { at: event.at, autoReply });
   const reply = await insertInbound(db, lineId, { event, own, sender, original, autoReply }, now);
@@ -270,6 +271,8 @@ interface Sender {
   /** The contact would be a line of the workspace. */
   isOurs: boolean;
   isEmail: boolean;
+  /** The mail server has verified somebody else, who asks for answers to the contact. */
+  isFromOther: boolean;
 }
 
 /** Who sends a message without an address that fits the channel, such as an email from a phone number (RFC 2606). */
@@ -307,11 +310,32 @@ async function findSender(
       : address === NOBODY
         ? 'invalid_sender'
         : null;
-  return { address, phone: null, warning, isOurs: isOwn(address), isEmail: true };
+  const isFromOther = authentication !== undefined && !isOfDomain(address, named);
+  return { address, phone: null, warning, isOurs: isOwn(address), isEmail: true, isFromOther };
+}
+
+/** Whether two email addresses are of one domain, or one of a subdomain of the other's. */
+function isOfDomain(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((email) => `.${email.slice(email.lastIndexOf('@') + 1).toLowerCase()}`);
+  return a !== undefined && b !== undefined && (a.endsWith(b) || b.endsWith(a));
+}
+
+/**
+ * An email in whose name somebody else asks for answers to a contact says nothing about that contact, unless it names an email of
+ * ours. Forms of websites write that way for people whom the workspace does not know.
+ */
+async function warningAbout(
+  db: TenantDb,
+  { address, isFromOther }: Sender,
+  original: Original | null,
+): Promise<SenderWarning | null> {
+  if (!isFromOther || original?.isNamed) return null;
+  const isKnown = (await findLeadId(db, address, null)) !== null || (await wasWrittenTo(db, address));
+  return isKnown ? 'sender_not_verified' : null;
 }
 
 function phoneSender(channel: Channel, from: string): Sender {
-  const others = { isOurs: false, isEmail: false } as const;
+  const others = { isOurs: false, isEmail: false, isFromOther: false } as const;
   return fitsChannel(channel, from)
     ? { ...others, address: contactKey(from), phone: phoneOf(from), warning: null }
     : { ...others, address: NOBODY, phone: null, warning: 'invalid_sender' };

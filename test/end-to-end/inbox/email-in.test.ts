@@ -405,6 +405,27 @@ describe('the sender of an email', () => {
     expect(await isOptedOut(to)).toBe(true);
   });
 
+  it('who asks for answers to a contact of another domain does not write as that contact', async () => {
+    const to = address();
+    const { messageId } = await send(to);
+    const stranger = `mallory-${newId()}@elsewhere.example`;
+    const verified = { 'Authentication-Results': 'mx.example; dmarc=pass header.from=elsewhere.example' };
+    const asTo = (headers: object) => ({
+      ...inbound(stranger, 'STOP', { ...verified, ...headers }),
+      ReplyTo: `Ada <${to}>`,
+    });
+    expect(await post(asTo({}))).toBe(200);
+    expect(await inboundOf(to)).toMatchObject([{ warning: 'sender_not_verified' }]);
+    expect(await isOptedOut(to)).toBe(false);
+    // Whoever names an email of ours has got it.
+    expect(await post(asTo({ 'In-Reply-To': messageId }))).toBe(200);
+    expect(await isOptedOut(to)).toBe(true);
+    // Forms of websites write for people whom nobody knows.
+    const customer = address();
+    expect(await post({ ...inbound(stranger, 'Do you deliver?', verified), ReplyTo: customer })).toBe(200);
+    expect(await inboundOf(customer)).toMatchObject([{ warning: null }]);
+  });
+
   it('opts in only by an answer to an email of ours', async () => {
     const to = address();
     const { messageId } = await send(to);

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "82a675b17644b7756d5b344403717b19e3dbf1185bb81c3dad74ec47d6d9eed7"
+DIGEST = "a88cb2d0adb6a48080cc5618919fdb21f8c0f647ee36b8230aa464b04c7d201e"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -16,8 +16,6 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
-    "POST /api/opt-in-links",
-    "POST /api/verifications",
     "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
