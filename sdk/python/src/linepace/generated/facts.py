@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "a88cb2d0adb6a48080cc5618919fdb21f8c0f647ee36b8230aa464b04c7d201e"
+DIGEST = "50579624e4589ff7571bfe8ca8956f4c06eed7e2f94ee087342daa8252599bb6"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -16,6 +16,8 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
+    "POST /api/opt-in-links",
+    "POST /api/verifications",
     "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
