@@ -68,3 +68,23 @@ function decodeUtf8(bytes: Buffer): string | null {
     return null;
   }
 }
+
+/** The bytes of Windows-1252, by character. */
+const WINDOWS_1252_BYTES = new Map(
+  Array.from({ length: 256 }, (_, byte) => [windows1252.decode(Uint8Array.of(byte)), byte]),
+);
+
+/** Undoes the decoding of UTF-8 as Windows-1252 (`GrÃ¼ÃŸe`), which happens to text with a wrong label. Other text stays. */
+export function withoutMojibake(text: string): string {
+  if (!/[\u00C2-\u00F4][\u0080-\u00BF\u0152-\u2122]/.test(text)) return text;
+  const bytes: number[] = [];
+  for (const character of text) {
+    const byte = WINDOWS_1252_BYTES.get(character);
+    if (byte === undefined) return text;
+    bytes.push(byte);
+  }
+  return decodeUtf8(Buffer.from(bytes)) ?? text;
+}
+
+/** UTF-8, or as which the bytes are valid otherwise: Windows-1252. */
+export const decodeBytes = (bytes: Buffer): string => decodeUtf8(bytes) ?? windows1252.decode(bytes);

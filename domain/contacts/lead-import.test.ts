@@ -34,6 +34,55 @@ describe('mapColumns', () => {
       ['First Name', 'Last Name', 'Work email', 'Mobile Phone Number', 'Associated Company', 'Notes'],
     ],
     ['Salesforce', ['First Name', 'Last Name', 'Email', 'Mobile', 'Account Name', 'Comments']],
+    [
+      'Outlook in French',
+      ['Prénom', 'Nom', 'Adresse de messagerie', 'Téléphone (bureau)', 'Société', 'Remarques'],
+    ],
+    [
+      'Outlook in Spanish',
+      ['Nombre', 'Apellidos', 'Correo electrónico', 'Teléfono del trabajo', 'Organización', 'Notas'],
+    ],
+    [
+      'Outlook in Italian',
+      ['Nome', 'Cognome', 'Indirizzo posta elettronica', 'Cellulare', 'Società', 'Note'],
+    ],
+    [
+      'Outlook in Dutch',
+      ['Voornaam', 'Achternaam', 'E-mailadres', 'Telefoon op werk', 'Bedrijf', 'Opmerkingen'],
+    ],
+    [
+      'WooCommerce',
+      [
+        'billing_first_name',
+        'billing_last_name',
+        'billing_email',
+        'billing_phone',
+        'billing_company',
+        'Notes',
+      ],
+    ],
+    [
+      'Pipedrive',
+      [
+        'Person - First name',
+        'Person - Last name',
+        'Person - Email - Work',
+        'Person - Phone - Mobile',
+        'Organization - Name',
+        'Note',
+      ],
+    ],
+    ['Polish, without accents', ['Imie', 'Nazwisko', 'Adres e-mail', 'Nr telefonu', 'Firma', 'Uwagi']],
+    ['Danish', ['Fornavn', 'Efternavn', 'E-mail', 'Tlf.', 'Virksomhed', 'Noter']],
+    ['Japanese', ['名', '姓', 'メールアドレス', '電話番号', '会社名', '備考']],
+    ['Chinese', ['名', '姓', '电子邮箱', '手机号', '公司', '备注']],
+    ['Russian', ['Имя', 'Фамилия', 'Эл. почта', 'Мобильный телефон', 'Компания', 'Примечание']],
+    [
+      'macOS, decomposed',
+      ['Vorname', 'Nachname', 'E-Mail', 'Téléphone', 'Société', 'Notizen'].map((name) =>
+        name.normalize('NFD'),
+      ),
+    ],
   ])('knows the columns of files in %s', (_, header) => {
     expect(mapColumns(header).fields).toEqual([
       'firstName',
@@ -44,6 +93,17 @@ describe('mapColumns', () => {
       'notes',
     ]);
   });
+
+  it.each([
+    'Username',
+    'Email Opt Out',
+    'Email Status',
+    'E-mail 1 - Label',
+    'Contact owner',
+    'Lead Status',
+    'SMS',
+    'Business Fax',
+  ])('leaves %j a custom field', (name) => expect(mapColumns([name]).fields).toEqual([null]));
 
   it('takes the name in one column, unless first or last name have their own', () => {
     expect(mapColumns(['Full Name', 'Cell Phone']).fields).toEqual(['fullName', 'phone']);
@@ -164,6 +224,31 @@ describe('readRow', () => {
   ])('splits the name %j', (name, firstName, lastName) => {
     expect(splitName(name)).toEqual({ firstName, lastName });
   });
+
+  it('ignores empty cells behind the last column, with which spreadsheets pad rows', () => {
+    expect(readRowUnder(['email'], ['ada@contact.example', '', ' '])).toMatchObject({
+      emails: ['ada@contact.example'],
+    });
+    expect(readRowUnder(['email'], ['ada@contact.example', 'x'])).toEqual({
+      reason: 'has 2 fields instead of 1',
+    });
+  });
+
+  it.each([
+    '(leer)',
+    'nicht angegeben',
+    'n.v.t.',
+    'non renseigné',
+    'sin datos',
+    'não informado',
+    'ingen',
+    'brak',
+    'なし',
+    '无',
+    'нет',
+  ])('takes %j for no address', (cell) =>
+    expect(readRowUnder(['email', 'phone'], ['ada@contact.example', cell])).toMatchObject({ phones: [] }),
+  );
 
   it('gives the reason why a row is rejected', () => {
     expect(readRowUnder(['email'], ['a@x.co', 'more'])).toEqual({ reason: 'has 2 fields instead of 1' });

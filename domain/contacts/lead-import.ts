@@ -116,7 +116,9 @@ export function readRow(
   row: readonly string[],
   { columns, fields }: ColumnMap,
 ): LeadInput | { reason: string } {
-  if (row.length > columns.length) return { reason: `has ${row.length} fields instead of ${columns.length}` };
+  // Spreadsheets pad rows with empty cells.
+  if (row.slice(columns.length).some((cell) => cell.trim() !== ''))
+    return { reason: `has ${row.length} fields instead of ${columns.length}` };
   if (row.some((value) => value.includes('\0'))) return { reason: 'contains a NUL character' };
   const input: Record<string, string> = {};
   const addresses: Record<'email' | 'phone', string[]> = { email: [], phone: [] };

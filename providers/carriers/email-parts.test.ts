@@ -5,7 +5,7 @@ import { ownLines } from '#domain/inbox/own-words.ts';
 import { HTML_INLINE, HTML_QUOTATIONS } from '#test/fixtures/html-quotations.ts';
 import { QUOTATIONS, SIGNATURES } from '#test/fixtures/quotations.ts';
 import { anyText } from '#test/support/any-text.ts';
-import { readPostedEmail } from './smtp-inbound.ts';
+import { readMimeEmail, readPostedEmail } from './smtp-inbound.ts';
 
 const post = (body: object) =>
   readPostedEmail(
@@ -140,5 +140,93 @@ describe("Gmail's reaction to an email of ours", () => {
     ['[', OURS],
   ])('is a reply if it cannot be read: %s', (content, inReplyTo) => {
     expect(reaction(content, inReplyTo)).toMatchObject([{ kind: 'reply' }]);
+  });
+});
+
+/** An email as a server sends it, with a body of these bytes. */
+async function readBytes(headers: readonly string[], body: Buffer | string): Promise<InboundReply> {
+  const head = [
+    'From: Bea <bea@contact.example>',
+    'Message-ID: <m1@contact.example>',
+    ...headers,
+    '',
+    '',
+  ].join('\r\n');
+  const [event] = await readMimeEmail(Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]), true);
+  if (event?.kind !== 'reply') throw new Error('it is no reply');
+  return event;
+}
+
+const WINDOWS_1252 = Buffer.from('Gr\u00fc\u00dfe \u0096 \u0093ja\u0094', 'latin1');
+const plain = (parameters: string, encoding = '8bit'): string[] => [
+  `Content-Type: text/plain${parameters}`,
+  `Content-Transfer-Encoding: ${encoding}`,
+];
+
+describe('the characters of an email', () => {
+  it.each<[string, string[], Buffer | string]>([
+    ['Windows-1252 that is labeled UTF-8', plain('; charset=utf-8'), WINDOWS_1252],
+    ['Windows-1252 without a label', plain(''), WINDOWS_1252],
+    ['Windows-1252 that is labeled Latin 1', plain('; charset=iso-8859-1'), WINDOWS_1252],
+    [
+      'the same, quoted',
+      plain('; format=flowed; charset="UTF-8"', 'quoted-printable'),
+      'Gr=FC=DFe =96 =93ja=94',
+    ],
+    ['UTF-8 that is labeled Latin 1', plain('; charset=iso-8859-1'), Buffer.from('Grüße – “ja”')],
+    ['UTF-8 that is labeled ASCII', plain('; charset=us-ascii'), Buffer.from('Grüße – “ja”')],
+    ['UTF-8 with an unknown label', plain('; charset=x-none'), Buffer.from('Grüße – “ja”')],
+    [
+      'HTML of the wrong label',
+      ['Content-Type: text/html; charset=utf-8'],
+      Buffer.from('<p>Gr\u00fc\u00dfe &ndash; \u0093ja\u0094</p>', 'latin1'),
+    ],
+  ])('are read: %s', async (_what, headers, body) => {
+    expect((await readBytes(headers, body)).text).toBe('Grüße – “ja”');
+  });
+
+  it('are read in a subject without an encoding', async () => {
+    expect(await readBytes(['Subject: Gr\u00fc\u00dfe', ...plain('; charset=utf-8')], 'Hi')).toMatchObject({
+      subject: 'Grüße',
+      text: 'Hi',
+    });
+  });
+
+  it('that are no text stay', async () => {
+    const text = 'Ã¼ is a mistake, \u{1F600} is not, \uFFFD neither';
+    expect((await readBytes(plain('; charset=utf-8'), Buffer.from(text))).text).toBe(text);
+  });
+});
+
+describe('the HTML of an email', () => {
+  it('has lines in the rows of tables, and nothing hidden', () => {
+    const HtmlBody =
+      '<div style="display:none">Preview</div><table><tr><td>STOP</td></tr><tr><td>Bea</td><td>Sales</td></tr></table>';
+    expect(
+      read({ HtmlBody })
+        .text.split('\n')
+        .map((line) => line.trim()),
+    ).toEqual(['STOP', 'Bea  Sales']);
+  });
+});
+
+describe('the files of an email', () => {
+  it('have names that programs know, and no signatures among them', async () => {
+    const part = (type: string) => [
+      '--B',
+      `Content-Type: ${type}`,
+      'Content-Disposition: attachment',
+      '',
+      'x',
+    ];
+    const body = [
+      ...['--B', 'Content-Type: text/plain', '', 'Yes'],
+      ...part('text/calendar; method=REQUEST'),
+      ...part('application/pkcs7-signature; name=smime.p7s'),
+      ...part('application/pgp-signature; name=signature.asc'),
+      '--B--',
+    ];
+    const { attachments } = await readBytes(['Content-Type: multipart/mixed; boundary=B'], body.join('\r\n'));
+    expect(attachments.map(({ name }) => name)).toEqual(['attachment-1.ics']);
   });
 });

@@ -69,6 +69,34 @@ test.each([
   ['no code in words about spam', '5.0.0', ['Diagnostic-Code: smtp; 550 rejected as spam'], false],
   ['words without a code', '5.0.0', ['Diagnostic-Code: smtp; 550 No such user here'], true],
   ['words beside a vague code', '5.1.0', ['Diagnostic-Code: smtp; 550 5.1.0 User unknown'], true],
+  [
+    'the code of Microsoft for a remote mailbox',
+    '5.1.351',
+    ['Diagnostic-Code: smtp; 550 5.1.351 failed'],
+    true,
+  ],
+  ['a host that does not exist', '5.4.4', ['Diagnostic-Code: X-Postfix; Host not found'], true],
+  [
+    'no host without a mail server',
+    '5.4.4',
+    ['Diagnostic-Code: X-Postfix; Host found but no data record'],
+    false,
+  ],
+  ['words beside a code of a mailbox', '5.2.1', ['Diagnostic-Code: smtp; 550 5.2.1 User Unknown'], true],
+  ['words beside a code of a policy', '5.7.1', ['Diagnostic-Code: smtp; 554 5.7.1 No such user'], true],
+  [
+    'no code of a user if a list is why',
+    '5.1.1',
+    ['Diagnostic-Code: smtp; 550 5.7.1 IP address blacklisted'],
+    false,
+  ],
+  [
+    'no code of a user if the mailbox is full',
+    '5.1.1',
+    ['Diagnostic-Code: smtp; 552 over quota (#5.1.1)'],
+    false,
+  ],
+  ['no unknown domain of the sender', '5.1.7', ['Diagnostic-Code: smtp; 550 5.1.7 No such domain'], false],
   ['no vague code alone', '5.1.0', ['Diagnostic-Code: smtp; 550 5.1.0 Sender rejected'], false],
 ])('a bounce is about a dead address by %s', async (_what, status, diagnosis, isDead) => {
   const [event] = await report('delivery-status', 'message/delivery-status', bounced(status, diagnosis));
@@ -184,6 +212,56 @@ test('a bounce of old Exim is read, and a warning of it is not', async () => {
     ...copy,
   ];
   expect(await worded(warning)).toEqual([]);
+});
+
+const AS_REPORTED = 'Message headers follow.';
+test.each<[string, readonly string[], readonly string[], boolean]>([
+  [
+    'DragonFly, which has no address',
+    ['From: MAILER-DAEMON <>'],
+    ['did not like our RCPT TO:', '550 5.2.1 <gone@contact.example>: User unknown.', AS_REPORTED],
+    true,
+  ],
+  [
+    'a server with a name',
+    ['From: Mail Delivery System <mail.delivery.system@contact.example>', 'Return-Path: <>'],
+    ['Delivery to the following recipients failed permanently:', 'gone@contact.example'],
+    false,
+  ],
+  [
+    'Exchange 5.5',
+    ['From: System Administrator <postmaster@contact.example>'],
+    ['did not reach the following recipient(s):', 'gone', '    The recipient name is not recognized'],
+    true,
+  ],
+  ['IMail', ['From: Postmaster <postmaster@contact.example>'], ['Unknown user: gone@contact.example'], true],
+  [
+    'Google Groups',
+    ['From: Mail Delivery Subsystem <mailer-daemon@googlemail.com>'],
+    [
+      'The group you tried to contact (x) may not exist, or you may not have permission to post messages to it.',
+    ],
+    false,
+  ],
+  [
+    'Exchange, in German',
+    ['From: Microsoft Outlook <postmaster@contact.example>', 'Subject: Unzustellbar: Our offer'],
+    ['Fehler bei der Nachrichtenzustellung an folgende Empfänger'],
+    false,
+  ],
+])('a bounce without a report is read: %s', async (_server, headers, text, isDead) => {
+  const [event, ...others] = await read([
+    ...HEAD.filter((line) => !line.startsWith('From') && !(line.startsWith('Subject') && headers.length > 1)),
+    ...headers,
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    ...text,
+    '',
+    `Message-ID: ${OURS}`,
+  ]);
+  expect(others).toEqual([]);
+  expect(event).toMatchObject({ kind: 'receipt', status: 'failed', carrierMessageId: OURS });
+  expect(event && 'deadAddress' in event).toBe(isDead);
 });
 
 test('a person who quotes an email of ours sends no bounce', async () => {

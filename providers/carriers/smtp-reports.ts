@@ -9,10 +9,15 @@ const CODE = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g;
 /** A permanent reply (RFC 5321, section 4.2.1), possibly without an enhanced code. */
 const PERMANENT_REPLY = /(?<![\d.])5\d\d[ :-](?!\d)/;
 /** The mailbox or its domain does not exist (RFC 3463, section 3.2). */
-const DEAD_ADDRESS_CODE = /^5\.1\.(1|2|3|6|10)$/;
-/** What servers say of a mailbox that does not exist, where they give no code. */
+const DEAD_ADDRESS_CODE = /^5\.(?:1\.(?:1|2|3|6|10|351)|4\.4)$/;
+/** The sender, not the recipient, is wrong. */
+const SENDER_CODE = /^5\.1\.[78]$/;
+/** What servers say of a mailbox or domain that does not exist, whatever their code. */
 const NO_SUCH_USER =
-  /\b(?:user|recipient|mailbox|address|account|addressee)\b[^.\n]{0,20}\b(?:unknown|not found|does not exist|doesn't exist|invalid)\b|\b(?:unknown|invalid|no such|nonexistent) (?:local )?(?:user|recipient|mailbox|address|account|person)\b|\bno mailbox (?:here )?by that name\b|\b(?:user|recipient) (?:doesn.t|does not) have an? [^\n]{1,40}\baccount\b|\bunrouteable address\b/i;
+  /\b(?:user|recipient|mailbox|address|account|addressee)\b[^.\n]{0,20}\b(?:unknown|not found|(?:does )?not exist|doesn't exist|invalid|not recognized)\b|\b(?:unknown|invalid|no such|nonexistent) (?:local )?(?:user|recipient|mailbox|address|account|person)\b|\bno mailbox (?:here )?by that name\b|\b(?:user|recipient) (?:doesn.t|does not) have an? [^\n]{1,40}\baccount\b|\bunrouteable address\b|\b(?:host|domain)(?: or domain)?(?: name)? (?:not found|does not exist|doesn't exist)\b|\b(?:unknown|no such) (?:host|domain)\b|no valid recipients were found/i;
+/** What is wrong with the sender, the server or the size of a mailbox says nothing about the address. */
+const OTHER_CAUSE =
+  /\bsender\b|no data record|loops? back|quota|mailbox (?:is )?full|too (?:many|large|big)|over (?:the )?limit|storage|black-?list|block-?list|spamhaus|\bblocked\b|\bspam\b|\bpolicy\b|denied|temporar/i;
 
 /**
  * Complaints among the types of feedback (RFC 5965, section 7.3). The others concern viruses, the authentication of emails
@@ -82,15 +87,19 @@ function readBounce(email: InboundEmail, report: string | undefined, parts: read
 
 /** How servers without reports say that it failed for good: qmail, and Exim before 4.73. */
 const FAILURE_WORDS =
-  /this is a permanent error|the following address(?:\(es\)|es)? failed|i(?: a|')m afraid i wasn.t able to deliver|couldn.t be delivered|unable to deliver|could not be delivered|permanent(?:ly)? fail|delivery (?:has )?failed|undeliverable|returned to sender/i;
+  /this is a permanent error|permanent(?: fatal| delivery)? errors|did not reach the following recipient|failure reasons|has been rejected|not be sent|non-?deliver(?:y|able)|unzustellbar|nicht zugestellt|non (?:remis|distribu)|no (?:se )?(?:ha )?(?:podido |pudo |puede )?(?:ser )?entreg|não (?:foi |pôde ser |pode ser )?entregue|mancato recapito|non (?:è stato )?(?:recapitat|consegnat)|onbestelbaar|niet (?:worden )?bezorgd|could not be forwarded|may not exist, or you may not have permission|the following address(?:\(es\)|es)? failed|i(?: a|')m afraid i wasn.t able to deliver|couldn.t be delivered|unable to deliver|could not be delivered|permanent(?:ly)? fail|delivery (?:has )?failed|undeliverable|returned to sender/i;
 const DELAY_WORDS =
   /\bno action is required\b|has not been delivered yet|not yet been delivered|delivery (?:attempts )?will continue|will (?:be retried|keep trying|continue to try)|warning[^\n]{0,40}delayed|still being retried/i;
 
 /** A bounce without a report. A person who quotes us is none: it comes from a mail server, or says which recipients failed. */
 function readWordedBounce(email: InboundEmail, parts: readonly Part[]): CarrierEvent[] | null {
   const sender = (email.FromFull?.Email ?? email.From).trim();
+  const name = (email.FromFull?.Name ?? email.FromName ?? '').trim();
   const isOfServer =
     isMailServer(sender) ||
+    isMailServer(name) ||
+    (sender === '' && /mail/i.test(name)) ||
+    /^multipart\/report\b/i.test(header(email, 'Content-Type') ?? '') ||
     header(email, 'X-Failed-Recipients') !== undefined ||
     header(email, 'Return-Path') === '<>';
   if (!isOfServer) return null;
@@ -109,7 +118,8 @@ function bounceInWords(email: InboundEmail, carrierMessageId: string): CarrierEv
   const addresses = { 'x-failed-recipients': header(email, 'X-Failed-Recipients') ?? '' };
   const words = withoutAddresses(notice, addresses);
   const code = mostSpecific([words]);
-  const isPermanent = code?.startsWith('5.') || PERMANENT_REPLY.test(words) || FAILURE_WORDS.test(words);
+  const saysSo = FAILURE_WORDS.test(`${email.Subject ?? ''}\n${words}`) || NO_SUCH_USER.test(words);
+  const isPermanent = code?.startsWith('5.') || PERMANENT_REPLY.test(words) || saysSo;
   if (!isPermanent || DELAY_WORDS.test(`${email.Subject ?? ''}\n${words}`)) return [];
   const line = notice
     .split('\n')
@@ -124,9 +134,8 @@ function bounce(
   found: { code: string | undefined; words: string; reason: string | undefined },
 ): CarrierEvent {
   const { code, words, reason } = found;
-  // The last number says what is wrong.
-  const isVague = code === undefined || /^5\.\d+\.0$/.test(code);
-  const isDead = isVague ? NO_SUCH_USER.test(words) : DEAD_ADDRESS_CODE.test(code);
+  const isCaused = OTHER_CAUSE.test(words) || SENDER_CODE.test(code ?? '');
+  const isDead = (NO_SUCH_USER.test(words) || DEAD_ADDRESS_CODE.test(code ?? '')) && !isCaused;
   return {
     ...failure(email, carrierMessageId, `bounced: ${reason ?? 'undeliverable'}`),
     ...(isDead && { deadAddress: true as const }),
@@ -189,7 +198,11 @@ const firstOwn = (text: string | undefined): string | undefined => text?.match(S
 /** The id of our email that the report is about, from its returned copy, the headers or the text. */
 function reportedMessageId(email: InboundEmail, parts: readonly Part[]): string | undefined {
   const returned = parts
-    .filter(({ type }) => /^(?:message\/(?:rfc822|global)|text\/)/.test(type))
+    .filter(({ type }) =>
+      /^(?:message\/(?!(?:global-)?(?:delivery-status|disposition-notification)|feedback-report)|text\/)/.test(
+        type,
+      ),
+    )
     .map((part) => part.text());
   const texts = [...returned, header(email, 'In-Reply-To'), header(email, 'References'), email.TextBody];
   return texts.flatMap((text) => firstOwn(text ?? undefined) ?? [])[0];

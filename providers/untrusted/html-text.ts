@@ -113,6 +113,13 @@ const formatters: Record<string, Formatter> = {
 const SELECTORS = [
   { selector: 'img', format: 'skip' },
   { selector: 'a', options: { hideLinkHrefIfSameAsText: true } },
+  { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+  { selector: 'td', format: 'inlineSurround', options: { prefix: ' ', suffix: ' ' } },
+  { selector: 'th', format: 'inlineSurround', options: { prefix: ' ', suffix: ' ' } },
+  // The preview of newsletters.
+  ...['[hidden]', '[style*="display:none"]', '[style*="display: none"]', '[style*="mso-hide:all"]'].map(
+    (selector) => ({ selector, format: 'skip' }),
+  ),
 ];
 const STRUCTURED = [
   ...SELECTORS,
@@ -139,7 +146,9 @@ export const emailHtmlToText = (html: string): string =>
 function toText(html: string, options: object): string {
   // An embedded image would use up the limit.
   const text = html.replaceAll(/data:[^"'\s<>)]{500,}/g, '').slice(0, MAX_HTML);
-  return convert(shallow(text), { wordwrap: false, limits: LIMITS, ...options }).trim();
+  const lines = convert(shallow(text), { wordwrap: false, limits: LIMITS, ...options });
+  // Cells of tables.
+  return lines.replaceAll(/ +$|^ (?=\S)/gm, '').trim();
 }
 
 /** Elements without an end tag. */

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import PostalMime, { addressParser } from 'postal-mime';
+import { decodeBytes, withoutMojibake } from '#domain/base/character-encoding.ts';
 import { MAX_FILES } from '#domain/lines/carrier-event.ts';
+import { extensionFor } from '#domain/messages/attachment-type.ts';
 import type { InboundEmail } from '../carriers/inbound-email.ts';
 
 /** Longer address headers are ignored. */
@@ -11,7 +13,7 @@ const MAX_ADDRESS_HEADER = 2000;
  * @param isWhole false if it is truncated, in which case its files are dropped.
  */
 export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<InboundEmail> {
-  const email = await PostalMime.parse(source, { forceRfc822Attachments: true });
+  const email = await parsed(source);
   const digest = createHash('sha256').update(source).digest('hex');
   const header = (name: string) => email.headers.find(({ key }) => key === name)?.value;
   return {
@@ -21,17 +23,57 @@ export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<I
     ReplyTo: header('reply-to'),
     Subject: email.subject,
     Date: email.date,
-    TextBody: email.text,
-    HtmlBody: email.html,
+    TextBody: email.text && withoutMojibake(email.text),
+    HtmlBody: email.html && withoutMojibake(email.html),
     Headers: email.headers.map(({ key, value }) => ({ Name: key, Value: value })),
-    Attachments: (isWhole ? email.attachments.slice(0, MAX_FILES) : []).map(
+    Attachments: (isWhole ? email.attachments.filter(isFile).slice(0, MAX_FILES) : []).map(
       ({ filename, mimeType, content }, index) => ({
-        Name: filename ?? `attachment-${index + 1}`,
+        Name: filename ?? nameOf(mimeType, index),
         ContentType: mimeType,
         Content: Buffer.from(content as ArrayBuffer).toString('base64'),
       }),
     ),
   };
+}
+
+/** What a text has where bytes were not valid. */
+const INVALID = '\uFFFD';
+const UTF_8_LABEL = /(charset\s*=\s*["']?)utf-?8\b/gi;
+const UNLABELED = /(content-type:\s*text\/(?:plain|html))(?=\s*(?:;(?![^:]{0,200}charset)|\r?\n(?![ \t])))/gi;
+
+const parse = (source: Uint8Array) => PostalMime.parse(source, { forceRfc822Attachments: true });
+
+/** Programs label Windows-1252 as UTF-8, or not at all. */
+async function parsed(source: Uint8Array): ReturnType<typeof parse> {
+  const email = await parse(source);
+  const isInvalid = [email.text, email.html, email.subject, email.from?.name].some((text) =>
+    text?.includes(INVALID),
+  );
+  if (!isInvalid) return email;
+  const raw = Buffer.from(source).toString('latin1');
+  const body = raw.search(/\r?\n\r?\n/);
+  // Headers have no label.
+  const head = decodeBytes(Buffer.from(raw.slice(0, Math.max(body, 0)), 'latin1'));
+  const relabeled = `${Buffer.from(head).toString('latin1')}${raw.slice(Math.max(body, 0))}`
+    .replaceAll(UTF_8_LABEL, '$1windows-1252')
+    .replaceAll(UNLABELED, '$1; charset=windows-1252');
+  const again = await parse(Buffer.from(relabeled, 'latin1'));
+  return {
+    ...email,
+    ...(email.text?.includes(INVALID) && { text: again.text }),
+    ...(email.html?.includes(INVALID) && { html: again.html }),
+    subject: again.subject,
+    from: again.from,
+  };
+}
+
+/** Signatures of emails are nothing that somebody sent. */
+const SIGNATURE = /^application\/(?:(?:x-)?pkcs7-signature|pgp-signature|pgp-keys)\b/i;
+const isFile = ({ mimeType }: { mimeType: string }): boolean => !SIGNATURE.test(mimeType);
+
+function nameOf(mimeType: string, index: number): string {
+  const extension = extensionFor(mimeType);
+  return `attachment-${index + 1}${extension === null ? '' : `.${extension}`}`;
 }
 
 /** The addresses of a header such as `From`, in order. */
