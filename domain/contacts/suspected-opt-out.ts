@@ -386,7 +386,9 @@ const DUTCH: Rule[] = [
 ];
 
 /** As `plain` leaves a text: the sources of rules in which accents and voicing marks are letters of their own. */
-const plainSource = (source: string): string => source.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+const plainSource = (source: string): string =>
+  normalize(source, 'NFKD', MAX_SOURCE).replaceAll(/\p{M}/gu, '');
+const MAX_SOURCE = 5000;
 const phrase = (asks: string, unless?: string): Rule => ({
   asks: new RegExp(String.raw`(?<!\p{L})(?:${plainSource(asks)})(?!\p{L})`, 'u'),
   ...(unless !== undefined && { unless: new RegExp(plainSource(unless), 'u') }),

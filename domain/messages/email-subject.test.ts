@@ -19,6 +19,16 @@ test.each([
   ['***SPAM*** AW: Our offer'],
   ['Ответ: Our offer'],
   ['  re:\tOur  offer '],
+  ['\u200eRe: Our offer'],
+  ['Re-2: Our offer'],
+  ['Respuesta: Our offer'],
+  ['Resposta: Our offer'],
+  ['Risposta: Our offer'],
+  ['Antwoord: Our offer'],
+  ['На: Our offer'],
+  ['EXTERNAL: Re: Our offer'],
+  ['[sales] Re: Our offer'],
+  ['Re: [sales] Our offer', '[sales] Our offer'],
 ])('%j is answered with one prefix', (subject, base = 'Our offer') => {
   expect(replySubject(subject)).toBe(`Re: ${base}`);
   expect(baseSubject(subject)).toBe(base);

@@ -2,18 +2,24 @@
  * What mail programs put before the subject of a reply: `Re:`, also numbered (`Re[2]:`), and its translations: German, Dutch,
  * Scandinavian, Finnish, Portuguese, Spanish, Italian, French, Polish, Turkish, Hungarian, Russian, Greek, Hebrew, Chinese, Japanese.
  */
-const REPLY_PREFIX =
-  /^\s*(?:re|aw|antw(?:ort)?|sv|vs|svar|res|resp|rif|r|réf?|rép|réponse|odp|ynt|yan|vá|vál|atb|отв|ответ|bls|ha|απ|αποτ|σχετ|תגובה|השב|رد|回复|回覆|答复|返信)(?:\s*[[(]\d+[\])]|\s*\^\d+)?\s*[:：]\s*/iu;
+const REPLY =
+  '(?:re|aw|antw(?:ort|oord)?|sv|vs|svar|res|resp|respuesta|resposta|rif|risposta|r|réf?|rép|réponse|odp|ynt|yan|vá|vál|atb|отв|ответ|на|bls|ha|απ|αποτ|σχετ|תגובה|השב|رد|回复|回覆|答复|返信)(?:\\s*[[(]\\d+[\\])]|\\s*\\^\\d+|-?\\d{1,2})?\\s*[:：]';
+const REPLY_PREFIX = new RegExp(`^\\s*${REPLY}\\s*`, 'iu');
 
 /** What mail programs put before a subject that is forwarded. */
 const FORWARD_PREFIX = /^\s*(?:fwd?|wg|tr|rv|enc|doorst|转发|轉寄|転送)\s*[:：]\s*/iu;
 
 /** What mail servers put before the subject of an email from elsewhere: `[EXTERNAL]`, `***SPAM***`. */
 const SERVER_MARK =
-  /^\s*(?:\[[^[\]]{0,20}\b(?:ext|external|externe?|spam)\b[^[\]]{0,20}\]|\*+ ?spam ?\*+|\{spam\??\})\s*/iu;
+  /^\s*(?:\[[^[\]]{0,20}\b(?:ext|external|externe?|spam)\b[^[\]]{0,20}\]|\*+ ?spam ?\*+|\{spam\??\}|external:)\s*/iu;
+
+/** What mailing lists put before the prefix of a reply: `[sales] Re: …`. */
+const LIST_MARK = new RegExp(`^\\s*\\[[^[\\]]{1,60}\\]\\s*(?=${REPLY})`, 'iu');
+
+const INVISIBLE = /^[\s\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]+/;
 
 function without(prefixes: readonly RegExp[], subject: string): string {
-  let base = subject.replaceAll(/\s+/g, ' ').trim();
+  let base = subject.replace(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
   for (;;) {
     const shorter = prefixes.reduce((text, prefix) => text.replace(prefix, ''), base);
     if (shorter === base) return base;
@@ -22,10 +28,11 @@ function without(prefixes: readonly RegExp[], subject: string): string {
 }
 
 /** A subject without the prefixes of replies and the marks of servers. */
-export const baseSubject = (subject: string): string => without([REPLY_PREFIX, SERVER_MARK], subject);
+export const baseSubject = (subject: string): string =>
+  without([REPLY_PREFIX, SERVER_MARK, LIST_MARK], subject);
 
 export const isReplySubject = (subject: string): boolean =>
-  REPLY_PREFIX.test(without([SERVER_MARK], subject));
+  REPLY_PREFIX.test(without([SERVER_MARK, LIST_MARK], subject));
 
 /** The subject of a reply: the prefix once, whatever the language of those before it. */
 export const replySubject = (subject: string): string => `Re: ${baseSubject(subject)}`.trim();
@@ -34,7 +41,7 @@ export const replySubject = (subject: string): string => `Re: ${baseSubject(subj
 export const isSameSubject = (one: string, other: string): boolean => threadOf(one) === threadOf(other);
 
 const threadOf = (subject: string): string =>
-  without([REPLY_PREFIX, FORWARD_PREFIX, SERVER_MARK], subject).toLowerCase();
+  without([REPLY_PREFIX, FORWARD_PREFIX, SERVER_MARK, LIST_MARK], subject).toLowerCase();
 
 /** The recommended maximum line length (RFC 5322, section 2.1.1). */
 const SUBJECT_LENGTH = 78;

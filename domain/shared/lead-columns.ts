@@ -1,3 +1,5 @@
+import { normalize } from '../base/text.ts';
+
 /** What a column of a CSV file can be: a field of leads, or `fullName`, of which first and last name are made. */
 export const COLUMN_FIELDS = [
   'firstName',
@@ -42,10 +44,15 @@ const NAMES: Record<ColumnField, string> = {
   consentAt: 'consentat consentdate',
 };
 
-/** The letters of a name, without case. A column may be called `constructor`, which a Map knows nothing of. */
-const lettersOf = (name: string): string => name.normalize('NFC').toLowerCase().replaceAll(/\P{L}/gu, '');
+/** Longer names are of no field. */
+const MAX_NAME = 200;
 
-const plain = (name: string): string => name.normalize('NFD').replaceAll(/\p{M}/gu, '').replaceAll('ł', 'l');
+/** The letters of a name, without case. A column may be called `constructor`, which a Map knows nothing of. */
+const lettersOf = (name: string): string =>
+  normalize(name, 'NFC', MAX_NAME).toLowerCase().replaceAll(/\P{L}/gu, '');
+
+const plain = (name: string): string =>
+  normalize(name, 'NFD', MAX_NAME).replaceAll(/\p{M}/gu, '').replaceAll('ł', 'l');
 
 const FIELD_BY_NAME: ReadonlyMap<string, ColumnField> = new Map(
   Object.entries(NAMES).flatMap(([field, names]) =>

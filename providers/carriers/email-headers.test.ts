@@ -150,6 +150,18 @@ test.each<[string, [string, string][], string | undefined, string | undefined]>(
     undefined,
     'fail',
   ],
+  [
+    'a server without a name, as Microsoft 365',
+    [[AR, 'spf=pass (x) smtp.mailfrom=contact.example; dmarc=bestguesspass action=none']],
+    undefined,
+    'pass',
+  ],
+  [
+    'no spaces around comments',
+    [[AR, 'mx;dmarc=pass(p=none)header.from=contact.example']],
+    undefined,
+    'pass',
+  ],
   ['dmarc=pass beside spf=fail', [[AR, 'mx.example; spf=fail; dmarc=pass']], undefined, 'pass'],
   [
     'a signature of its domain',

@@ -220,7 +220,10 @@ describe('the files of an email', () => {
       'x',
     ];
     const body = [
-      ...['--B', 'Content-Type: text/plain', '', 'Yes'],
+      '--B',
+      'Content-Type: text/plain',
+      '',
+      'Yes',
       ...part('text/calendar; method=REQUEST'),
       ...part('application/pkcs7-signature; name=smime.p7s'),
       ...part('application/pgp-signature; name=signature.asc'),
@@ -228,5 +231,28 @@ describe('the files of an email', () => {
     ];
     const { attachments } = await readBytes(['Content-Type: multipart/mixed; boundary=B'], body.join('\r\n'));
     expect(attachments.map(({ name }) => name)).toEqual(['attachment-1.ics']);
+  });
+});
+
+describe('the headers of an email', () => {
+  const sent = (headers: readonly string[]) =>
+    readMimeEmail(
+      Buffer.from([...headers, 'Message-ID: <m1@c>', 'Content-Type: text/plain', '', 'Hi'].join('\r\n')),
+      true,
+    );
+
+  it.each([
+    ['a comma in a name without quotes', 'Lovelace, Ada <ada@contact.example>', 'Lovelace, Ada'],
+    ['a group', 'Team: Ada <ada@contact.example>;', 'Ada'],
+    ['a name in a comment', 'ada@contact.example (Ada)', 'Ada'],
+  ])('name the sender: %s', async (_what, from, fromName) => {
+    expect(await sent([`From: ${from}`])).toMatchObject([{ from: 'ada@contact.example', fromName }]);
+  });
+
+  it('name the message that is answered, also without brackets', async () => {
+    const id = '6742f1c09b1e8a00d4c3b2a1.0123456789abcdef@line.example';
+    expect(await sent(['From: ada@contact.example', `In-Reply-To: ${id}`])).toMatchObject([
+      { replyTo: `<${id}>` },
+    ]);
   });
 });

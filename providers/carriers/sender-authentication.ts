@@ -20,8 +20,10 @@ function withoutComments(value: string): string {
   let text = '';
   for (const character of value.slice(0, MAX_HEADER)) {
     if (character === '(') depth += 1;
-    else if (character === ')') depth = Math.max(0, depth - 1);
-    else if (depth === 0 && character !== '"') text += character;
+    else if (character === ')') {
+      depth = Math.max(0, depth - 1);
+      text += ' ';
+    } else if (depth === 0 && character !== '"') text += character;
   }
   return text;
 }
@@ -29,7 +31,10 @@ function withoutComments(value: string): string {
 /** Parses `Authentication-Results` (RFC 8601, section 2.2). */
 function parseResults(value: string): { server: string; results: Result[] } {
   const [head = '', ...rest] = withoutComments(value).split(';');
-  const results = rest.slice(0, MAX_RESULTS).flatMap((part): Result[] => {
+  // Microsoft 365 gives no authserv-id.
+  const isNamed = !/^\s*[\w-]+\s*=/.test(head);
+  const parts = isNamed ? rest : [head, ...rest];
+  const results = parts.slice(0, MAX_RESULTS).flatMap((part): Result[] => {
     const [, method, result, properties] = /^\s*([\w-]+)(?:\/\d+)?\s*=\s*(\w+)\s*(.*)$/s.exec(part) ?? [];
     if (method === undefined || result === undefined) return [];
     const pairs = [...(properties ?? '').matchAll(/([\w.-]+)\s*=\s*(\S+)/g)];
@@ -43,7 +48,7 @@ function parseResults(value: string): { server: string; results: Result[] } {
       },
     ];
   });
-  return { server: head.trim().split(/\s/)[0]?.toLowerCase() ?? '', results };
+  return { server: (isNamed && head.trim().split(/\s/)[0]?.toLowerCase()) || '', results };
 }
 
 /**

@@ -263,6 +263,7 @@ function referencesOf(email: InboundEmail): string[] {
 }
 
 const MESSAGE_ID = /<[^<>\s]+>/g;
+const BARE_ID = /^[^\s<>@]+@[^\s<>@]+$/;
 
 /** The message to which it replies: `In-Reply-To`, otherwise the last of ours in `References` (RFC 5322, section 3.6.4). */
 function answeredId(email: InboundEmail): string | undefined {
@@ -271,7 +272,9 @@ function answeredId(email: InboundEmail): string | undefined {
   const answered =
     named.match(OWN_MESSAGE_ID)?.[0] ??
     references.match(OWN_MESSAGE_ID)?.at(-1) ??
-    named.match(MESSAGE_ID)?.[0];
+    named.match(MESSAGE_ID)?.[0] ??
+    // Some programs drop the brackets.
+    `<${BARE_ID.exec(named)?.[0] ?? ''}>`.match(OWN_MESSAGE_ID)?.[0];
   // Ours are shorter.
   return answered !== undefined && answered.length <= MAX_CARRIER_ID ? answered : undefined;
 }

@@ -15,11 +15,12 @@ const MAX_ADDRESS_HEADER = 2000;
 export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<InboundEmail> {
   const email = await parsed(source);
   const digest = createHash('sha256').update(source).digest('hex');
+  const from = senderOf(email.from, email.headers.find(({ key }) => key === 'from')?.value ?? '');
   const header = (name: string) => email.headers.find(({ key }) => key === name)?.value;
   return {
     MessageID: /[^<>\s]/.test(email.messageId ?? '') ? (email.messageId ?? digest) : digest,
-    From: quotedAddress(email.from?.address ?? ''),
-    FromFull: { Email: quotedAddress(email.from?.address ?? ''), Name: email.from?.name ?? '' },
+    From: from.address,
+    FromFull: { Email: from.address, Name: from.name },
     ReplyTo: header('reply-to'),
     Subject: email.subject,
     Date: email.date,
@@ -74,6 +75,19 @@ const isFile = ({ mimeType }: { mimeType: string }): boolean => !SIGNATURE.test(
 function nameOf(mimeType: string, index: number): string {
   const extension = extensionFor(mimeType);
   return `attachment-${index + 1}${extension === null ? '' : `.${extension}`}`;
+}
+
+/** The sender, also in a group, or with a comma in a name without quotes: `Lovelace, Ada <ada@example.com>`. */
+function senderOf(from: { address?: string | undefined; name: string } | undefined, header: string) {
+  if (from?.address?.includes('@')) return { address: quotedAddress(from.address), name: from.name };
+  const all = addressesOf(header);
+  const at = all.findIndex(({ address }) => address.includes('@'));
+  const found = all[at];
+  if (found === undefined) return { address: quotedAddress(from?.address ?? ''), name: from?.name ?? '' };
+  const names = all
+    .slice(0, at + 1)
+    .map(({ name, address }) => name || (address === found.address ? '' : address));
+  return { address: found.address, name: names.filter(Boolean).join(', ') };
 }
 
 /** The addresses of a header such as `From`, in order. */
