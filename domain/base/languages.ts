@@ -107,7 +107,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     automatic: {
       and: 'and|so',
       silenced:
-        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i ve silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications',
+        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i ve silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications|out of (?:the )?office',
       driving: 'i (?:am|m) (?:driving|behind the wheel)',
       now: 'right now|at the moment|currently|now|at this time',
       unable:
@@ -222,11 +222,11 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       and: 'et',
       silenced:
         '(?:je (?:conduis|suis|ne reçois|n ai)|j ai|mes notifications|la fonction|les notifications) .*(?:ne pas déranger|concentration|notifications)(?: .*)?|(?:mes|les) notifications sont (?:désactivées|coupées|en sourdine|silencieuses)|je ne reçois pas (?:les |de |mes )?notifications',
-      driving: 'je (?:conduis|suis au volant|suis en train de conduire|suis sur la route)',
+      driving: 'je (?:conduis|suis au volant|suis en train de conduire|suis sur la route)|je suis en voiture',
       now: 'actuellement|en ce moment|pour le moment|pour l instant|là',
       unable: '(?:je )?(?:ne peux pas|ne suis pas en mesure de) (?:vous |te )?(?:répondre|parler|écrire)',
       later:
-        'je (?:verrai|lirai|consulterai|répondrai|(?:vous|te) (?:réponds|répondrai|rappelle|rappellerai|recontacterai?|recontacte))(?: (?:à|a|votre|ton|vos|tes|messages?|mon|arrivée|arriverai|plus|tard|dès|que|possible|lorsque|quand|je|serai|suis|arrivé|e|destination|pourrai|bientôt|le|ensuite|après))*|(?:si c est|s il s agit d une|en cas d) urgen.*',
+        'je (?:verrai|lirai|consulterai|répondrai|réponds|(?:vous|te) (?:réponds|répondrai|rappelle|rappellerai|recontacterai?|recontacte))(?: (?:à|a|votre|ton|vos|tes|messages?|mon|arrivée|arriverai|plus|tard|dès|que|possible|lorsque|quand|je|serai|suis|arrivé|e|destination|pourrai|bientôt|le|ensuite|après))*|(?:si c est|s il s agit d une|en cas d) urgen.*',
       label:
         '(?:(?:ceci|c.est|il s.agit d.) ?(?:est )?une? (?:réponse|message|sms) automatique|(?:réponse|message|sms) auto(?:matique|matisée?)?(?![\\p{L}])|rép\\. auto)',
       unattended:
@@ -306,7 +306,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'no',
       one: 'un|una|unos|\\d+',
       other:
-        'le|se|ha|han|el|la|los|las|de|del|en|con|a|al|por|me|te|lo|signos?|sobre|que|puso|hizo|dio|arriba|abajo|mensaje|este|añadió|agregó|marcó|indicado|indicó|dejó|eligió',
+        'le|se|ha|han|el|la|los|las|de|del|en|con|a|al|por|me|te|lo|signos?|sobre|que|puso|hizo|dio|arriba|abajo|mensaje|este|añadió|agregó|marcó|indicado|indicó|dejó|eligió|puesto|dado|marcado',
     },
   },
   pt: {
@@ -347,8 +347,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       absent: 'férias|licença(?: \\p{L}+)?|fora da empresa',
     },
     reaction: {
-      love: 'amou|ama|adorou|adora|coração|corações',
-      like: 'gostou|gosta|gosto|curtiu|curtida|curtiram|polegar|joinha',
+      love: 'amou|ama|adorou|adora|coração|corações|amei',
+      like: 'gostou|gosta|gosto|curtiu|curtida|curtiram|polegar|joinha|curti|gostei',
       dislike: 'descurtiu|desgostou|detestou',
       laugh: 'riu|graça|risada|risadas|rindo|riso|risos|rir|haha',
       emphasize: 'enfatizou|destacou|exclamação|exclamações|ênfase|realçou|sublinhou',
@@ -414,7 +414,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'non',
       one: 'un|una|uno|\\d+',
       other:
-        'ha|il|lo|la|gli|le|di|del|dello|della|da|dal|dallo|dalla|a|ad|al|allo|alla|all|dell|dall|su|sul|sulla|con|è|e|mi|ti|punto|punti|per|in|l|d|fatto|posto|messo|aggiunto|espresso|che|giù|trovato|indicato|lasciato|scelto',
+        'ha|il|lo|la|gli|le|di|del|dello|della|da|dal|dallo|dalla|a|ad|al|allo|alla|all|dell|dall|su|sul|sulla|con|è|e|mi|ti|punto|punti|per|in|l|d|fatto|posto|messo|aggiunto|espresso|che|giù|trovato|indicato|lasciato|scelto|inserito',
     },
   },
   nl: {
@@ -446,7 +446,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       now: 'nu|op dit moment|momenteel|even',
       unable: '(?:ik )?kan (?:\\S+ ){0,2}niet (?:antwoorden|reageren|praten|appen|bellen)',
       later:
-        'ik (?:bekijk|zie|lees|reageer|antwoord|bel|app|kom)(?: (?:je|uw|jouw|bericht|berichten|zodra|als|ik|er|ben|op|mijn|bestemming|later|terug|aangekomen|kan|straks|zo|snel|mogelijk|de|het|daarna|u))+|als (?:het|dit) dringend is.*',
+        '(?:ik )?(?:bekijk|zie|lees|reageer|antwoord|bel|app|kom)(?: (?:je|uw|jouw|bericht|berichten|zodra|als|ik|er|ben|op|mijn|bestemming|later|terug|aangekomen|kan|straks|zo|snel|mogelijk|de|het|daarna|u))+|als (?:het|dit) dringend is.*',
       label:
         '(?:dit is een automatisch|automatisch (?:antwoord|bericht)|automatische (?:reactie|beantwoording)|afwezigheidsbericht)',
       unattended:
@@ -471,7 +471,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'niet',
       one: 'een|\\d+',
       other:
-        'vond|vindt|vind|gevonden|ik|van|om|het|de|met|op|bij|heeft|is|dat|dit|er|aan|over|legde|haalde|plaatste|zette|omhoog|omlaag|bericht|als|gemarkeerd|zich|af|stelde|trok|in|toegevoegd|toe|voegde',
+        'vond|vindt|vind|gevonden|ik|van|om|het|de|met|op|bij|heeft|is|dat|dit|er|aan|over|legde|haalde|plaatste|zette|omhoog|omlaag|bericht|als|gemarkeerd|zich|af|stelde|trok|in|toegevoegd|toe|voegde|gaf',
     },
   },
   da: {
@@ -494,7 +494,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       now: 'lige nu|i øjeblikket|nu',
       unable: '(?:jeg )?kan (?:\\S+ ){0,2}ikke (?:svare|tale|skrive)',
       later:
-        'jeg (?:ser|læser|svarer|ringer|vender)(?: (?:på|din|dine|besked|beskeder|når|jeg|er|fremme|senere|tilbage|når|frem|ankommer|så|snart|som|muligt|kan|dig))+|hvis det haster.*',
+        '(?:jeg )?(?:ser|læser|svarer|ringer|vender)(?: (?:på|din|dine|besked|beskeder|når|jeg|er|fremme|senere|tilbage|når|frem|ankommer|så|snart|som|muligt|kan|dig))+|hvis det haster.*',
       label: '(?:dette er (?:et automatisk svar|en automatisk besked)|autosvar|automatisk (?:svar|besked))',
       unattended:
         'dette nummer modtager ikke .*|(?:du|man) kan ikke svare på denne besked|svar venligst ikke på denne (?:besked|mail)',
@@ -516,7 +516,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'ikke',
       one: 'et|en|\\d+',
       other:
-        'den|det|ad|til|fra|på|med|om|ved|kunne|kan|har|satte|sætter|stillede|stiller|af|op|ned|over|tilføjede|tilføjet|tilføjer',
+        'den|det|ad|til|fra|på|med|om|ved|kunne|kan|har|satte|sætter|stillede|stiller|af|op|ned|over|tilføjede|tilføjet|tilføjer|gav|givet',
     },
   },
   sv: {
@@ -548,7 +548,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       now: 'just nu|för tillfället|nu',
       unable: '(?:jag )?kan (?:\\S+ ){0,2}inte (?:svara|prata|skriva)',
       later:
-        'jag (?:ser|läser|svarar|ringer|återkommer)(?: (?:på|ditt|dina|meddelande|meddelanden|när|jag|är|framme|senare|tillbaka|så|fort|snart|som|möjligt|kan|dig|kommer|fram))*|om det är brådskande.*',
+        '(?:jag )?(?:ser|läser|svarar|ringer|återkommer)(?: (?:på|ditt|dina|meddelande|meddelanden|när|jag|är|framme|senare|tillbaka|så|fort|snart|som|möjligt|kan|dig|kommer|fram))*|om det är brådskande.*',
       label: '(?:detta är ett automatiskt (?:svar|meddelande)|autosvar|automatiskt (?:svar|meddelande))',
       unattended:
         'detta nummer (?:tar inte emot|kan inte ta emot) .*|(?:vänligen )?svara inte på detta (?:meddelande|mejl|sms)',
@@ -569,7 +569,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       file: 'bild|bilder|foto|foton|video|videor|film|filmer|bilaga|bilagor|fil|filer|ljud|ljudmeddelande',
       not: 'inte|ej',
       one: 'ett|en|\\d+',
-      other: 'om|från|på|åt|med|till|tog|tar|tagit|har|av|för|upp|ned|ner|lade|lagt|lägger',
+      other: 'om|från|på|åt|med|till|tog|tar|tagit|har|av|för|upp|ned|ner|lade|lagt|lägger|gav|gett',
     },
   },
   pl: {
@@ -623,7 +623,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       file: 'obraz|obrazu|obrazek|zdjęcie|zdjęcia|zdjęciu|film|filmu|wideo|załącznik|załącznika|plik|pliku|nagranie',
       not: 'nie',
       other:
-        'się|dodano|dodał|dodała|oznaczono|oznaczył|oznaczyła|z|ze|na|do|od|w|mu|jej|jest|znak|znaku|za|o|to|jako|ku|pomocą|\\d+',
+        'się|dodano|dodał|dodała|oznaczono|oznaczył|oznaczyła|z|ze|na|do|od|w|mu|jej|jest|znak|znaku|za|o|to|jako|ku|pomocą|\\d+|dał|dała',
     },
   },
   ja: {
@@ -780,7 +780,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'не',
       very: 'очень',
       other:
-        'на|над|с|со|к|от|из|у|в|во|и|знак\\p{L}*|поставил\\p{L}*|поставлен\\p{L}*|о|об|за|вам|пользовател\\p{L}*|сообщени\\p{L}*|отметк\\p{L}*|отметил\\p{L}*|задал\\p{L}*|\\d+',
+        'на|над|с|со|к|от|из|у|в|во|и|знак\\p{L}*|поставил\\p{L}*|поставлен\\p{L}*|о|об|за|вам|пользовател\\p{L}*|сообщени\\p{L}*|отметк\\p{L}*|отметил\\p{L}*|задал\\p{L}*|\\d+|добавил\\p{L}*',
     },
   },
 };

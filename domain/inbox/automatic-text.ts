@@ -14,18 +14,23 @@ const BEGINNING = String.raw`^[^\p{L}\p{N}]{0,4}`;
 const NO_LETTER_BEFORE = String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}])`;
 const NO_LETTER = String.raw`(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
 
+/** As polite programs begin. */
+const SORRY =
+  'sorry|entschuldigung|désolée?|lo siento|perdón|desculpe|desculpa|scusa|scusi|mi dispiace|beklager|undskyld|förlåt|przepraszam|すみません|申し訳ありません|抱歉|不好意思|извините|простите';
+
 const KINDS = ['silenced', 'driving', 'unable', 'later', 'unattended'] as const;
-type Kind = (typeof KINDS)[number] | 'label' | 'now';
+type Kind = (typeof KINDS)[number] | 'label' | 'now' | 'opening';
 const SUFFICIENT: readonly Kind[] = ['silenced', 'label', 'unattended'];
 const BESIDE_DRIVING: readonly Kind[] = ['later', 'unable', 'now'];
 
 const SENTENCES = LANGUAGE_CODES.map((code) => {
-  const { automatic, isSpaceless } = LANGUAGES[code];
+  const { automatic, isSpaceless, greeting } = LANGUAGES[code];
   const { and, now, label, away } = automatic;
   return {
     kinds: KINDS.map((kind) => ({ kind, pattern: whole(automatic[kind]) })),
     now: new RegExp(`${NO_LETTER_BEFORE}(?:${now})${NO_LETTER}`, 'giu'),
     space: isSpaceless ? '' : ' ',
+    opening: whole(`${greeting}|${SORRY}`),
     label: whole(label),
     // A sentence is whole, or consists of clauses.
     separators: [new RegExp(` (?:${and}) `, 'u'), /[,;()[\]،、，]/u],
@@ -54,6 +59,7 @@ function kindsOf(language: Sentences, sentence: string, depth = 0): Kind[] {
     .map(({ kind }) => kind);
   if (found.length > 0 && timeless !== said) found.push('now');
   if (language.label.test(sentence.trim())) found.push('label');
+  if (language.opening.test(said)) found.push('opening');
   const separator = language.separators[depth];
   if (separator === undefined) return found;
   const clauses = sentence.split(separator).filter((clause) => plain(clause) !== '');

@@ -30,6 +30,9 @@ const INVISIBLE = /[\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2
 const SPACES = /[\s\u00A0\u2000-\u200A\u202F\u3000]+/g;
 const ELLIPSIS = /(?:…|\.\.\.)$/u;
 
+/** A reaction in marks: `「いいね！」`. */
+const NAME = /[“”„"«»「」『』][^“”„"«»「」『』]{1,20}[“”"«»」』]/g;
+
 const EMOJI = /\p{RGI_Emoji}|\p{Extended_Pictographic}\uFE0F?/gv;
 
 const ROLES = [
@@ -103,7 +106,7 @@ type Meaning = Pick<TextReaction, 'reaction' | 'emoji' | 'removed'> & { isFile: 
 
 function meaningOf(around: string): Meaning | null {
   // A question or a wish is somebody's own.
-  if (around.length > MAX_WORDS || /[?？!！¿¡]/.test(around)) return null;
+  if (around.length > MAX_WORDS || /[?？!！¿¡]/.test(around.replaceAll(NAME, ''))) return null;
   const emoji = around.match(EMOJI) ?? [];
   if (emoji.length > 1) return null;
   const words = around

@@ -46,7 +46,7 @@ const ABSENT_SUBJECT = new RegExp(
 const AUTO_WORD = /^[^:：]{0,30}(?:auto|otomat|automat|αυτόμ|авто|自動|自动|자동)[^:：]{0,30}[:：]/iu;
 /** "Thank you for your email (auto reply)". */
 const AUTO_ENDING = new RegExp(
-  String.raw`[([–—-]\s?${inAllLanguages(({ automatic }) => automatic.subject)}[\])]?$`,
+  String.raw`(?:[([]|\s[–—-])\s?${inAllLanguages(({ automatic }) => automatic.subject)}[\])]?$`,
   'iu',
 );
 
