@@ -89,7 +89,10 @@ export const SmtpConfig = z
     /** The `secret` in the callback URL for inbound email and bounces. Without it callbacks are refused. */
     inboundSecret: z.string().min(16).meta({ secret: true }).optional(),
   })
-  .refine(({ url, host }) => (url === undefined) !== (host === undefined), 'either url or host is required');
+  .refine(({ url, host }) => (url === undefined) !== (host === undefined), {
+    path: ['host'],
+    message: 'is required, or url, but not both',
+  });
 export type SmtpConfig = z.infer<typeof SmtpConfig>;
 
 /** The maximum size of an inbound email in bytes, with its files in base64. */

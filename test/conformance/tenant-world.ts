@@ -75,7 +75,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
     transports: [],
     name: 'Laptop',
   });
-  await writeIn(app, { lineId, from: phone(), text: 'Sorry, you have the wrong number' });
+  const suspect = phone();
+  await writeIn(app, { lineId, from: suspect, text: 'Sorry, you have the wrong number' });
   const suspicion = await eventually(
     async () => (await api('GET', '/api/opt-outs/suspected')).body.suspicions[0]?._id,
   );
@@ -98,7 +99,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
   const tagged = { name: 'Tagged', when: [{ field: 'tag', op: 'exists' }] };
   const segment = (await create('POST', '/api/segments', tagged)).segment._id;
-  const snippet = (await create('POST', '/api/snippets', { name: 'Hours', text: 'We open at nine' })).snippet
+  const snippet = (await create('POST', '/api/snippets', { name: named, text: 'We open at nine' })).snippet
     ._id;
   const vips = { name: 'VIPs', view: 'open', search: 'tag:vip', shared: true };
   const savedFilter = (await create('POST', '/api/saved-filters', vips)).savedFilter._id;
@@ -118,6 +119,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const agencyInvitation = (await byOwner('GET', '/api/agency/invitations')).body.invitations[0]._id;
   const [{ target }] = (await byOwner('GET', '/api/agency/audit-log')).body.entries;
   const { secret } = await create('POST', '/api/webhooks', {
+    name: named,
     url: 'http://127.0.0.1:9/',
     events: ['message.sent'],
   });
@@ -182,6 +184,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/agency/audit-log actorId': agencyOwner,
       '/api/agency/audit-log targetId': target.id,
       '/api/opt-outs address': person.email,
+      '/api/opt-outs/suspected address': suspect,
       '/api/agency/suppressions address': suppressed,
       leadId: planted.leadId,
       leadIds: planted.leadId,
@@ -214,6 +217,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       to: person.phone,
       search: person.phone,
       '/api/lines/by-user search': line.phone,
+      '/api/opt-outs search': person.email,
     },
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Search } from '#domain/base/search.ts';
 import { optIn, optOut } from '#db/commands/contacts/opt-outs.ts';
 import { isOptedOut, listOptOuts, presentOptOut } from '#db/queries/contacts/opt-outs.ts';
 import { normalizeAddress } from '#domain/base/address.ts';
@@ -30,12 +31,14 @@ export const optOutRoutes = [
     path: '/api/opt-outs',
     tag: 'Opt-outs',
     summary: 'List opted-out addresses, newest first',
-    query: PositionQuery,
+    query: PositionQuery.extend({
+      search: Search.meta({ description: 'Matches any part of the address, a number also by its digits.' }),
+    }),
     responses: {
       200: z.object({ success: z.literal(true), optOuts: z.array(OptOut), nextCursor: NextCursor }),
     },
-    async handler({ db, query: { limit, cursor } }) {
-      const rows = await listOptOuts(db, { limit: limit + 1, after: cursor ?? null });
+    async handler({ db, query: { limit, cursor, search } }) {
+      const rows = await listOptOuts(db, { limit: limit + 1, after: cursor ?? null, search });
       const { items, nextCursor } = pageBy(rows, limit, ({ createdAt, address }) => ({
         at: createdAt,
         key: address,

@@ -12,6 +12,7 @@ import {
   updateWebhook,
 } from '#db/queries/events/webhooks.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
+import { Search } from '#domain/base/search.ts';
 import { Id } from '#domain/base/ids.ts';
 import { hasScope, isUnlimited } from '#domain/accounts/key-scope.ts';
 import { newWebhookSecret } from '#domain/events/webhook-signature.ts';
@@ -62,7 +63,7 @@ export const webhookRoutes = [
     path: '/api/webhooks',
     tag: 'Webhooks',
     summary: 'List webhooks',
-    query: PageQuery,
+    query: PageQuery.extend({ search: Search }),
     responses: {
       200: z.object({ success: z.literal(true), webhooks: z.array(Webhook), nextCursor: NextCursor }),
     },

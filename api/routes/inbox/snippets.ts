@@ -6,6 +6,7 @@ import {
   presentSnippet,
   updateSnippet,
 } from '#db/queries/inbox/snippets.ts';
+import { Search } from '#domain/base/search.ts';
 import { Id } from '#domain/base/ids.ts';
 import { Snippet, SnippetInput, SnippetPatch } from '#domain/inbox/snippet.ts';
 import { ApiError } from '#api/http/errors.ts';
@@ -25,7 +26,11 @@ export const snippetRoutes = [
     path: '/api/snippets',
     tag: 'Conversations',
     summary: 'List snippets, newest first',
-    query: PageQuery,
+    query: PageQuery.extend({
+      search: Search.meta({
+        description: 'Matches any part of the name or the text, without regard to case and accents.',
+      }),
+    }),
     responses: {
       200: z.object({ success: z.literal(true), snippets: z.array(Snippet), nextCursor: NextCursor }),
     },

@@ -4,6 +4,8 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import type { OptOut } from '#domain/contacts/opt-out.ts';
+import { digitsSearched } from '#domain/base/phone.ts';
+import { containsText } from '../base/search.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
 
 export const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
@@ -26,11 +28,21 @@ export async function findOptOuts(db: TenantDb, addresses: readonly string[]): P
 /** Newest first, starting after the position `after`. */
 export async function listOptOuts(
   db: TenantDb,
-  { limit, after }: { limit: number; after: { at: Date; key: string } | null },
+  {
+    limit,
+    after,
+    search,
+  }: { limit: number; after: { at: Date; key: string } | null; search?: string | undefined },
 ): Promise<OptOutRow[]> {
+  const digits = search === undefined ? null : digitsSearched(search);
   const rows = await db.any(sql.type(OptOutRow)`
     select address, source, created_at from opt_outs where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId}`,
+      search !== undefined &&
+        sql.or([
+          containsText(sql.fragment`address`, search),
+          digits !== null && containsText(sql.fragment`address`, digits),
+        ]),
       after && sql.fragment`(created_at, address) < (${sql.timestamp(after.at)}, ${after.key})`,
     ])}
     order by created_at desc, address desc limit ${limit}`);

@@ -1,3 +1,4 @@
+import { containsText } from '../base/search.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
@@ -58,11 +59,14 @@ export async function listWebhooksOf(db: SystemDb, workspaceIds: readonly string
 /** Newest first; returns `limit + 1` rows if there are more. */
 export async function pageOfWebhooks(
   db: TenantDb,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, cursor, search }: { limit: number; cursor?: string | undefined; search?: string | undefined },
 ): Promise<WebhookRow[]> {
   const rows = await db.any(sql.type(WebhookRow)`
-    select ${COLUMNS} from webhooks h where workspace_id = ${db.workspaceId}
-      ${cursor === undefined ? sql.fragment`` : sql.fragment`and id < ${cursor}`}
+    select ${COLUMNS} from webhooks h where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId}`,
+      cursor !== undefined && sql.fragment`id < ${cursor}`,
+      search !== undefined && containsText(sql.fragment`name`, search),
+    ])}
     order by id desc limit ${limit + 1}`);
   return [...rows];
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
+import { containsText } from '../base/search.ts';
 import type { Snippet, SnippetInput, SnippetPatch } from '#domain/inbox/snippet.ts';
 
 const SnippetRow = z.object({
@@ -17,12 +18,13 @@ export type SnippetRow = z.infer<typeof SnippetRow>;
 /** Newest first; returns `limit + 1` rows if there are more. */
 export async function pageOfSnippets(
   db: TenantDb,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, cursor, search }: { limit: number; cursor?: string | undefined; search?: string | undefined },
 ): Promise<SnippetRow[]> {
   const rows = await db.any(sql.type(SnippetRow)`
     select * from snippets where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId}`,
       cursor !== undefined && sql.fragment`id < ${cursor}`,
+      search !== undefined && containsText(sql.fragment`concat_ws(' ', name, text)`, search),
     ])} order by id desc limit ${limit + 1}`);
   return [...rows];
 }

@@ -92,4 +92,31 @@ describe('snippets', () => {
     expect((await send('DELETE', path)).body.code).toBe('INSUFFICIENT_SCOPE');
     expect((await manage('DELETE', path)).status).toBe(200);
   });
+
+  it('are found by any part of the name or the text, as webhooks are by name and opt-outs by address', async () => {
+    const { api } = await createWorkspace(app);
+    for (const [name, text] of [
+      ['Öffnungszeiten', 'Nine to five'],
+      ['Way', 'Over the CAFÉ'],
+    ])
+      await api('POST', '/api/snippets', { name, text });
+    for (const name of ['Café CRM', 'Billing'])
+      await api('POST', '/api/webhooks', {
+        name,
+        url: 'https://hooks.example.com/x',
+        events: ['message.sent'],
+      });
+    for (const address of ['+14155550190', 'Ada@Example.com'])
+      await api('POST', '/api/opt-outs', { address });
+    const found = async (path: string, list: string, field: string): Promise<string[]> =>
+      (await api('GET', path)).body[list].map((one: Record<string, string>) => one[field]);
+    expect(await found('/api/snippets?search=offnung', 'snippets', 'name')).toEqual(['Öffnungszeiten']);
+    expect(await found('/api/snippets?search=cafe', 'snippets', 'name')).toEqual(['Way']);
+    expect(await found('/api/webhooks?search=cafe', 'webhooks', 'name')).toEqual(['Café CRM']);
+    expect(await found('/api/opt-outs?search=(415)%20555-0190', 'optOuts', 'address')).toEqual([
+      '+14155550190',
+    ]);
+    expect(await found('/api/opt-outs?search=ADA', 'optOuts', 'address')).toEqual(['ada@example.com']);
+    expect(await found('/api/snippets?search=%25', 'snippets', 'name')).toEqual([]);
+  });
 });

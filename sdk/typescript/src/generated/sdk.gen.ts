@@ -792,8 +792,13 @@ export class Conversations extends HeyApiClient {
     public listSnippets<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
+        search?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiSnippetsResponses, GetApiSnippetsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'search' }
+                ] }]);
         return (options?.client ?? this.client).get<GetApiSnippetsResponses, GetApiSnippetsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/snippets',
@@ -1467,8 +1472,13 @@ export class OptOuts extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
+        search?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsResponses, GetApiOptOutsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'search' }
+                ] }]);
         return (options?.client ?? this.client).get<GetApiOptOutsResponses, GetApiOptOutsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/opt-outs',
@@ -3611,8 +3621,13 @@ export class Webhooks extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
+        search?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiWebhooksResponses, GetApiWebhooksErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'search' }
+                ] }]);
         return (options?.client ?? this.client).get<GetApiWebhooksResponses, GetApiWebhooksErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/webhooks',

@@ -5341,6 +5341,10 @@ export type GetApiSnippetsData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
+        /**
+         * Matches any part of the name or the text, without regard to case and accents.
+         */
+        search?: string;
     };
     url: '/api/snippets';
 };
@@ -6061,6 +6065,10 @@ export type GetApiOptOutsData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
+        /**
+         * Matches any part of the address, a number also by its digits.
+         */
+        search?: string;
     };
     url: '/api/opt-outs';
 };
@@ -9596,6 +9604,10 @@ export type GetApiWebhooksData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
+        /**
+         * Matches any part of the name, without regard to case and accents.
+         */
+        search?: string;
     };
     url: '/api/webhooks';
 };

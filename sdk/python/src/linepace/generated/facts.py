@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "50579624e4589ff7571bfe8ca8956f4c06eed7e2f94ee087342daa8252599bb6"
+DIGEST = "2d9f5822227963bcecff3810f16319ae9c70acbf31c4eac5117c87910b0b7058"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -16,8 +16,6 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
-    "POST /api/opt-in-links",
-    "POST /api/verifications",
     "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",

@@ -2410,6 +2410,7 @@ SendReplyResponseReaction = TypedDict(
 class ListSnippetsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
+    search: NotRequired[str]
 
 
 class ListSnippetsResponse(TypedDict):
@@ -2589,6 +2590,7 @@ class GetOptOutWeeksResponse(TypedDict):
 class ListOptOutsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
+    search: NotRequired[str]
 
 
 class ListOptOutsResponse(TypedDict):
@@ -3408,6 +3410,7 @@ class ForecastRequest(TypedDict):
 class ListWebhooksParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
+    search: NotRequired[str]
 
 
 class ListWebhooksResponse(TypedDict):
