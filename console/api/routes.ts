@@ -5,6 +5,7 @@ import type { agencyKeyRoutes } from '#api/routes/agency/agency-keys.ts';
 import type { agencyLineRoutes } from '#api/routes/agency/agency-lines.ts';
 import type { agencyMemberRoutes } from '#api/routes/agency/agency-members.ts';
 import type { agencyOverviewRoutes } from '#api/routes/agency/agency-overview.ts';
+import type { agencySuppressionRoutes } from '#api/routes/agency/agency-suppressions.ts';
 import type { agencyWebhookRoutes } from '#api/routes/agency/agency-webhooks.ts';
 import type { analyticsRoutes } from '#api/routes/analytics/analytics.ts';
 import type { attachmentRoutes } from '#api/routes/messages/attachments.ts';
@@ -42,6 +43,7 @@ import type { lineReputationRoutes } from '#api/routes/lines/line-reputation.ts'
 import type { lineRequestRoutes } from '#api/routes/lines/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines/lines.ts';
 import type { listRoutes } from '#api/routes/contacts/lists.ts';
+import type { messageActionRoutes } from '#api/routes/messages/message-actions.ts';
 import type { messageRoutes } from '#api/routes/messages/messages.ts';
 import type { operationsRoutes } from '#api/routes/server/operations.ts';
 import type { optOutHistoryRoutes } from '#api/routes/contacts/opt-out-history.ts';
@@ -78,6 +80,7 @@ type Declared = (
   | typeof agencyLineRoutes
   | typeof agencyMemberRoutes
   | typeof agencyOverviewRoutes
+  | typeof agencySuppressionRoutes
   | typeof agencyWebhookRoutes
   | typeof analyticsRoutes
   | typeof attachmentRoutes
@@ -116,6 +119,7 @@ type Declared = (
   | typeof lineRoutes
   | typeof listRoutes
   | typeof messageRoutes
+  | typeof messageActionRoutes
   | typeof operationsRoutes
   | typeof optOutHistoryRoutes
   | typeof optOutSuspicionRoutes

@@ -133,6 +133,9 @@ export function addressName(address: string): string {
 }
 
 /** `awaiting_payment` → Awaiting payment */
+/** Several names in a sentence. */
+export const listOf = (names: readonly string[]): string => new Intl.ListFormat(formatLocale).format(names);
+
 export const wordsOf = (name: string): string => capitalised(name.replaceAll(/[_-]/g, ' '));
 
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

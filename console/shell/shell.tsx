@@ -22,6 +22,7 @@ import { WorkspaceMenu } from './workspace-menu.tsx';
 const SignIn = lazy(() => import('#console/pages/sign-in.tsx'));
 const loadPalette = () => import('./command-palette.tsx');
 const CommandPalette = lazy(loadPalette);
+const Phone = lazy(() => import('./phone.tsx'));
 const ShortcutsHelp = lazy(() => import('./shortcuts-help.tsx'));
 
 /** The frame of every page; without a session, the sign-in page. */
@@ -41,6 +42,7 @@ function SignedIn() {
   const [palette, setPalette] = useState(false);
   const [menu, setMenu] = useState(false);
   const [help, setHelp] = useState(false);
+  const [phone, showPhone] = useState(false);
   useLiveEvents();
   useNavigationKeys(
     () => setPalette(true),
@@ -62,7 +64,7 @@ function SignedIn() {
       </a>
       <Sidebar open={menu} close={() => setMenu(false)} search={() => setPalette(true)} />
       <div className="flex min-w-0 flex-1 flex-col">
-        <TestModeBanner />
+        <TestModeBanner hasPhone={phone} setPhone={showPhone} />
         <StoppedBanner />
         <header className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
           <IconButton label={t`Open the menu`} aria-expanded={menu} onClick={() => setMenu(true)}>
@@ -79,6 +81,11 @@ function SignedIn() {
           </Suspense>
         </main>
       </div>
+      {phone && identity.data.workspace.mode === 'test' && (
+        <Suspense fallback={null}>
+          <Phone close={() => showPhone(false)} />
+        </Suspense>
+      )}
       <Suspense fallback={null}>
         {palette && <CommandPalette close={() => setPalette(false)} openHelp={() => setHelp(true)} />}
         {help && <ShortcutsHelp close={() => setHelp(false)} />}

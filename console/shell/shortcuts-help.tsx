@@ -35,6 +35,7 @@ const ELSEWHERE: readonly { title: MessageDescriptor; shortcuts: readonly Shortc
       ['x', msg`Reject the draft`],
       ['o', msg`Confirm a suspected opt-out`],
       ['d', msg`Dismiss a suspected opt-out`],
+      ['t', msg`React to what the contact said`],
       ['n', msg`Write a note`],
       ['p', msg`Insert a snippet`],
       ['i', msg`Assign`],

@@ -1,11 +1,12 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useNavigate } from '@tanstack/react-router';
-import { FlaskConical } from 'lucide-react';
-import { useWrite } from '#console/api/queries.ts';
+import { Clock, FlaskConical, Smartphone } from 'lucide-react';
+import { refreshReads, useWrite } from '#console/api/queries.ts';
 import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
-import { toastError } from '#console/components/toast.tsx';
+import { Menu } from '#console/components/menu.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf, timeOf } from '#console/lib/format.ts';
 import { useTestClock } from '#console/lib/test-clock.ts';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
@@ -27,7 +28,13 @@ export function useTestModeSwitch(): { isTest: boolean; change: () => void } | n
 }
 
 /** Says on every page that nothing here is real. */
-export function TestModeBanner() {
+export function TestModeBanner({
+  hasPhone,
+  setPhone,
+}: {
+  hasPhone: boolean;
+  setPhone: (has: boolean) => void;
+}) {
   const { workspace } = useIdentity();
   const modeSwitch = useTestModeSwitch();
   const clock = useTestClock();
@@ -50,6 +57,15 @@ export function TestModeBanner() {
           </span>
         )}
       </p>
+      <TurnClock isMoving={clock?.isMoving ?? false} />
+      <Button
+        small
+        aria-pressed={hasPhone}
+        icon={<Smartphone className="size-3.5" aria-hidden="true" />}
+        onClick={() => setPhone(!hasPhone)}
+      >
+        <Trans>Phone</Trans>
+      </Button>
       <DeleteTestData />
       {modeSwitch && (
         <Button small onClick={modeSwitch.change}>
@@ -57,6 +73,50 @@ export function TestModeBanner() {
         </Button>
       )}
     </div>
+  );
+}
+
+/** Moves the clock of the workspace, so that what is planned for later happens now. */
+function TurnClock({ isMoving }: { isMoving: boolean }) {
+  const { t } = useLingui();
+  const move = useWrite('POST /api/test/clock', { refresh: ['GET /api/test/clock'] });
+  const { workspace } = useIdentity();
+  const turn = (hours: number): void =>
+    move.mutate(
+      { body: { advanceSeconds: hours * 3600 } },
+      {
+        onSuccess: ({ now }) => {
+          const time = `${dateOf(now, workspace.timezone)}, ${timeOf(now, workspace.timezone)}`;
+          toast(t`The clock shows ${time}`);
+          // Anything may have happened meanwhile.
+          void refreshReads(null);
+        },
+        onError: toastError,
+      },
+    );
+  return (
+    <Menu
+      trigger={
+        <Button
+          small
+          busy={move.isPending || isMoving}
+          icon={<Clock className="size-3.5" aria-hidden="true" />}
+        >
+          <Trans>Turn the clock</Trans>
+        </Button>
+      }
+      groups={[
+        {
+          title: t`What falls due until then happens now`,
+          items: [
+            { label: t`An hour`, onSelect: () => turn(1) },
+            { label: t`A day`, onSelect: () => turn(24) },
+            { label: t`Three days`, onSelect: () => turn(72) },
+            { label: t`A week`, onSelect: () => turn(168) },
+          ],
+        },
+      ]}
+    />
   );
 }
 

@@ -138,3 +138,47 @@ test('an agency adds a webhook to all clients, deletes one, and turns all emails
   await page.getByRole('button', { name: /Workspace: Client Cafe/ }).waitFor();
   expect(await page.getByRole('checkbox', { name: /Campaigns/ }).isChecked()).toBe(false);
 });
+
+test('the owner of an agency sees which client needs attention, finds it, and suppresses addresses for all', async () => {
+  const { page, app } = tab;
+  const agency = await createAgency(app);
+  const names = ['Alpha Office', 'Café Zürich', 'Beta Dental'];
+  const workspaces = await Promise.all(
+    names.map((name) => createWorkspace(app, { name, agency_id: agency.id })),
+  );
+  const [office, cafe] = workspaces;
+  if (!office || !cafe) throw new Error('no workspaces');
+  const lineId = await createLine(app, cafe.id, 'imessage', { first_name: 'Cleo' });
+  await apiClient(app.url, cafe.key)('POST', `/api/lines/${lineId}/pause`, {});
+  const owner = { userId: agency.ownerId, organizationId: office.id, role: 'org:admin' };
+  await tab.signIn(await signIn(app, owner), '/agency');
+  const clients = page.getByRole('table', { name: 'Clients' });
+  await clients.getByRole('row', { name: /Café Zürich.*1 line does not send/ }).waitFor();
+  await expect
+    .poll(async () => (await clients.getByRole('row').nth(1).textContent()) ?? '')
+    .toContain('Café Zürich');
+  await page.getByLabel('Order').selectOption('By name');
+  await expect
+    .poll(async () => (await clients.getByRole('row').nth(1).textContent()) ?? '')
+    .toContain('Alpha Office');
+  await page.getByLabel('Search clients').fill('cafe zur');
+  await clients.getByRole('row', { name: /Alpha Office/ }).waitFor({ state: 'detached' });
+  await clients.getByRole('row', { name: /Café Zürich/ }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+
+  await page.getByRole('tab', { name: 'Suppressions' }).click();
+  await page.getByText('Nothing is suppressed').waitFor();
+  await page.getByRole('button', { name: 'Suppress', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Suppress for all clients' });
+  await dialog.getByLabel('Addresses and domains').fill('+14155550188\nrival.example');
+  await dialog.getByLabel('Reason').fill('A competitor, "sued"');
+  expect(await inaccessible(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Suppress', exact: true }).click();
+  await page.getByText('Suppressed: 2').waitFor();
+  const row = page.getByRole('row', { name: /@rival\.example.*A competitor, "sued"/ });
+  await row.waitFor();
+  await page.getByRole('button', { name: 'Remove @rival.example' }).click();
+  await row.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row.waitFor();
+});

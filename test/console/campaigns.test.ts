@@ -49,6 +49,11 @@ test('campaigns are written as a draft, previewed for a lead, started and paused
   await drawer.getByText('Hi Grace').waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await drawer.getByRole('button', { name: 'Start' }).click();
+  const check = page.getByRole('region', { name: 'Check' });
+  await check.getByText('1 lead gets the first step.').waitFor();
+  await check.getByText('From Dana Lee.').waitFor();
+  await check.getByText('1 has not consented.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('button', { name: 'Start the campaign' }).click();
   await drawer.getByRole('button', { name: 'Pause' }).click();
   await drawer.getByRole('tab', { name: 'Overview' }).click();
@@ -183,4 +188,58 @@ test('a campaign that is being written is discarded only when asked, and survive
   // Nothing is lost, so nothing is asked.
   await page.keyboard.press('Escape');
   await message.waitFor({ state: 'detached' });
+});
+
+test('fields that the list has are inserted where the cursor is, and those that are empty are named before anything leaves', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const list = (await api('POST', '/api/lists', { name: 'Buyers' })).body.list._id;
+  const leads = [
+    { firstName: 'Grace', phone: '+14155550171', customFields: { city: 'Rome' } },
+    { firstName: 'Ada', phone: '+14155550172' },
+  ];
+  await api('POST', '/api/leads', { listId: list, leads });
+  await tab.signIn(key, '/campaigns');
+  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByLabel('Name').fill('Viewings');
+  await page.getByLabel('List').selectOption({ label: 'Buyers' });
+  const message = page.getByRole('textbox', { name: 'Message', exact: true });
+  await message.fill('Hi , see ');
+  await message.press('Home');
+  for (const _ of 'Hi ') await message.press('ArrowRight');
+  const fields = page.getByRole('list', { name: 'Insert a field' });
+  await fields.getByRole('button', { name: 'firstName' }).click();
+  await expect.poll(() => message.inputValue()).toBe('Hi {{ firstName }}, see ');
+  await message.press('End');
+  await fields.getByRole('button', { name: 'city' }).click();
+  await expect.poll(() => message.inputValue()).toBe('Hi {{ firstName }}, see {{ customFields.city }}');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Viewings' });
+  await drawer.getByRole('button', { name: 'Start' }).click();
+  await page.getByText('“customFields.city” is empty for 1 of 2.').waitFor();
+  await page.getByRole('button', { name: 'Go back' }).click();
+
+  await drawer.getByRole('tab', { name: 'Preview' }).click();
+  await drawer.getByRole('button', { name: /Ada/ }).click();
+  await drawer.getByText('Empty for this lead: customFields.city').waitFor();
+  await drawer.getByRole('button', { name: 'Send a test to me' }).click();
+  await page.getByLabel('Your phone number').fill('+14155550179');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('dialog', { name: 'Send a test' }).getByRole('button', { name: 'Send' }).click();
+  await page.getByText('The test is on its way').waitFor();
+  const { messages } = (await api('GET', '/api/messages')).body;
+  expect(messages).toMatchObject([
+    { message: expect.stringMatching(/^Hi Ada, see/), recipientPhone: '+14155550179', campaignId: null },
+  ]);
+
+  await drawer.getByRole('button', { name: 'Duplicate' }).click();
+  await page.getByRole('dialog', { name: 'Viewings (copy)' }).waitFor();
+  const { campaigns } = (await api('GET', '/api/campaigns')).body;
+  expect(campaigns.map(({ name, status, listId }: Record<string, string>) => [name, status, listId])).toEqual(
+    [
+      ['Viewings (copy)', 'draft', list],
+      ['Viewings', 'draft', list],
+    ],
+  );
 });

@@ -441,3 +441,85 @@ test('the contact of a conversation is shown beside it', async () => {
   await page.getByRole('dialog', { name: 'Grace' }).getByText('Navy').first().waitFor();
   expect(new URL(page.url()).pathname).toContain('/inbox/');
 });
+
+test('a message of the contact gets a reaction by key, and one of ours is edited and taken back', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  const path = `/api/conversations/${encodeURIComponent(contacts[0] ?? '')}`;
+  const itemOf = async (text: string) =>
+    (await workspace.api('GET', path)).body.messages.find(
+      ({ message }: { message: string }) => message === text,
+    );
+  await page.getByRole('button', { name: 'Act on this message' }).waitFor();
+  await page.keyboard.press('t');
+  await page.getByRole('menuitem', { name: 'Love' }).click();
+  await expect.poll(async () => (await itemOf('Is it still free?')).reactions[0]?.status).toBe('sent');
+  expect((await itemOf('Is it still free?')).reactions).toMatchObject([{ by: 'us', reaction: 'love' }]);
+
+  const reply = { phone: contacts[0], message: 'It is frei.' };
+  expect((await workspace.api('POST', '/api/inbox/send-reply', reply)).status).toBe(201);
+  await page.getByText('Delivered').waitFor();
+  const act = async (name: string): Promise<void> => {
+    await page.getByRole('button', { name: 'Act on this message' }).last().click();
+    await page.getByRole('menuitem', { name }).click();
+  };
+  await act('Edit');
+  await page.getByRole('dialog').getByLabel('Message').fill('It is free.');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await log('It is free.').waitFor();
+  await act('Take back');
+  await page.getByRole('dialog').getByRole('button', { name: 'Take it back' }).click();
+  await log('Taken back').waitFor();
+});
+
+test('a reply is sent later, at a time by the clock of the workspace', async () => {
+  const { page } = tab;
+  const { workspace } = await openInbox('Call me next year');
+  await box().fill('Happy new year!');
+  await page.getByRole('button', { name: 'Send later' }).click();
+  await page.getByRole('menuitem', { name: 'At another time' }).click();
+  const year = new Date().getFullYear() + 1;
+  await page.getByLabel('Time', { exact: true }).fill(`${year}-07-01T09:30`);
+  await page.getByRole('button', { name: 'Send then' }).click();
+  await notified('The reply is planned');
+  await page.getByRole('button', { name: /1 message is planned/ }).waitFor();
+  const { timezone } = (await workspace.api('GET', '/api/workspace')).body.workspace;
+  const { scheduledDate } = (await workspace.api('GET', '/api/messages?status=scheduled')).body.messages[0];
+  const shown = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: timezone,
+    dateStyle: 'short',
+    timeStyle: 'short',
+  });
+  expect(shown.format(new Date(scheduledDate))).toBe(`${year}-07-01 09:30`);
+});
+
+test('a snippet is made from what is written, changed, and inserted at the cursor', async () => {
+  const { page } = tab;
+  const { workspace } = await openInbox('Where is it?');
+  await box().fill('Third floor, left.');
+  const open = async (name: string): Promise<void> => {
+    await page.getByRole('button', { name: 'Insert a snippet' }).click();
+    await page.getByRole('menuitem', { name }).click();
+  };
+  await open('Add a snippet');
+  const dialog = page.getByRole('dialog', { name: 'Snippets' });
+  await dialog.getByLabel('Name').fill('Way');
+  expect(await dialog.getByLabel('Text').inputValue()).toBe('Third floor, left.');
+  expect(await inaccessible(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Change Way' }).click();
+  await dialog.getByLabel('Text').fill('Fourth floor.');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The snippet was changed').waitFor();
+  expect((await workspace.api('GET', '/api/snippets')).body.snippets).toMatchObject([
+    { name: 'Way', text: 'Fourth floor.' },
+  ]);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await box().fill('Hello.  Bye.');
+  await box().press('Home');
+  for (const _ of 'Hello. ') await box().press('ArrowRight');
+  await open('Way');
+  await expect.poll(() => box().inputValue()).toBe('Hello. Fourth floor. Bye.');
+});

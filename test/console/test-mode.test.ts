@@ -84,3 +84,41 @@ test('a key for test mode is made in live mode', async () => {
   const { body } = await apiClient(tab.app.url, key)('GET', '/api/workspace');
   expect(body.workspace).toMatchObject({ mode: 'test', liveWorkspaceId: workspace.id });
 });
+
+test('the phone of a contact gets what is sent, answers, reacts and reads, and the clock is turned', async () => {
+  const { page } = tab;
+  const { api } = await openTestMode(tab.app, workspace);
+  await api('POST', '/api/test/reset', {});
+  await account('Test mode');
+  await tab.go('/inbox');
+  await page.getByRole('button', { name: 'Phone' }).click();
+  const phone = page.getByRole('complementary', { name: 'Phone of a contact' });
+  await phone.getByText('Nothing from').waitFor();
+  await phone.getByLabel('Write as the contact').fill('Is it still free?');
+  await phone.getByLabel('Write as the contact').press('Enter');
+  await phone.getByRole('log').getByText('Is it still free?').waitFor();
+  const row = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem').first();
+  await row.getByText('Is it still free?').click();
+  await page.getByRole('textbox', { name: 'Reply' }).fill('It is.');
+  await page.getByRole('textbox', { name: 'Reply' }).press('Control+Enter');
+  await phone.getByRole('log').getByText('It is.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await phone.getByRole('button', { name: 'Read it all' }).click();
+  await page
+    .getByRole('log', { name: 'Messages' })
+    .getByText(/^Read /)
+    .waitFor();
+  await phone.getByRole('button', { name: 'Love the last message' }).click();
+  await page.getByRole('list', { name: 'Reactions' }).waitFor();
+
+  const before = Date.parse((await api('GET', '/api/test/clock')).body.now);
+  await page.getByRole('button', { name: 'Turn the clock' }).click();
+  await page.getByRole('menuitem', { name: 'Three days' }).click();
+  await page.getByText(/^The clock shows .*, .*\.$/).waitFor();
+  expect(Date.parse((await api('GET', '/api/test/clock')).body.now)).toBeGreaterThanOrEqual(
+    before + 72 * 3_600_000,
+  );
+  await page.getByRole('button', { name: 'Put the phone away' }).click();
+  await phone.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Leave test mode' }).click();
+});

@@ -10,17 +10,22 @@ const tab = openConsole();
 
 test('webhooks are added with a secret that is shown once, tested, and deliver again on request', async () => {
   const { page, app } = tab;
-  const [endpoint, { key }] = await Promise.all([startTestEndpoint(), createWorkspace(app)]);
+  const [endpoint, { key, api }] = await Promise.all([startTestEndpoint(), createWorkspace(app)]);
   await tab.signIn(key, '/webhooks');
   await page.getByText('No webhooks yet').waitFor();
   await page.getByRole('button', { name: 'Add a webhook' }).first().click();
   const form = page.getByRole('dialog', { name: 'Add a webhook' });
   await form.getByLabel('URL').fill(endpoint.url);
   await form.getByLabel('Name (optional)').fill('Our CRM');
+  await form.getByLabel('If a delivery fails').selectOption('standard');
+  await form.getByText('Only some of the events').click();
+  await form.getByLabel('Only about contacts with a tag').fill('vip, buyer');
   expect(await inaccessible(page)).toEqual([]);
   await form.getByRole('button', { name: 'Add' }).click();
   expect(await page.getByLabel('Signing secret').inputValue()).toMatch(/^whsec_/);
   await page.getByRole('button', { name: 'Done' }).click();
+  const filters = { retries: 'standard', tags: ['vip', 'buyer'], lineIds: [], campaignIds: [] };
+  expect((await api('GET', '/api/webhooks')).body.webhooks).toMatchObject([filters]);
   await page.getByRole('row', { name: /Our CRM/ }).press('Enter');
   const drawer = page.getByRole('dialog', { name: 'Our CRM' });
   await drawer.getByRole('button', { name: 'Send a test event' }).click();
@@ -35,6 +40,11 @@ test('webhooks are added with a secret that is shown once, tested, and deliver a
   await drawer.getByRole('button', { name: /webhook\.ping Replay/ }).waitFor();
   expect(endpoint.received.map(({ headers }) => headers['x-svc-replay'])).toEqual([undefined, 'true']);
   await drawer.getByRole('tab', { name: 'Settings' }).click();
+  await drawer.getByLabel('If a delivery fails').selectOption('none');
+  await drawer.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The webhook was changed').waitFor();
+  const changed = { ...filters, retries: 'none' };
+  expect((await api('GET', '/api/webhooks')).body.webhooks).toMatchObject([changed]);
   expect(await inaccessible(page)).toEqual([]);
   await drawer.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the webhook' }).click();

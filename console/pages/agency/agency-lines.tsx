@@ -8,6 +8,7 @@ import type { Column } from '#console/components/table.tsx';
 import type { Line } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { lineColumns } from '#console/pages/lines/line-columns.tsx';
+import { useLineFilter } from '#console/pages/lines/line-filter.tsx';
 import { TransferLine } from './transfer-line.tsx';
 
 /** A line, and the name of the client that it belongs to. */
@@ -35,21 +36,27 @@ export default function AgencyLines() {
     ...line,
     client: names.get(line.workspaceId) ?? line.workspaceId,
   }));
+  const { shown, isFiltered, filter } = useLineFilter(rows, ({ client }) => client);
   return (
     <Card title={t`Lines of all clients`} className="overflow-hidden">
+      <div className="pt-3 empty:hidden">{filter}</div>
       <div className="h-[60vh] min-h-80">
         <ReadTable
           label={t`Lines of all clients`}
           columns={columns()}
           read={lines}
-          rows={rows}
+          rows={shown}
           rowKey={({ _id }) => _id}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={
-            <EmptyState title={t`No lines yet`}>
-              <Trans>Lines are requested in the workspace of a client.</Trans>
-            </EmptyState>
+            isFiltered ? (
+              <EmptyState title={t`No line is like that`} />
+            ) : (
+              <EmptyState title={t`No lines yet`}>
+                <Trans>Lines are requested in the workspace of a client.</Trans>
+              </EmptyState>
+            )
           }
         />
       </div>

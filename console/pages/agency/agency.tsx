@@ -13,6 +13,7 @@ const AgencyLines = lazy(() => import('./agency-lines.tsx'));
 const Billing = lazy(() => import('./billing.tsx'));
 const AgencyWebhooks = lazy(() => import('./agency-webhooks.tsx'));
 const AgencyEmails = lazy(() => import('./agency-emails.tsx'));
+const Suppressions = lazy(() => import('./suppressions.tsx'));
 const CoAdmins = lazy(() => import('./co-admins.tsx'));
 const KeyList = lazy(() =>
   import('#console/pages/settings/keys.tsx').then((keys) => ({ default: keys.KeyList })),
@@ -25,6 +26,7 @@ const TABS = [
   { value: 'billing', label: msg`Billing`, content: <Billing /> },
   { value: 'webhooks', label: msg`Webhooks`, content: <AgencyWebhooks /> },
   { value: 'emails', label: msg`Emails`, content: <AgencyEmails /> },
+  { value: 'suppressions', label: msg`Suppressions`, content: <Suppressions /> },
 ];
 /** What the API shows to the owner alone. */
 const OWNER_TABS = [

@@ -1,33 +1,48 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { Archive, Pause, Pencil, Play, Trash2 } from 'lucide-react';
+import { Archive, Copy, Pause, Pencil, Play, Trash2 } from 'lucide-react';
 import { useWrite } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
+import { bodyOf, draftOf } from './campaign-draft.ts';
+import { StartCheck } from './start-check.tsx';
 
 const OPTIONS = { refresh: CAMPAIGNS };
 const icon = 'size-4';
 
 /** What the campaign's status allows. Pausing and resuming undo each other; the rest asks beforehand. */
 export function CampaignActions({
-  campaign: { _id, name, status },
+  campaign,
   onEdit,
   onDeleted,
+  onDuplicated,
 }: {
   campaign: Campaign;
   onEdit: () => void;
   onDeleted: () => void;
+  onDuplicated: (campaignId: string) => void;
 }) {
   const { t } = useLingui();
+  const { _id, name, status } = campaign;
+  const onError = toastError;
+  const copy = useWrite('POST /api/campaigns', OPTIONS);
+  const duplicate = (): void =>
+    copy.mutate(
+      { body: bodyOf({ ...draftOf(campaign), name: t`${name} (copy)` }) },
+      {
+        onSuccess: () => toast(t`The copy is a draft`),
+        afterRefetch: ({ campaign: made }) => onDuplicated(made._id),
+        onError,
+      },
+    );
   const start = useWrite('POST /api/campaigns/{id}/start', OPTIONS);
   const pause = useWrite('POST /api/campaigns/{id}/pause', OPTIONS);
   const resume = useWrite('POST /api/campaigns/{id}/resume', OPTIONS);
   const archive = useWrite('POST /api/campaigns/{id}/archive', OPTIONS);
   const remove = useWrite('DELETE /api/campaigns/{id}', { refresh: ['GET /api/campaigns'] });
   const input = { params: { id: _id } };
-  const onError = toastError;
   const doPause = (): void =>
     pause.mutate(input, {
       onSuccess: () => toast(t`${name} is paused`, { undo: () => resume.mutate(input, { onError }) }),
@@ -42,6 +57,14 @@ export function CampaignActions({
     <div className="mb-3 flex flex-wrap items-center gap-2">
       <Status status={status} />
       <span className="flex-1" />
+      <Button
+        small
+        busy={copy.isPending}
+        icon={<Copy className={icon} aria-hidden="true" />}
+        onClick={duplicate}
+      >
+        <Trans>Duplicate</Trans>
+      </Button>
       {status !== 'archived' && (
         <ConfirmButton
           label={t`Archive`}
@@ -96,7 +119,8 @@ export function CampaignActions({
               )
             }
           >
-            <p>
+            <StartCheck campaign={campaign} />
+            <p className="mt-3 text-muted">
               <Trans>
                 The leads of its list enter, and their messages are sent at the pace of your lines. It can be
                 paused at any time; its steps can no longer be changed.

@@ -19,7 +19,15 @@ import { Preview } from './preview.tsx';
 const REFRESH_MS = 5000;
 
 /** Everything about one campaign. */
-export function CampaignDrawer({ campaignId, close }: { campaignId: string; close: () => void }) {
+export function CampaignDrawer({
+  campaignId,
+  open,
+  close,
+}: {
+  campaignId: string;
+  open: (campaignId: string) => void;
+  close: () => void;
+}) {
   const { t } = useLingui();
   const isOpen = campaignId !== '';
   const { data, error, refetch } = useRead(
@@ -46,6 +54,7 @@ export function CampaignDrawer({ campaignId, close }: { campaignId: string; clos
             campaign={campaign}
             onEdit={() => setEditing(true)}
             onDeleted={close}
+            onDuplicated={open}
           />
           <Tabs
             label={t`About this campaign`}

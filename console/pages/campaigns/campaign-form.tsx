@@ -154,6 +154,7 @@ export function CampaignForm({
             <StepFields
               key={step.key}
               step={step}
+              listId={draft.listId}
               index={index}
               onChange={(next) => changeStep(step.key, () => next)}
               onFilesChange={(update) =>

@@ -94,7 +94,11 @@ export default function Campaigns() {
           create={create}
         />
       </div>
-      <CampaignDrawer campaignId={selected} close={() => change({ campaign: '', part: '', lead: '' })} />
+      <CampaignDrawer
+        campaignId={selected}
+        open={(campaign) => change({ campaign, status: '', part: '', lead: '' })}
+        close={() => change({ campaign: '', part: '', lead: '' })}
+      />
       {creating && (
         <CampaignForm
           close={() => setCreating(false)}

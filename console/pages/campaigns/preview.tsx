@@ -11,11 +11,11 @@ import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { SearchBox } from '#console/components/search-box.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { addressName, fullTimeOf } from '#console/lib/format.ts';
+import { addressName, fullTimeOf, listOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
-import { formatLocale } from '#console/lib/locale.ts';
 import { useSearchParam } from '#console/lib/search.ts';
-import type { Campaign } from './campaign.ts';
+import { type Campaign, type Step as CampaignStep, textsOf } from './campaign.ts';
+import { SendTest } from './send-test.tsx';
 
 type Step = ResponseOf<'POST /api/campaigns/{id}/preview'>['steps'][number];
 type Lead = ResponseOf<'GET /api/leads'>['leads'][number];
@@ -123,6 +123,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
                 </time>
               </div>
               <Rules step={step} />
+              {lead.data && <EmptyFields step={campaign.steps[step.stepIndex]} lead={lead.data.lead} />}
               {step.variants.length === 0 ? (
                 <Text subject={step.subject} message={step.message} />
               ) : (
@@ -145,6 +146,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
                   {url}
                 </p>
               ))}
+              <SendTest step={step} />
               <p className="mt-2 text-xs text-muted">
                 <Way
                   address={step.address}
@@ -158,6 +160,31 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
     </div>
   );
 }
+
+/** Fields without a default that the step reads and the lead does not have. */
+function EmptyFields({ step, lead }: { step: CampaignStep | undefined; lead: Lead }) {
+  const read = (step ? textsOf(step) : []).flatMap(({ subject, text }) =>
+    fieldsIn(`${subject ?? ''} ${text}`),
+  );
+  const values: Record<string, unknown> = lead;
+  const isEmpty = (field: string): boolean => {
+    const [name = '', own = ''] = field.split('.');
+    const value = name === 'customFields' ? lead.customFields[own] : values[name];
+    return value === null || value === undefined || value === '';
+  };
+  const empty = [...new Set(read)].filter(isEmpty);
+  if (empty.length === 0) return null;
+  const names = listOf(empty);
+  return (
+    <p className="mt-2 text-warn">
+      <Trans>Empty for this lead: {names}</Trans>
+    </p>
+  );
+}
+
+/** The fields that a template shows as they are, without a filter that could give a default. */
+const fieldsIn = (template: string): string[] =>
+  [...template.matchAll(/\{\{-?\s*([A-Za-z_][\w.]*)\s*-?\}\}/g)].map(([, name = '']) => name);
 
 /** From which line to whom. */
 function Way({ address, line }: { address: string; line: Line | undefined }) {
@@ -210,7 +237,7 @@ function hoursSentence(
   { start, end, zones, law }: NonNullable<Step['wakingHours']>,
   isMoved: boolean,
 ): string {
-  const places = new Intl.ListFormat(formatLocale).format(zones.map((zone) => zone.replaceAll('_', ' ')));
+  const places = listOf(zones.map((zone) => zone.replaceAll('_', ' ')));
   if (isMoved)
     return law
       ? t`Moved by quiet hours: ${start} to ${end} in ${places}, and the law of ${law}.`

@@ -3,7 +3,10 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
+import { useState } from 'react';
 import { SelectField, TextField } from '#console/components/field.tsx';
+import { SearchBox } from '#console/components/search-box.tsx';
+import { searchForm } from '#console/lib/search-form.ts';
 import { CHANNELS, lineAddress, lineName } from '#console/lib/line.ts';
 import { TIME_ZONES } from '#console/lib/time-zones.ts';
 import type { CampaignDraft } from './campaign-draft.ts';
@@ -116,26 +119,41 @@ export function SendingFields({
   );
 }
 
+/** Fewer lines are seen at a glance. */
+const FEW = 8;
+
 function Lines({ lineIds, onToggle }: { lineIds: readonly string[]; onToggle: (id: string) => void }) {
   const { t } = useLingui();
   const lines = useRead('GET /api/lines/by-user', {}).data?.lines ?? [];
+  const [search, setSearch] = useState('');
   if (lines.length === 0) return null;
+  const searched = searchForm(search);
+  const shown = lines.filter((line) =>
+    searchForm(`${lineName(line)} ${line.phone ?? ''} ${lineAddress(line) ?? ''}`).includes(searched),
+  );
   return (
     <div role="group" aria-label={t`Lines`} className="divide-y divide-line rounded-lg border border-line">
-      {lines.map((line) => (
-        <label key={line._id} className="flex cursor-pointer items-center gap-2.5 px-3 py-2">
-          <input
-            type="checkbox"
-            className="size-4 shrink-0 accent-accent"
-            checked={lineIds.includes(line._id)}
-            onChange={() => onToggle(line._id)}
-          />
-          <span className="min-w-0 flex-1 truncate">
-            {lineName(line)} <span className="text-muted">{lineAddress(line)}</span>
-          </span>
-          <span className="text-xs text-muted">{CHANNELS[line.requestedChannelType]}</span>
-        </label>
-      ))}
+      {lines.length > FEW && (
+        <div className="p-2">
+          <SearchBox label={t`Search lines`} value={search} onChange={setSearch} />
+        </div>
+      )}
+      <div className="max-h-72 divide-y divide-line scroll-y" tabIndex={lines.length > FEW ? 0 : undefined}>
+        {shown.map((line) => (
+          <label key={line._id} className="flex cursor-pointer items-center gap-2.5 px-3 py-2">
+            <input
+              type="checkbox"
+              className="size-4 shrink-0 accent-accent"
+              checked={lineIds.includes(line._id)}
+              onChange={() => onToggle(line._id)}
+            />
+            <span className="min-w-0 flex-1 truncate">
+              {lineName(line)} <span className="text-muted">{lineAddress(line)}</span>
+            </span>
+            <span className="text-xs text-muted">{CHANNELS[line.requestedChannelType]}</span>
+          </label>
+        ))}
+      </div>
       <p className="px-3 py-2 text-[0.8125rem] text-muted">
         {lineIds.length === 0 ? t`None chosen: all lines of the channel send.` : t`Only these lines send.`}
       </p>

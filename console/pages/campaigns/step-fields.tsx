@@ -17,6 +17,7 @@ const DELAYS = [
 /** One step of a campaign. */
 export function StepFields({
   step,
+  listId,
   index,
   onChange,
   onFilesChange,
@@ -25,6 +26,8 @@ export function StepFields({
   errorOf,
 }: {
   step: StepDraft;
+  /** The list whose leads get it; empty: none. */
+  listId: string;
   index: number;
   onChange: (step: StepDraft) => void;
   onFilesChange: (update: FilesUpdate) => void;
@@ -57,7 +60,7 @@ export function StepFields({
           }
           error={errorOf('messageType')}
         />
-        <StepTexts step={step} index={index} onChange={onChange} errorOf={errorOf} />
+        <StepTexts step={step} listId={listId} index={index} onChange={onChange} errorOf={errorOf} />
         <div className="flex items-center gap-2">
           <Attachments files={step.files} onChange={onFilesChange} onBusy={onBusy} />
         </div>

@@ -1,9 +1,11 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus, Trash2 } from 'lucide-react';
+import { useRef } from 'react';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { TextAreaField, TextField } from '#console/components/field.tsx';
 import { percentOf } from '#console/lib/format.ts';
 import { VARIANT_NAMES } from './campaign.ts';
+import { FieldChips } from './field-chips.tsx';
 import { NEW_VARIANT, type StepDraft, type VariantDraft } from './step-draft.ts';
 
 const Code = ({ children }: { children: string }) => <code className="whitespace-nowrap">{children}</code>;
@@ -18,14 +20,17 @@ const FIELDS_HINT = <Trans>Fields of the lead: {FIELDS}</Trans>;
 
 interface Props {
   step: StepDraft;
+  /** The list whose leads get it; empty: none. */
+  listId: string;
   index: number;
   onChange: (step: StepDraft) => void;
   errorOf: (field: string) => string | undefined;
 }
 
 /** What a step sends: one message, or variants of which each lead gets one. */
-export function StepTexts({ step, index, onChange, errorOf }: Props) {
+export function StepTexts({ step, listId, index, onChange, errorOf }: Props) {
   const { t } = useLingui();
+  const box = useRef<HTMLTextAreaElement>(null);
   const { variants } = step;
   const isTested = variants.length > 0;
   const addVariant = (): void =>
@@ -64,6 +69,7 @@ export function StepTexts({ step, index, onChange, errorOf }: Props) {
               step={step}
               index={index}
               number={number}
+              listId={listId}
               onChange={(next) => onChange({ ...step, variants: variants.with(number, next) })}
               onRemove={() => removeVariant(variant)}
               errorOf={(field) => errorOf(`variants.${number}.${field}`)}
@@ -71,13 +77,22 @@ export function StepTexts({ step, index, onChange, errorOf }: Props) {
           ))}
         </>
       ) : (
-        <TextAreaField
-          label={t`Message`}
-          hint={FIELDS_HINT}
-          value={step.message}
-          onChange={(event) => onChange({ ...step, message: event.target.value })}
-          error={errorOf('message')}
-        />
+        <>
+          <TextAreaField
+            ref={box}
+            label={t`Message`}
+            hint={FIELDS_HINT}
+            value={step.message}
+            onChange={(event) => onChange({ ...step, message: event.target.value })}
+            error={errorOf('message')}
+          />
+          <FieldChips
+            listId={listId}
+            box={box}
+            text={step.message}
+            onChange={(message) => onChange({ ...step, message })}
+          />
+        </>
       )}
       {variants.length < VARIANT_NAMES.length && (
         <div>
@@ -94,6 +109,7 @@ function Variant({
   step: { messageType, variants, subject },
   index,
   number,
+  listId,
   onChange,
   onRemove,
   errorOf,
@@ -101,11 +117,13 @@ function Variant({
   step: StepDraft;
   index: number;
   number: number;
+  listId: string;
   onChange: (variant: VariantDraft) => void;
   onRemove: () => void;
   errorOf: (field: string) => string | undefined;
 }) {
   const { t } = useLingui();
+  const box = useRef<HTMLTextAreaElement>(null);
   const variant = variants[number] as VariantDraft;
   const name = VARIANT_NAMES[number] ?? '';
   const step = index + 1;
@@ -127,10 +145,17 @@ function Variant({
         />
       )}
       <TextAreaField
+        ref={box}
         label={t`Message ${name}`}
         value={variant.body}
         onChange={(event) => onChange({ ...variant, body: event.target.value })}
         error={errorOf('body')}
+      />
+      <FieldChips
+        listId={listId}
+        box={box}
+        text={variant.body}
+        onChange={(body) => onChange({ ...variant, body })}
       />
       <div className="flex items-start gap-2">
         <div className="flex-1">

@@ -8,11 +8,13 @@ import { Button } from '#console/components/button.tsx';
 import { issueOf, TextField } from '#console/components/field.tsx';
 import { FormDialog } from '#console/components/form-dialog.tsx';
 import { ShortTime } from '#console/components/short-time.tsx';
+import { SearchBox } from '#console/components/search-box.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName } from '#console/lib/format.ts';
+import { useSearchParam } from '#console/lib/search.ts';
 
 type Entry = ResponseOf<'GET /api/opt-outs'>['optOuts'][number];
 
@@ -61,24 +63,40 @@ const columns = (): readonly Column<Entry>[] => [
 /** The addresses that get no messages. */
 export function OptOuts() {
   const { t } = useLingui();
-  const entries = useReadPages('GET /api/opt-outs', {});
+  const [search, setSearch] = useSearchParam('q');
+  const entries = useReadPages(
+    'GET /api/opt-outs',
+    { query: { ...(search !== '' && { search }) } },
+    { keep: true },
+  );
   const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.optOuts), [entries.data]);
   return (
-    <ReadTable
-      label={t`Opt-outs`}
-      rowHeight={48}
-      columns={columns()}
-      read={entries}
-      rows={rows}
-      rowKey={({ address }) => address}
-      empty={
-        <EmptyState icon={<Ban className="size-5" aria-hidden="true" />} title={t`No opt-outs`}>
-          <Trans>
-            An address is opted out when its contact replies STOP, unsubscribes, or is opted out here.
-          </Trans>
-        </EmptyState>
-      }
-    />
+    <div className="flex h-full flex-col">
+      <div className="flex shrink-0 border-b border-line p-2">
+        <SearchBox label={t`Search opt-outs`} value={search} onChange={setSearch} />
+      </div>
+      <div className="min-h-0 flex-1">
+        <ReadTable
+          label={t`Opt-outs`}
+          rowHeight={48}
+          columns={columns()}
+          read={entries}
+          rows={rows}
+          rowKey={({ address }) => address}
+          empty={
+            search !== '' ? (
+              <EmptyState title={t`No opt-out of an address like that`} />
+            ) : (
+              <EmptyState icon={<Ban className="size-5" aria-hidden="true" />} title={t`No opt-outs`}>
+                <Trans>
+                  An address is opted out when its contact replies STOP, unsubscribes, or is opted out here.
+                </Trans>
+              </EmptyState>
+            )
+          }
+        />
+      </div>
+    </div>
   );
 }
 

@@ -10,13 +10,8 @@ import { Spinner } from '#console/components/spinner.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.ts';
 import { Attachment } from './attachment.tsx';
-import { reactionOf, REFRESH, type ThreadItem } from './conversations.ts';
-
-/** Who the conversation is with. */
-export interface Contact {
-  address: string;
-  name: string;
-}
+import { MessageMenu } from './message-menu.tsx';
+import { type Contact, reactionOf, REFRESH, type ThreadItem } from './conversations.ts';
 
 /** Why a message opts nobody out, stops no campaign and gets no draft. */
 const WARNINGS: Record<NonNullable<ThreadItem['warning']>, MessageDescriptor> = {
@@ -26,13 +21,30 @@ const WARNINGS: Record<NonNullable<ThreadItem['warning']>, MessageDescriptor> = 
 };
 
 /** A message, who reacted to it, and its delivery status. */
-export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }) {
+export function Bubble({
+  item,
+  contact,
+  capabilities = [],
+  takesKey = false,
+}: {
+  item: ThreadItem;
+  contact: Contact;
+  /** Of the line of the message. */
+  capabilities?: readonly string[] | undefined;
+  /** Whether the key of reactions is for this message. */
+  takesKey?: boolean;
+}) {
   const { t } = useLingui();
   const { direction, subject, message, attachments, reactions, voiceNote, warning, authentication } = item;
   const isOurs = direction === 'out';
   const isUnsent = item.status === 'pending' || item.status === 'scheduled';
   return (
-    <div className={classes('flex max-w-[80%] flex-col gap-1', isOurs ? 'items-end self-end' : 'self-start')}>
+    <div
+      className={classes(
+        'group/item flex max-w-[80%] flex-col gap-1',
+        isOurs ? 'items-end self-end' : 'self-start',
+      )}
+    >
       {attachments.map((file) => (
         <Attachment key={file.url} file={file} isVoiceNote={voiceNote} />
       ))}
@@ -51,21 +63,24 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
         </p>
       )}
       {message !== '' && (
-        <p
-          className={classes(
-            'rounded-2xl px-3.5 py-2 break-words whitespace-pre-wrap',
-            !isOurs && 'rounded-bl-md border border-line bg-surface',
-            isOurs && !isUnsent && 'rounded-br-md bg-bubble text-white',
-            isOurs && isUnsent && 'rounded-br-md border border-dashed border-edge text-ink',
-          )}
-        >
-          <WithLinks text={message} />
-        </p>
+        <div className={classes('flex max-w-full gap-1', isOurs && 'flex-row-reverse')}>
+          <p
+            className={classes(
+              'min-w-0 rounded-2xl px-3.5 py-2 break-words whitespace-pre-wrap',
+              !isOurs && 'rounded-bl-md border border-line bg-surface',
+              isOurs && !isUnsent && 'rounded-br-md bg-bubble text-white',
+              isOurs && isUnsent && 'rounded-br-md border border-dashed border-edge text-ink',
+            )}
+          >
+            <WithLinks text={message} />
+          </p>
+          <MessageMenu item={item} contact={contact} capabilities={capabilities} takesKey={takesKey} />
+        </div>
       )}
       {item.isShortened && item.unsentAt === null && <WholeText messageId={item.messageId} />}
       {item.unsentAt !== null && (
         <p className="rounded-2xl border border-dashed border-edge px-3.5 py-2 text-muted italic">
-          <Trans>Removed by the contact</Trans>
+          {isOurs ? <Trans>Taken back</Trans> : <Trans>Removed by the contact</Trans>}
         </p>
       )}
       {reactions.length > 0 && (
@@ -132,7 +147,7 @@ function Reaction({ reaction, contact }: { reaction: ThreadItem['reactions'][num
   const { t } = useLingui();
   const zone = useTimeZone();
   const { from, at } = reaction;
-  const name = addressName(from === contact.address ? contact.name : from);
+  const name = reaction.by === 'us' ? t`You` : addressName(from === contact.address ? contact.name : from);
   const { sign, text: descriptor } = reactionOf(reaction);
   const text = t(descriptor);
   return (

@@ -4,7 +4,8 @@ import { refreshReads, useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { currentSession } from '#console/api/session.ts';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { workspaceNow } from '#console/lib/workspace-time.ts';
+import { dayOf } from '#console/lib/format.ts';
+import { momentIn, workspaceNow } from '#console/lib/workspace-time.ts';
 import { REFRESH } from './conversations.ts';
 
 export type Change = NonNullable<RequestTo<'PATCH /api/conversations/{address}'>['body']>;
@@ -12,17 +13,16 @@ export type Change = NonNullable<RequestTo<'PATCH /api/conversations/{address}'>
 const DAY_MS = 86_400_000;
 
 /** Until when a conversation can be snoozed, by the clock of the workspace at the moment of the choice. */
-export const snoozeTimes = (): { label: string; until: () => Date }[] => [
+export const snoozeTimes = (zone: string): { label: string; until: () => Date }[] => [
   { label: t`For an hour`, until: () => new Date(workspaceNow().getTime() + 3_600_000) },
-  { label: t`Until tomorrow, 9:00`, until: () => morningIn(1) },
-  { label: t`For three days`, until: () => morningIn(3) },
-  { label: t`For a week`, until: () => morningIn(7) },
+  { label: t`Until tomorrow, 9:00`, until: () => morningIn(zone, 1) },
+  { label: t`For three days`, until: () => morningIn(zone, 3) },
+  { label: t`For a week`, until: () => morningIn(zone, 7) },
 ];
 
-function morningIn(days: number): Date {
-  const at = new Date(workspaceNow().getTime() + days * DAY_MS);
-  at.setHours(9, 0, 0, 0);
-  return at;
+function morningIn(zone: string, days: number): Date {
+  const day = dayOf(new Date(workspaceNow().getTime() + days * DAY_MS), zone);
+  return momentIn(zone, `${day}T09:00`);
 }
 
 /** Changes one conversation, or many. */

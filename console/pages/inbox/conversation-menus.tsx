@@ -1,9 +1,10 @@
 import { useLingui } from '@lingui/react/macro';
-import { Clock, UserRound } from 'lucide-react';
+import { UserRound } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { Menu } from '#console/components/menu.tsx';
-import { type Change, snoozeTimes } from './change.ts';
+import type { Change } from './change.ts';
 import { useColleagues, useUserId } from './team.ts';
+import { TimeMenu } from './time-menu.tsx';
 
 type Choose = (change: Change, done: string) => void;
 
@@ -52,18 +53,11 @@ export function AssignMenu({
 export function SnoozeMenu({ trigger, choose }: { trigger: ReactElement; choose: Choose }) {
   const { t } = useLingui();
   return (
-    <Menu
+    <TimeMenu
       trigger={trigger}
-      groups={[
-        {
-          title: t`Snooze`,
-          items: snoozeTimes().map(({ label, until }) => ({
-            label,
-            icon: <Clock className="size-4" aria-hidden="true" />,
-            onSelect: () => choose({ status: 'snoozed', snoozedUntil: until().toISOString() }, t`Snoozed`),
-          })),
-        },
-      ]}
+      title={t`Snooze`}
+      submit={t`Snooze`}
+      choose={(at) => choose({ status: 'snoozed', snoozedUntil: at.toISOString() }, t`Snoozed`)}
     />
   );
 }

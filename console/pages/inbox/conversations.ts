@@ -6,6 +6,22 @@ export type Conversation = ResponseOf<'GET /api/conversations'>['conversations']
 export type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
 export type Draft = ResponseOf<'GET /api/knowledge-base/auto-replies'>['autoReplies'][number];
 
+/** Who the conversation is with. */
+export interface Contact {
+  address: string;
+  name: string;
+}
+
+/** What people of the workspace can react with, as iMessage offers it. */
+export const OWN_REACTIONS = [
+  { reaction: 'love', name: msg`Love` },
+  { reaction: 'like', name: msg`Like` },
+  { reaction: 'dislike', name: msg`Dislike` },
+  { reaction: 'laugh', name: msg`Laugh` },
+  { reaction: 'emphasize', name: msg`Emphasize` },
+  { reaction: 'question', name: msg`Question` },
+] as const;
+
 type Reaction = ThreadItem['reactions'][number];
 
 const REACTIONS: Record<Reaction['reaction'], { sign: string; text: MessageDescriptor }> = {
@@ -19,7 +35,10 @@ const REACTIONS: Record<Reaction['reaction'], { sign: string; text: MessageDescr
   sticker: { sign: '🏷️', text: msg`put a sticker on this` },
 };
 
-export const reactionOf = ({ reaction, emoji }: Pick<Reaction, 'reaction' | 'emoji'>) => ({
+export const reactionOf = ({
+  reaction,
+  emoji,
+}: Pick<Reaction, 'reaction'> & { emoji?: string | undefined }) => ({
   ...REACTIONS[reaction],
   ...(emoji !== undefined && { sign: emoji }),
 });

@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { SendHorizontal, StickyNote } from 'lucide-react';
+import { CalendarClock, SendHorizontal, StickyNote } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Attachments, type UploadedFile } from '#console/components/attachments.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { toastError } from '#console/components/toast.tsx';
+import { inserted } from '#console/lib/insert.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { useUnsent, useUnsentForm } from '#console/lib/unsent.ts';
@@ -13,6 +14,7 @@ import { REFRESH } from './conversations.ts';
 import { sendAfterUndo, stopOf, toastWithUndo } from './send-with-undo.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
+import { TimeMenu } from './time-menu.tsx';
 
 const NO_FILES: UploadedFile[] = [];
 
@@ -47,7 +49,8 @@ export function ReplyBox({
     onTyping(next.trim() !== '');
   };
   const canSend = (text.trim() !== '' || files.length > 0) && !uploading;
-  const submit = (): void => {
+  /** @param at null: after the seconds in which it can be undone. */
+  const submit = (at: Date | null = null): void => {
     if (!canSend || reply.isPending) return;
     reply.mutate(
       {
@@ -55,7 +58,7 @@ export function ReplyBox({
           ...(address.includes('@') ? { email: address } : { phone: address }),
           ...(text.trim() !== '' && { message: text }),
           ...(files.length > 0 && { attachmentUrls: files.map(({ url }) => url) }),
-          scheduledDate: sendAfterUndo(),
+          scheduledDate: at?.toISOString() ?? sendAfterUndo(),
         },
       },
       {
@@ -63,7 +66,7 @@ export function ReplyBox({
           // What was written or attached meanwhile stays.
           if ((unsent.current() ?? '') === text) change('');
           setFiles((current) => current.filter((file) => !files.includes(file)));
-          toastWithUndo(_id, line);
+          toastWithUndo(_id, line, at);
         },
         onError: toastError,
       },
@@ -107,11 +110,25 @@ export function ReplyBox({
         <SnippetsMenu
           button={snippets}
           box={box}
-          insert={(snippet) => change(text.trim() === '' ? snippet : `${text.trimEnd()}\n${snippet}`)}
+          written={text}
+          insert={(snippet) => inserted(box.current, unsent.current() ?? '', snippet, change)}
         />
         <NoteButton onClick={() => setNoting(true)} />
         <span className="min-w-0 truncate text-xs text-muted">{line && <SendingLine line={line} />}</span>
         <span className="hidden text-xs text-muted sm:inline">Ctrl Enter</span>
+        {canSend && (
+          <TimeMenu
+            side="top"
+            title={t`Send later`}
+            submit={t`Send then`}
+            trigger={
+              <IconButton label={t`Send later`}>
+                <CalendarClock className="size-4" aria-hidden="true" />
+              </IconButton>
+            }
+            choose={submit}
+          />
+        )}
         <Button
           kind="primary"
           type="submit"

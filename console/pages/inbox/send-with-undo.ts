@@ -3,6 +3,7 @@ import { request, serverTime } from '#console/api/client.ts';
 import { refreshReads } from '#console/api/queries.ts';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { type Line, lineName, lineState } from '#console/lib/line.ts';
+import { decidingNow } from '#console/lib/workspace-time.ts';
 import { statusName } from '#console/lib/status-names.ts';
 import { REFRESH } from './conversations.ts';
 
@@ -10,7 +11,8 @@ import { REFRESH } from './conversations.ts';
 const UNDO_MS = 6000;
 
 /** The `scheduledDate` of a message that can be undone. */
-export const sendAfterUndo = (): string => new Date(serverTime().getTime() + UNDO_MS).toISOString();
+export const sendAfterUndo = (): string =>
+  new Date(decidingNow(serverTime()).getTime() + UNDO_MS).toISOString();
 
 /** What keeps a line from sending, in a word; null: nothing. */
 export function stopOf(line: Line): string | null {
@@ -28,10 +30,11 @@ const SENDING: ReadonlySet<string> = new Set([
 ]);
 
 /** Says that a message is sent by a line, or what it waits for, and offers to take it back. */
-export function toastWithUndo(messageId: string, line: Line | undefined): void {
+export function toastWithUndo(messageId: string, line: Line | undefined, at: Date | null = null): void {
   const stop = line && stopOf(line);
   const undo = { undo: () => void takeBack(messageId), undoMs: UNDO_MS };
-  if (line && stop) toast(t`The reply waits`, { description: `${lineName(line)}: ${stop}`, ...undo });
+  if (at) toast(t`The reply is planned`, undo);
+  else if (line && stop) toast(t`The reply waits`, { description: `${lineName(line)}: ${stop}`, ...undo });
   else toast(t`The reply is on its way`, undo);
 }
 

@@ -12,9 +12,9 @@ import { toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { useSearchChange } from '#console/lib/search.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
-import { Bubble, type Contact } from './bubble.tsx';
+import { Bubble } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
-import type { Conversation, Draft, ThreadItem } from './conversations.ts';
+import type { Contact, Conversation, Draft, ThreadItem } from './conversations.ts';
 import { DraftCard, useDraftEdit } from './draft-card.tsx';
 import { type Note, NoteItem } from './note.tsx';
 import { NoDrafts } from './no-drafts.tsx';
@@ -155,6 +155,7 @@ export function Thread({
       <Messages
         contact={{ address, name }}
         messages={messages}
+        capabilitiesOf={(id) => lines.data?.lines.find(({ _id }) => _id === id)?.capabilities}
         notes={shownNotes}
         earlier={
           thread.hasNextPage && (
@@ -214,12 +215,15 @@ const PLANNED_MS = 60_000;
 function Messages({
   contact,
   messages,
+  capabilitiesOf,
   notes,
   earlier,
   children,
 }: {
   contact: Contact;
   messages: readonly ThreadItem[];
+  /** What a line can do; undefined if it is gone, or not known yet. */
+  capabilitiesOf: (lineId: string | null) => readonly string[] | undefined;
   notes: readonly Note[];
   earlier: ReactNode;
   /** What is to be decided: below the last message. */
@@ -258,6 +262,7 @@ function Messages({
   const planned = messages.filter(isPlanned);
   const said = messages.filter((message) => !isPlanned(message));
   const [first] = planned;
+  const lastHeard = said.findLast(({ direction }) => direction === 'in')?.messageId;
   const [showsPlanned, showPlanned] = useState(false);
   const newest = `${messages.at(-1)?.messageId} ${notes.at(-1)?._id}`;
   const items = [
@@ -288,7 +293,16 @@ function Messages({
             return (
               <div key={item.id} className="contents">
                 {isNewDay && <p className="self-center py-2 text-xs font-medium text-muted">{name}</p>}
-                {item.note ? <NoteItem note={item.note} /> : <Bubble item={item.message} contact={contact} />}
+                {item.note ? (
+                  <NoteItem note={item.note} />
+                ) : (
+                  <Bubble
+                    item={item.message}
+                    contact={contact}
+                    capabilities={capabilitiesOf(item.message.lineId)}
+                    takesKey={item.message.messageId === lastHeard}
+                  />
+                )}
               </div>
             );
           })}

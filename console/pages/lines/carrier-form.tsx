@@ -9,7 +9,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { toast } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
 import { EmailAuthentication } from './email-authentication.tsx';
-import { type Carrier, configOf, settingsOf, valuesOf } from './carrier-settings.ts';
+import { type Carrier, configOf, type Setting, settingsOf, valuesOf } from './carrier-settings.ts';
 import { ConnectionChecks } from './connection-checks.tsx';
 import { SettingField } from './setting-field.tsx';
 
@@ -87,6 +87,17 @@ function Form({
     );
   };
 
+  const advanced = settings.filter((setting) => setting.advanced);
+  const field = (setting: Setting) => (
+    <SettingField
+      key={`${provider} ${setting.name}`}
+      setting={setting}
+      value={values[setting.name] ?? ''}
+      onChange={(value) => setValues({ ...values, [setting.name]: value })}
+      error={issueOf(connect.error, `config.${setting.name}`)}
+    />
+  );
+
   return (
     <form className="flex flex-col gap-4" onSubmit={submit}>
       <SelectField
@@ -106,15 +117,19 @@ function Form({
         onChange={(event) => setAddress(event.target.value)}
         error={issueOf(connect.error, 'address')}
       />
-      {settings.map((setting) => (
-        <SettingField
-          key={`${provider} ${setting.name}`}
-          setting={setting}
-          value={values[setting.name] ?? ''}
-          onChange={(value) => setValues({ ...values, [setting.name]: value })}
-          error={issueOf(connect.error, `config.${setting.name}`)}
-        />
-      ))}
+      {settings.filter(({ advanced }) => !advanced).map(field)}
+      {advanced.length > 0 && (
+        <details
+          open={
+            advanced.some(({ name }) => values[name] || issueOf(connect.error, `config.${name}`)) || undefined
+          }
+        >
+          <summary className="cursor-pointer rounded font-medium">
+            <Trans>More settings</Trans>
+          </summary>
+          <div className="mt-3 flex flex-col gap-4">{advanced.map(field)}</div>
+        </details>
+      )}
       <FormError>{generalErrorOf(connect.error, fields)}</FormError>
       <p className="text-muted">
         <Trans>

@@ -12,6 +12,8 @@ export interface Setting {
   /** What the carrier's schema says about it. */
   hint: string | undefined;
   required: boolean;
+  /** Few need it. */
+  advanced: boolean;
   /** Shown as dots; it has to be entered each time. */
   secret: boolean;
   options?: { value: string; label: string }[];
@@ -36,15 +38,31 @@ export function settingsOf(schema: Record<string, unknown>): Setting[] {
     hint: property.description,
     // A secret of callbacks that is left out is generated.
     required: required.includes(name) && name !== 'callbackSecret',
+    advanced: !required.includes(name) && ADVANCED.has(name),
     secret: property.secret === true,
     ...optionsOf(property),
     parse: parserOf(property),
   }));
 }
 
+/** Settings with a default that fits almost everybody, and other ways to say the same. */
+const ADVANCED: ReadonlySet<string> = new Set([
+  'authservId',
+  'baseUrl',
+  'caCertificates',
+  'callbackSecret',
+  'dkimSelector',
+  'ehloName',
+  'inboundSecret',
+  'url',
+]);
+
 /** The labels of the settings that carriers have. */
 const LABELS: Record<string, MessageDescriptor> = {
   accountSid: msg`Account SID`,
+  authservId: msg`Name in Authentication-Results`,
+  caCertificates: msg`Certificate authorities`,
+  ehloName: msg`Host name in the greeting`,
   authToken: msg`Auth token`,
   baseUrl: msg`Base URL`,
   callbackSecret: msg`Callback secret`,

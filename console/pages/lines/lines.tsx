@@ -14,6 +14,7 @@ import type { Line } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { lineColumns } from './line-columns.tsx';
 import { LineDrawer } from './line-drawer.tsx';
+import { useLineFilter } from './line-filter.tsx';
 import { RequestLine } from './request-line.tsx';
 
 const REFRESH_MS = 15_000;
@@ -48,6 +49,7 @@ export default function Lines() {
   const [requesting, setRequesting] = useState(false);
   const rows = lines.data?.lines;
   const line = rows?.find(({ _id }) => _id === selected);
+  const { shown, isFiltered, filter } = useLineFilter(rows);
   const request = (
     <Button
       kind="primary"
@@ -64,25 +66,30 @@ export default function Lines() {
       actions={request}
       fill
     >
+      {filter}
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         <ReadTable
           label={t`Lines`}
           columns={columns()}
           read={lines}
-          rows={rows}
+          rows={shown}
           rowKey={({ _id }) => _id}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={
-            <EmptyState
-              icon={<Phone className="size-5" aria-hidden="true" />}
-              title={t`No lines yet`}
-              action={request}
-            >
-              <Trans>
-                Messages leave through a line: a phone number or an email address that keeps its own pace.
-              </Trans>
-            </EmptyState>
+            isFiltered ? (
+              <EmptyState title={t`No line is like that`} />
+            ) : (
+              <EmptyState
+                icon={<Phone className="size-5" aria-hidden="true" />}
+                title={t`No lines yet`}
+                action={request}
+              >
+                <Trans>
+                  Messages leave through a line: a phone number or an email address that keeps its own pace.
+                </Trans>
+              </EmptyState>
+            )
           }
         />
       </div>

@@ -12,6 +12,7 @@ import { fullTimeOf } from '#console/lib/format.ts';
 import { DeleteWebhook } from './delete-webhook.tsx';
 import { Secret } from './secret.tsx';
 import type { Webhook } from './webhook.ts';
+import { type Delivering, DELIVERING_FIELDS, WebhookFilters } from './webhook-filters.tsx';
 import { FIELDS, type Values, WebhookFields } from './webhook-fields.tsx';
 
 /** Changes the webhook, its secret, or deletes it. */
@@ -32,7 +33,27 @@ export function Settings({ webhook, onDeleted }: { webhook: Webhook; onDeleted: 
   );
 }
 
-const valuesOf = ({ name, url, events }: Webhook): Values => ({ name, url, events });
+const valuesOf = ({
+  name,
+  url,
+  events,
+  retries,
+  lineIds,
+  campaignIds,
+  tags,
+}: Webhook): Values & Delivering => ({
+  name,
+  url,
+  events,
+  retries,
+  lineIds,
+  campaignIds,
+  tags,
+});
+
+/** In which order names are ticked does not matter. */
+const inOrder = ({ events, lineIds, campaignIds, ...rest }: Values & Delivering): string =>
+  JSON.stringify([events.toSorted(), lineIds.toSorted(), campaignIds.toSorted(), rest]);
 
 function Form({ webhook }: { webhook: Webhook }) {
   const { t } = useLingui();
@@ -42,10 +63,7 @@ function Form({ webhook }: { webhook: Webhook }) {
     refresh: ['GET /api/webhooks', 'GET /api/webhooks/{id}'],
   });
   const params = { id: webhook._id };
-  const changed =
-    values.name !== saved.name ||
-    values.url !== saved.url ||
-    values.events.toSorted().join() !== saved.events.toSorted().join();
+  const changed = inOrder(values) !== inOrder(saved);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     update.mutate(
@@ -63,8 +81,17 @@ function Form({ webhook }: { webhook: Webhook }) {
   };
   return (
     <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
-      <WebhookFields values={values} onChange={setValues} error={update.error} />
-      <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
+      <WebhookFields
+        values={values}
+        onChange={(next) => setValues({ ...values, ...next })}
+        error={update.error}
+      />
+      <WebhookFilters
+        values={values}
+        onChange={(next) => setValues({ ...values, ...next })}
+        error={update.error}
+      />
+      <FormError>{generalErrorOf(update.error, [...FIELDS, ...DELIVERING_FIELDS])}</FormError>
       <div>
         <Button kind="primary" type="submit" busy={update.isPending} disabled={!changed}>
           <Trans>Save</Trans>

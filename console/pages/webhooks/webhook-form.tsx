@@ -17,6 +17,7 @@ export function WebhookForm({
   error,
   fields = [],
   children,
+  more,
 }: {
   close: () => void;
   create: (input: Omit<Values, 'name'> & { name?: string }) => void;
@@ -24,10 +25,12 @@ export function WebhookForm({
   secrets: ReactNode;
   busy: boolean;
   error: unknown;
-  /** The names of the fields in `children`. */
+  /** The names of the fields in `children` and `more`. */
   fields?: readonly string[];
   /** More fields, before those of every webhook. */
   children?: ReactNode;
+  /** More fields, after them. */
+  more?: ReactNode;
 }) {
   const { t } = useLingui();
   const [values, setValues] = useState(NEW);
@@ -65,6 +68,7 @@ export function WebhookForm({
     >
       {children}
       <WebhookFields values={values} onChange={setValues} error={error} />
+      {more}
     </FormDialog>
   );
 }

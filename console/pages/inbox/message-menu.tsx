@@ -1,0 +1,208 @@
+import { Trans, useLingui } from '@lingui/react/macro';
+import { MoreHorizontal, Pencil, RotateCcw, Undo2 } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { IconButton } from '#console/components/button.tsx';
+import { ConfirmDialog } from '#console/components/confirm.tsx';
+import { issueOf, TextAreaField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
+import { Menu } from '#console/components/menu.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { useShortcuts } from '#console/lib/shortcuts.ts';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
+import { type Contact, OWN_REACTIONS, reactionOf, REFRESH, type ThreadItem } from './conversations.ts';
+import { sendAfterUndo, toastWithUndo } from './send-with-undo.ts';
+
+/** What iMessage allows, counted from when it was sent. */
+const EDIT_MS = 15 * 60_000;
+const UNSEND_MS = 2 * 60_000;
+
+/** What can be done with a message, as far as its line can: nothing is shown that would be refused. */
+export function MessageMenu({
+  item,
+  contact,
+  capabilities,
+  takesKey,
+}: {
+  item: ThreadItem;
+  contact: Contact;
+  /** Of the line of the message. */
+  capabilities: readonly string[];
+  /** Whether the key of reactions is for this message. */
+  takesKey: boolean;
+}) {
+  const { t } = useLingui();
+  const button = useRef<HTMLButtonElement>(null);
+  const [asks, setAsks] = useState<'edit' | 'unsend' | null>(null);
+  const react = useWrite('POST /api/messages/{id}/reactions', { refresh: REFRESH });
+  const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
+  const { messageId, direction, status, unsentAt, message, at } = item;
+  const params = { id: messageId };
+  const ageMs = workspaceNow().getTime() - Date.parse(at);
+  const isThere = unsentAt === null && (direction === 'in' || status === 'sent' || status === 'delivered');
+  const isOurs = isThere && direction === 'out';
+  const canReact = isThere && capabilities.includes('reactions');
+  const canEdit =
+    message !== '' &&
+    (status === 'scheduled' ||
+      status === 'pending' ||
+      (isOurs && capabilities.includes('edit') && ageMs < EDIT_MS));
+  const canUnsend = isOurs && capabilities.includes('unsend') && ageMs < UNSEND_MS;
+  const canTryAgain = direction === 'out' && status === 'failed' && message !== '';
+  useShortcuts(takesKey && canReact ? { t: () => button.current?.click() } : {});
+  if (!canReact && !canEdit && !canUnsend && !canTryAgain) return null;
+
+  const own = item.reactions.find(({ by }) => by === 'us')?.reaction;
+  const tryAgain = (): void => {
+    const { address } = contact;
+    reply.mutate(
+      {
+        body: {
+          ...(address.includes('@') ? { email: address } : { phone: address }),
+          message,
+          scheduledDate: sendAfterUndo(),
+        },
+      },
+      { onSuccess: ({ _id }) => toastWithUndo(_id, undefined), onError: toastError },
+    );
+  };
+  const icon = 'size-4';
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton
+            ref={button}
+            label={t`Act on this message`}
+            className="size-6 shrink-0 self-center opacity-0 group-hover/item:opacity-100 focus-visible:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
+          >
+            <MoreHorizontal className="size-4" aria-hidden="true" />
+          </IconButton>
+        }
+        groups={[
+          ...(canReact
+            ? [
+                {
+                  title: t`React`,
+                  items: OWN_REACTIONS.map(({ reaction, name }) => ({
+                    label: t(name),
+                    icon: <span aria-hidden="true">{reactionOf({ reaction }).sign}</span>,
+                    checked: own === reaction,
+                    onSelect: () =>
+                      react.mutate(
+                        { params, body: { reaction, ...(own === reaction && { remove: true }) } },
+                        { onError: toastError },
+                      ),
+                  })),
+                },
+              ]
+            : []),
+          {
+            items: [
+              ...(canTryAgain
+                ? [
+                    {
+                      label: t`Try again`,
+                      icon: <RotateCcw className={icon} aria-hidden="true" />,
+                      onSelect: tryAgain,
+                    },
+                  ]
+                : []),
+              ...(canEdit
+                ? [
+                    {
+                      label: t`Edit`,
+                      icon: <Pencil className={icon} aria-hidden="true" />,
+                      onSelect: () => setAsks('edit'),
+                    },
+                  ]
+                : []),
+              ...(canUnsend
+                ? [
+                    {
+                      label: t`Take back`,
+                      icon: <Undo2 className={icon} aria-hidden="true" />,
+                      onSelect: () => setAsks('unsend'),
+                    },
+                  ]
+                : []),
+            ],
+          },
+        ].filter(({ items }) => items.length > 0)}
+      />
+      {asks === 'edit' && <EditMessage messageId={messageId} message={message} close={() => setAsks(null)} />}
+      <TakeBack messageId={messageId} open={asks === 'unsend'} close={() => setAsks(null)} />
+    </>
+  );
+}
+
+function EditMessage({
+  messageId,
+  message,
+  close,
+}: {
+  messageId: string;
+  message: string;
+  close: () => void;
+}) {
+  const { t } = useLingui();
+  const [text, setText] = useState(message);
+  const edit = useWrite('PATCH /api/messages/{id}', { refresh: REFRESH });
+  const params = { id: messageId };
+  return (
+    <FormDialog
+      open
+      onClose={close}
+      title={t`Edit the message`}
+      description={t`The contact sees that it was edited, if it was sent.`}
+      submit={t`Save`}
+      busy={edit.isPending}
+      disabled={text.trim() === '' || text === message}
+      error={edit.error}
+      fields={['message']}
+      onSubmit={() =>
+        edit.mutate(
+          { params, body: { message: text } },
+          {
+            onSuccess: () =>
+              toast(t`The message is changed`, {
+                undo: () => edit.mutate({ params, body: { message } }, { onError: toastError }),
+              }),
+            whileShown: close,
+          },
+        )
+      }
+    >
+      <TextAreaField
+        label={t`Message`}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        error={issueOf(edit.error, 'message')}
+      />
+    </FormDialog>
+  );
+}
+
+function TakeBack({ messageId, open, close }: { messageId: string; open: boolean; close: () => void }) {
+  const { t } = useLingui();
+  const unsend = useWrite('POST /api/messages/{id}/unsend', { refresh: REFRESH });
+  return (
+    <ConfirmDialog
+      open={open}
+      close={close}
+      title={t`Take back this message?`}
+      confirm={t`Take it back`}
+      onConfirm={() => {
+        close();
+        unsend.mutate(
+          { params: { id: messageId } },
+          { onSuccess: () => toast(t`The message is taken back`), onError: toastError },
+        );
+      }}
+    >
+      <p>
+        <Trans>It disappears from the phone of the contact, who may have read it already.</Trans>
+      </p>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { eventually } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
+import { sessionClient } from '#test/support/sessions.ts';
+import { openConsole } from './console-tab.ts';
+
+const tab = openConsole();
+
+/** What happens with a contact. */
+const Fate = fc.constantFrom(
+  'asked',
+  'answered',
+  'closed',
+  'mine',
+  'drafted',
+  'suspected',
+  'suspected draft',
+  'failed',
+);
+
+interface Fated {
+  fate: string;
+  address: string;
+}
+
+async function happen(
+  { fate, address }: Fated,
+  { api, lineId, ownerId }: { api: ApiClient; lineId: string; ownerId: string },
+): Promise<void> {
+  const path = `/api/conversations/${encodeURIComponent(address)}`;
+  if (fate === 'failed') {
+    const { body } = await api('POST', '/api/messages', { recipientPhone: address, message: 'Hello' });
+    await eventually(async () => (await api('GET', `/api/messages/${body._id}`)).body.status === 'failed');
+    return;
+  }
+  const text = fate.startsWith('suspected') ? 'Please take me off your list' : 'Is it still free?';
+  await writeIn(tab.app, { lineId, from: address, text });
+  if (fate === 'answered') {
+    await api('POST', '/api/inbox/send-reply', { phone: address, message: 'It is.' });
+    await eventually(async () => (await api('GET', path)).body.conversation.lastDirection === 'out');
+  }
+  if (fate === 'closed') await api('PATCH', path, { status: 'closed' });
+  if (fate === 'mine') await api('PATCH', path, { assigneeId: ownerId });
+  if (fate.endsWith('draft') || fate === 'drafted')
+    await api('POST', '/api/knowledge-base/drafts', { phone: address, message: 'It is.' });
+}
+
+/** How many conversations the API lists, page by page. */
+async function listed(api: ApiClient, query: string): Promise<number> {
+  let [count, cursor] = [0, ''];
+  do {
+    const { body } = await api('GET', `/api/conversations?limit=2&${query}${cursor}`);
+    count += body.conversations.length;
+    cursor = body.nextCursor === null ? '' : `&cursor=${encodeURIComponent(body.nextCursor)}`;
+  } while (cursor !== '');
+  return count;
+}
+
+test('every number of the inbox and of Home is what the API lists, whatever has happened', async () => {
+  const { page, app } = tab;
+  const [fates = []] = fc.sample(fc.array(Fate, { minLength: 8, maxLength: 14 }), 1);
+  const workspace = await createWorkspaceWithLine(app);
+  const { api, lineId, ownerId, id: organizationId } = workspace;
+  const contacts = fates.map((fate) => ({ fate, address: phone(fate === 'failed' ? '0002' : '1111') }));
+  for (const contact of contacts) await happen(contact, { api, lineId, ownerId });
+  const owner = await sessionClient(app, { userId: ownerId, organizationId, role: 'org:admin' });
+  const count = (...kinds: string[]): number => fates.filter((fate) => kinds.includes(fate)).length;
+
+  const expected = {
+    Open: await listed(owner, 'status=open'),
+    Unread: await listed(owner, 'unread=true&status=open'),
+    Mine: await listed(owner, 'assignee=me&status=open'),
+    Unanswered: await listed(owner, 'unanswered=true'),
+    Drafts: await listed(owner, 'drafted=true'),
+  };
+  // By what has happened, too: a list and a number may be wrong alike.
+  expect(expected, `fates: ${fates.join(', ')}`).toMatchObject({
+    Mine: count('mine'),
+    Unanswered: count('asked', 'mine', 'drafted', 'suspected', 'suspected draft'),
+    Drafts: count('drafted'),
+  });
+
+  await tab.signInAsOwner(workspace, '/inbox');
+  const views = page.getByRole('list', { name: 'Often used' });
+  await expect
+    .poll(async () => {
+      const shown = await views.getByRole('button').allTextContents();
+      return Object.fromEntries(
+        shown.map((text) => [text.replace(/\d+$/, ''), Number(/\d+$/.exec(text)?.[0] ?? 0)]),
+      );
+    })
+    .toEqual(expected);
+  for (const [name, conversations] of Object.entries(expected)) {
+    await views.getByRole('button', { name }).click();
+    await expect
+      .poll(() => page.getByRole('list', { name: 'Conversations' }).getByRole('listitem').count())
+      .toBe(conversations);
+  }
+
+  await tab.go('/');
+  const titles = [
+    [count('suspected', 'suspected draft'), /^(\d+) suspected opt-outs?$/],
+    [expected.Unanswered, /^(\d+) conversations? (?:is|are) unanswered$/],
+    [expected.Drafts, /^(\d+) drafts? waits? for you$/],
+    [count('failed'), /^(\d+) messages? failed in the last 24 hours$/],
+  ] as const;
+  for (const [value, title] of titles) {
+    if (value > 0) await page.getByText(title).waitFor();
+    const shown = await page.getByText(title).allTextContents();
+    expect(shown.map((text) => Number(title.exec(text)?.[1]))).toEqual(value > 0 ? [value] : []);
+  }
+});
+
+test('the numbers of a campaign are the same on all its tabs, and those of a line in the list and in its drawer', async () => {
+  const { page, app } = tab;
+  const { api, key, lineId } = await createWorkspaceWithLine(app, {
+    line: { first_name: 'Dana', last_name: 'Lee' },
+  });
+  const [fallbacks = 1, reached = 2, answers = 1] = [1, 3, 2].map(
+    (most) => fc.sample(fc.integer({ min: 1, max: most }), 1)[0],
+  );
+  const listId = (await api('POST', '/api/lists', { name: 'Buyers' })).body.list._id;
+  const phones = [
+    ...Array.from({ length: reached }, () => phone()),
+    ...Array.from({ length: fallbacks }, () => phone('0002')),
+  ];
+  await api('POST', '/api/leads', { listId, leads: phones.map((number) => ({ phones: [number] })) });
+  const steps = [{ message: 'Hello', messageType: 'imessage' }];
+  const { campaign } = (await api('POST', '/api/campaigns', { name: 'Spring', listId, steps, start: true }))
+    .body;
+  const funnel = async () => (await api('GET', `/api/campaigns/${campaign._id}/funnel`)).body.steps[0];
+  await eventually(async () => {
+    const { sent, failed } = await funnel();
+    return sent + failed === phones.length;
+  });
+  for (const from of phones.slice(0, Math.min(answers, reached)))
+    await writeIn(app, { lineId, from, text: 'Tell me more' });
+  await eventually(async () => (await funnel()).replied.leads === Math.min(answers, reached));
+  const { sent, failed, replied } = await funnel();
+
+  await tab.signIn(key, `/campaigns?campaign=${campaign._id}`);
+  const drawer = page.getByRole('dialog', { name: 'Spring' });
+  const figure = (label: string) => drawer.locator('dl div', { hasText: label }).locator('dd').first();
+  await expect.poll(() => figure('Sent').textContent()).toBe(String(sent));
+  expect(await figure('Replies').textContent()).toMatch(new RegExp(`^${replied.leads} \\(`));
+  const share = /\((.*)\)/.exec((await figure('Replies').textContent()) ?? '')?.[1] ?? '';
+  if (failed > 0) expect(await figure('Failed').textContent()).toBe(String(failed));
+  await drawer.getByRole('tab', { name: 'Funnel' }).click();
+  const table = drawer.getByRole('table', { name: 'Messages of step 1' });
+  await table.getByRole('row', { name: `Sent ${sent}` }).waitFor();
+  await drawer
+    .getByRole('region', { name: 'Replies to step 1' })
+    .getByText(`${replied.leads} · ${share}`)
+    .waitFor();
+
+  const { usage } = (await api('GET', '/api/lines/by-user')).body.lines[0];
+  await tab.go('/lines');
+  const row = page.getByRole('row', { name: /Dana Lee/ });
+  const used = `${usage.newMessages} of ${usage.newMessagesLimit}`;
+  await row.getByText(used).waitFor();
+  await row.press('Enter');
+  await page.getByRole('dialog').getByText(used).first().waitFor();
+});
