@@ -108,7 +108,9 @@ function Screen({ contact, workspaceName }: { contact: string; workspaceName: st
   const last = arrived.findLast(({ direction, message }) => direction === 'out' && message !== '');
   const end = useRef<HTMLDivElement>(null);
   const newest = arrived.at(-1)?.messageId;
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [newest]);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: 'nearest' });
+  }, [newest]);
   return (
     <>
       <div

@@ -245,6 +245,10 @@ test('a reply and a note survive Escape, another conversation, a reload and the 
 });
 
 const selectAll = async (page: Page): Promise<Locator> => {
+  await page
+    .getByRole('checkbox', { name: /^Select/ })
+    .nth(1)
+    .waitFor({ state: 'attached' });
   for (const name of await page.getByRole('checkbox', { name: /^Select/ }).all()) await name.check();
   await page.getByText('2 selected').waitFor();
   return page.getByRole('group', { name: 'Selected conversations' });

@@ -39,6 +39,8 @@ async function happen(
   }
   const text = fate.startsWith('suspected') ? 'Please take me off your list' : 'Is it still free?';
   await writeIn(tab.app, { lineId, from: address, text });
+  // A draft that is written before is superseded.
+  await eventually(async () => (await api('GET', path)).status === 200);
   if (fate === 'answered') {
     await api('POST', '/api/inbox/send-reply', { phone: address, message: 'It is.' });
     await eventually(async () => (await api('GET', path)).body.conversation.lastDirection === 'out');
@@ -160,8 +162,11 @@ test('the numbers of a campaign are the same on all its tabs, and those of a lin
   const { usage } = (await api('GET', '/api/lines/by-user')).body.lines[0];
   await tab.go('/lines');
   const row = page.getByRole('row', { name: /Dana Lee/ });
-  const used = `${usage.newMessages} of ${usage.newMessagesLimit}`;
-  await row.getByText(used).waitFor();
+  const [used, limit] = [usage.newMessages, usage.newMessagesLimit].map((count) =>
+    count.toLocaleString('en-US'),
+  );
+  const shown = `${used} of ${limit}`;
+  await row.getByText(shown).waitFor();
   await row.press('Enter');
-  await page.getByRole('dialog').getByText(used).first().waitFor();
+  await page.getByRole('dialog').getByText(shown).first().waitFor();
 });

@@ -88,6 +88,8 @@ export function ReplyBox({
     <form
       aria-label={t`Reply`}
       onSubmit={(event) => {
+        // Dialogs of the reply have forms of their own, whose events come here, too.
+        if (event.target !== event.currentTarget) return;
         event.preventDefault();
         submit();
       }}
