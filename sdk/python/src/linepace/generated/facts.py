@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "2d9f5822227963bcecff3810f16319ae9c70acbf31c4eac5117c87910b0b7058"
+DIGEST = "eb04a298c4abcb1c0e98d8515cfb179127fe2ec7c55d1ab2640743582b3a3184"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -16,6 +16,8 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
+    "POST /api/opt-in-links",
+    "POST /api/verifications",
     "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
