@@ -19,7 +19,7 @@ export interface Readiness {
 }
 
 /**
- * Runs all checks concurrently and logs the failed ones.
+ * Runs all checks concurrently and logs the failed ones. One that does not end in time has failed.
  * @param checks of what every request needs.
  * @param others of parts without which the process still does most of its work: it stays ready, but degraded.
  */
@@ -31,7 +31,7 @@ export async function checkReadiness(
   const results = await Promise.all(
     Object.entries({ ...checks, ...others }).map(async ([name, check]) => {
       try {
-        await check();
+        await inTime(check(), REQUIRED_TIMEOUT_MS);
         return [name, 'ok'] as const;
       } catch (error) {
         logger.warn({ check: name, error }, 'not ready');
@@ -65,7 +65,7 @@ export function observeReadiness(checks: Record<string, Check>, registry: Regist
         askedAt = performance.now();
         asked = Promise.all(
           Object.entries(checks).map(async ([name, check]) => {
-            const works = await inTime(check(), PART_TIMEOUT_MS).then(
+            const works = await inTime(check(), REQUIRED_TIMEOUT_MS).then(
               () => 1,
               () => 0,
             );
@@ -82,6 +82,8 @@ export function observeReadiness(checks: Record<string, Check>, registry: Regist
 const KEPT_MS = 30_000;
 const FAILURE_KEPT_MS = 5000;
 const PART_TIMEOUT_MS = 2000;
+/** Whoever probes or scrapes waits longer, and a server whose host has vanished answers nothing. */
+export const REQUIRED_TIMEOUT_MS = 4000;
 
 /** A check of an outside part that is slow or costs money: its last result counts for a while. @throws also if it takes too long. */
 export function cachedCheck(check: Check): Check {
@@ -99,13 +101,14 @@ export function cachedCheck(check: Check): Check {
   };
 }
 
-async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<void> {
+/** @throws also if the work has not ended in time. */
+export async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((_, reject) => {
+  const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('it does not respond in time')), timeoutMs);
   });
   try {
-    await Promise.race([work, late]);
+    return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { inTime, REQUIRED_TIMEOUT_MS } from '#providers/readiness.ts';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/connection/pools.ts';
@@ -260,7 +261,10 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
 
   async function count(): Promise<void> {
     try {
-      const [backlog, now, runs] = await Promise.all([readBacklog(db), allNow(), recordedRuns(db)]);
+      const [backlog, now, runs] = await inTime(
+        Promise.all([readBacklog(db), allNow(), recordedRuns(db)]),
+        REQUIRED_TIMEOUT_MS,
+      );
       for (const { key, gauge } of gauges) gauge.set(backlog[key]);
       for (const gauge of ages.values()) gauge.remove();
       for (const { run, seconds } of runs) ages.get(run)?.set(seconds);

@@ -14,7 +14,7 @@ import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import { lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { findWorkspaceOf } from '#db/queries/accounts/find-workspace.ts';
 import { linesPausedWithAll, unpausedLines } from '#db/queries/sending/line-orders.ts';
-import { liveWorkspaceIds } from '#db/queries/accounts/tenants.ts';
+import { hasWorkspace, liveWorkspaceIds } from '#db/queries/accounts/tenants.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { byOperator } from '#domain/accounts/audit.ts';
@@ -55,12 +55,11 @@ async function find({ pools }: Session, options: Options, statuses: readonly Sto
     throw new WrongUsage(`--status must be one of ${statuses.join(', ')}`);
   const db = systemDb(pools);
   const owners = [
-    workspace,
-    line && (await findLineOwner(db, idOf(line, '--line')))?.workspaceId,
-    campaign && (await findWorkspaceOf(db, 'campaign', idOf(campaign, '--campaign'))),
-  ].filter((owner) => owner !== undefined);
-  if (owners.some((owner) => owner === null || owner === ''))
-    throw new Refused('NOT_FOUND', 'There is no such object');
+    ...(workspace === undefined ? [] : [(await hasWorkspace(db, workspace)) ? workspace : null]),
+    ...(line === undefined ? [] : [(await findLineOwner(db, idOf(line, '--line')))?.workspaceId ?? null]),
+    ...(campaign === undefined ? [] : [await findWorkspaceOf(db, 'campaign', idOf(campaign, '--campaign'))]),
+  ];
+  if (owners.includes(null)) throw new Refused('NOT_FOUND', 'There is no such object');
   if (new Set(owners).size > 1)
     throw new Refused('NOT_FOUND', 'The line or the campaign does not belong to that workspace');
   const [owner] = owners;
@@ -141,7 +140,11 @@ const setPaused = (isPaused: boolean): Command => ({
       : 'resumes a campaign, a line, or the lines of a workspace that were paused together; without --yes, only says how many',
     async run(session, _id, order, given) {
       const { pools } = session;
-      const { workspaceIds } = await find(session, { ...given, since: undefined, status: undefined }, []);
+      if (given.since !== undefined || given.status !== undefined)
+        throw new WrongUsage('Lines and campaigns are named by --workspace, --line or --campaign alone');
+      if (given.line !== undefined && given.campaign !== undefined)
+        throw new WrongUsage('Name a line or a campaign, not both');
+      const { workspaceIds } = await find(session, given, []);
       const [workspaceId = ''] = workspaceIds;
       const done = isPaused ? 'paused' : 'resumed';
       const verdict = (kind: string, count: number) =>

@@ -10,6 +10,7 @@ import { findWorkspaceOf } from '#db/queries/accounts/find-workspace.ts';
 import { recordRun } from '#db/queries/sending/recorded-runs.ts';
 import { noteUnserved } from '#db/queries/messages/shown-messages.ts';
 import { findTimeline } from '#db/queries/messages/timeline.ts';
+import { hasWorkspace } from '#db/queries/accounts/tenants.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { DraftAction } from '#domain/drafts/ai-draft.ts';
@@ -60,6 +61,14 @@ import { setAside } from './ops-set-aside.ts';
 import { TENANT_COMMANDS } from './ops-tenants.ts';
 import { SWEEP_TIMEOUT } from './schedules.ts';
 
+/** @throws if a workspace is named that does not exist. */
+async function known(pools: Session['pools'], workspace: string | undefined): Promise<string | null> {
+  if (workspace === undefined) return null;
+  if (!(await hasWorkspace(systemDb(pools), workspace)))
+    throw new Refused('NOT_FOUND', 'There is no such workspace');
+  return workspace;
+}
+
 /** The commands of operators. Most update a workflow, as the Temporal UI can. */
 export const COMMANDS: Record<string, Command> = {
   'pause-line': lineOrder(pauseLine, 'the line sends nothing until it is resumed'),
@@ -70,8 +79,8 @@ export const COMMANDS: Record<string, Command> = {
       options: '[--workspace WORKSPACE_ID]',
       summary:
         'no line, of the workspace or of all, sends until it is resumed; works while nothing else runs',
-      run: async ({ pools }, _id, order, { workspace = null }) => ({
-        pausedLines: await pauseAll(pools, workspace, byOperator(order)),
+      run: async ({ pools }, _id, order, { workspace }) => ({
+        pausedLines: await pauseAll(pools, await known(pools, workspace), byOperator(order)),
       }),
     }),
     needsTemporal: false,
@@ -82,8 +91,8 @@ export const COMMANDS: Record<string, Command> = {
       options: '[--workspace WORKSPACE_ID]',
       summary:
         'the lines that were paused with all others send again; those that somebody has paused by themselves stay paused',
-      run: async ({ pools }, _id, order, { workspace = null }) => ({
-        resumedLines: await resumeAll(pools, workspace, byOperator(order)),
+      run: async ({ pools }, _id, order, { workspace }) => ({
+        resumedLines: await resumeAll(pools, await known(pools, workspace), byOperator(order)),
       }),
     }),
     needsTemporal: false,

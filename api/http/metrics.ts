@@ -4,6 +4,7 @@ import type { Pools } from '#db/connection/pools.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import type { Logger } from 'pino';
 import { labeledCounter } from '#providers/labeled-counter.ts';
+import { inTime, REQUIRED_TIMEOUT_MS } from '#providers/readiness.ts';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -117,7 +118,7 @@ function counted(
       if (performance.now() - countedAt < COUNT_EVERY_MS) return;
       countedAt = performance.now();
       try {
-        await count(this);
+        await inTime(count(this), REQUIRED_TIMEOUT_MS);
       } catch (error) {
         // The other metrics matter most while the database does not respond.
         logger.warn({ error }, `${name} could not be determined`);

@@ -50,9 +50,9 @@ async function walk(fault: Fault): Promise<Record<string, string>> {
     async () => (await Promise.all(alerts.map((name) => scene.fires(name)))).every((fires) => !fires),
     1_200_000,
   );
-  const from = performance.now();
+  let from = performance.now();
   const seconds = (): string => `${((performance.now() - from) / 1000).toFixed(1)} s`;
-  await begin();
+  from = (await begin()) ?? from;
   const told: Record<string, string> = {};
   await Promise.all(
     Object.entries(all).map(async ([name, tells]) => {

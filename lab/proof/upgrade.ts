@@ -213,6 +213,8 @@ async function createDatabase() {
 
 /** @returns the newest release before this commit, by its tag or its commit; null: there is none. */
 function previousRelease(): string | null {
+  // A shallow clone has no history.
+  if (git('rev-list', '--count', 'HEAD') === '1') return null;
   const tags = git('tag', '--list', 'v*', '--sort=-version:refname', '--merged', 'HEAD~1').split('\n');
   const tag = tags.find((name) => /^v\d+\.\d+\.\d+$/.test(name));
   if (tag !== undefined) return tag;

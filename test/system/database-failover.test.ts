@@ -51,6 +51,18 @@ test('a primary that vanishes without a word costs half a minute, for requests a
     return body.requests.some(({ at }: { at: string }) => new Date(at) > swallowedAt);
   }, 60_000);
   expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
+
+  // As long as no other primary has taken over, whoever probes or scrapes is answered before they give up.
+  hole.swallow({ andNew: true });
+  const asked = async (path: string) => {
+    const response = await fetch(api.url + path, { signal: AbortSignal.timeout(10_000) });
+    return { status: response.status, text: await response.text() };
+  };
+  await eventually(async () => (await asked('/readyz')).status === 503);
+  await eventually(async () =>
+    /^linepace_ready\{check="postgresql"\} 0$/m.test((await asked('/metrics')).text),
+  );
+  hole.swallow();
   await worker.stop();
   await api.stop();
   await hole.close();

@@ -7,6 +7,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { auditOf } from '#test/support/operators.ts';
+import { newId, newWorkspaceId } from '#domain/base/ids.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
 
@@ -151,6 +152,32 @@ test('lines and campaigns pause and resume by filter', async () => {
   expect((await api('GET', `/api/campaigns/${campaign._id}`)).body.campaign.status).toBe('paused');
   expect(await verdict('pause', '--campaign', campaign._id, '--yes')).toEqual({ pausedCampaigns: 0 });
   expect(await verdict('resume', '--campaign', campaign._id, '--yes')).toEqual({ resumedCampaigns: 1 });
+});
+
+test('a filter that names nothing, or that the command cannot apply, changes nothing and says so', async () => {
+  const { workspace, lineId } = await world();
+  for (const command of ['cancel', 'resend', 'pause', 'resume'])
+    for (const filter of [
+      ['--line', newId()],
+      ['--campaign', newId()],
+      ['--workspace', newWorkspaceId()],
+    ])
+      expect([command, ...filter, await statusOf(command, ...filter, '--yes')]).toEqual([
+        command,
+        ...filter,
+        1,
+      ]);
+  for (const command of ['pause-all-lines', 'resume-all-lines'])
+    expect([command, await statusOf(command, '--workspace', newWorkspaceId())]).toEqual([command, 1]);
+  const both = ['--workspace', workspace.id];
+  for (const filter of [
+    [...both, '--since', inAnHour()],
+    [...both, '--status', 'pending'],
+    ['--since', inAnHour()],
+    ['--line', lineId, '--campaign', newId()],
+  ])
+    expect([...filter, await statusOf('pause', ...filter, '--yes')]).toEqual([...filter, 2]);
+  expect(await verdict('pause', ...both)).toEqual({ toBePausedLines: 1, dryRun: true });
 });
 
 test('top says whose work waits and fails, and a probe asks the carrier of one line', async () => {

@@ -101,6 +101,10 @@ export async function hasAgency(db: SystemDb, agencyId: string): Promise<boolean
   return db.exists(sql.type(NoRows)`select from agencies where id = ${agencyId}`);
 }
 
+export async function hasWorkspace(db: SystemDb, workspaceId: string): Promise<boolean> {
+  return db.exists(sql.type(NoRows)`select from workspaces where id = ${workspaceId}`);
+}
+
 /** Makes a user a co-admin. @returns false if they are of the agency already. */
 export async function addCoAdmin(
   db: SystemDb,

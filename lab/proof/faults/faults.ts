@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { linePacerId } from '../../../workflows/protocol/workflow-ids.ts';
 import { connected } from '../../../db/connection/connected.ts';
 import { createLine } from '../../../test/support/factories.ts';
@@ -20,10 +21,13 @@ export interface Fault {
   /** Everything is right until `begin`. `end` undoes the fault, and may return what says that it is over. */
   prepare(scene: Scene): Promise<{
     places: Record<string, Tells>;
-    begin(): Promise<unknown>;
+    /** @returns from when the seconds count, if not from its call on. */
+    begin(): Promise<number | void>;
     end(): Promise<Tells | void>;
   }>;
 }
+
+const SEEN_MS = 40_000;
 
 let numbers = 0;
 const newPhone = (): string => `+1212${String((numbers += 1)).padStart(3, '0')}0100`;
@@ -31,7 +35,9 @@ const newPhone = (): string => `+1212${String((numbers += 1)).padStart(3, '0')}0
 /** A workspace with a line of Twilio behind a way in which somebody else can answer, and ways to send by it. */
 async function twilioLine(scene: Scene) {
   const tenant = await scene.createTenant();
-  const lineId = await createLine({ pools: scene.pools, url: scene.config.publicUrl }, tenant.id, 'sms');
+  const lineId = await createLine({ pools: scene.pools, url: scene.config.publicUrl }, tenant.id, 'sms', {
+    min_gap_seconds: 5,
+  });
   const front = await scene.frontOfTwilio();
   const { sid: accountSid, authToken } = TWILIO_ACCOUNT;
   const config = { accountSid, authToken, baseUrl: front.url };
@@ -45,12 +51,14 @@ async function twilioLine(scene: Scene) {
       message: 'Hello',
       recipientPhone: newPhone(),
       fromLineId: lineId,
-      channel: 'sms',
+      messageType: 'sms',
     });
   const statusOf = async (id: string) =>
     (await tenant.call('GET', `/api/messages/${id}`)).body.status as string;
   const first = await send();
   await until(async () => ['sent', 'delivered'].includes(await statusOf(first.body._id)));
+  // Alerts of news compare with what Prometheus has seen of the carrier.
+  if (scene.hasAlerts) await pause(SEEN_MS);
   return {
     front,
     lineId,
@@ -78,10 +86,11 @@ const carrierFault = (
   name: string,
   text: string,
   outage: { status: number; html: string } | 'hangs' | { status: number; body: object },
+  alerts: readonly string[] = ['LinepaceCarrierRefuses'],
 ): Fault => ({
   name,
   text,
-  alerts: ['LinepaceCarrierRefuses'],
+  alerts,
   async prepare(scene) {
     const line = await twilioLine(scene);
     let last = '';
@@ -137,7 +146,9 @@ export const FAULTS: readonly Fault[] = [
     status: 404,
     html: '<!doctype html><title>The endpoint is offline</title>',
   }),
-  carrierFault('hang', 'the carrier accepts connections and does not answer', 'hangs'),
+  carrierFault('hang', 'the carrier accepts connections and does not answer', 'hangs', [
+    'LinepaceCarrierUnanswered',
+  ]),
   {
     name: 'primary',
     text: 'the host of the primary vanishes, without a FIN',
@@ -146,7 +157,7 @@ export const FAULTS: readonly Fault[] = [
       const line = await simulatedLine(scene);
       return {
         places: readiness(scene, 'postgresql'),
-        begin: async () => scene.hole.swallow({ andNew: true }),
+        begin: async () => void scene.hole.swallow({ andNew: true }),
         async end() {
           // The new primary answers.
           scene.hole.swallow({ andNew: false });
@@ -158,7 +169,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'temporal',
     text: 'Temporal hangs',
-    alerts: ['LinepaceNotReady', 'LinepaceTemporalUnreachable'],
+    alerts: ['LinepaceNotReady'],
     async prepare(scene) {
       const line = await simulatedLine(scene);
       let id = '';
@@ -193,11 +204,12 @@ export const FAULTS: readonly Fault[] = [
         },
         async begin() {
           await run(`create function poison() returns trigger language plpgsql as $$ begin raise exception 'poison'; end $$;
-            create trigger poison before delete on lead_lists for each row execute function poison()`);
-          await call('DELETE', `/api/lists/${list.body.list?._id ?? list.body._id}`);
+            create trigger poison before update on lead_imports for each row execute function poison()`);
+          const csv = 'firstName,email\nAda,ada@example.com\n';
+          await call('POST', `/api/lists/${list.body.list._id}/import`, csv, { 'content-type': 'text/csv' });
         },
         async end() {
-          await run('drop trigger poison on lead_lists; drop function poison');
+          await run('drop trigger poison on lead_imports; drop function poison');
         },
       };
     },
@@ -242,7 +254,11 @@ export const FAULTS: readonly Fault[] = [
       };
       return {
         places: readiness(scene, 'keys'),
-        begin: () => restart({ encryptionKeys: `other:${randomBytes(32).toString('base64')}` }),
+        async begin() {
+          await restart({ encryptionKeys: `other:${randomBytes(32).toString('base64')}` });
+          // Since they run: a start takes long on a busy machine.
+          return performance.now();
+        },
         async end() {
           await restart({});
           return sendsAgain(line);

@@ -122,7 +122,7 @@ export async function startScene() {
     /** A way to the simulated Twilio, in which somebody else can answer. */
     frontOfTwilio: () => startFront(twilio.url),
     async isNotReady(part: Part, check: string): Promise<boolean> {
-      const response = await fetch(`${metricsUrls[part]}/readyz`, { signal: AbortSignal.timeout(5000) });
+      const response = await fetch(`${metricsUrls[part]}/readyz`, { signal: AbortSignal.timeout(10_000) });
       const { checks } = (await response.json()) as { checks: Record<string, string> };
       return checks[check] === 'failed';
     },
