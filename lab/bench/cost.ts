@@ -60,6 +60,9 @@ const BLOCKED_MS = Number(values.blocked) * 1000;
 const POST_EVERY_MS = 200;
 const CAP = 2;
 
+/** The heartbeats of the activity that takes the rounds of the worker process, by which it says that it is there. */
+const OF_PROCESS_EVERY_MS = 16_000;
+
 let numbered = 0;
 const product = await startProduct();
 const { pools, config } = product;
@@ -342,9 +345,6 @@ interface Measured {
   messages: number;
   heartbeats?: () => Promise<number>;
 }
-
-/** The heartbeats of the activity that takes the rounds of the worker process, by which it says that it is there. */
-const OF_PROCESS_EVERY_MS = 16_000;
 
 /** @returns the number of heartbeats since this call, without those of the worker process. */
 async function countHeartbeats(): Promise<() => Promise<number>> {
