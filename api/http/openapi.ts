@@ -272,7 +272,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.role === 'admin') codes.add('ADMIN_REQUIRED');
   if (route.role === 'owner') codes.add('AGENCY_OWNER_REQUIRED');
   if (route.params) codes.add('NOT_FOUND');
-  if (route.query || route.body) codes.add('VALIDATION_ERROR');
+  if (route.query || route.body || route.headers || route.idempotent) codes.add('VALIDATION_ERROR');
   if (route.body) for (const code of BODY_ERRORS) codes.add(code);
   if (route.consumes)
     for (const code of ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);

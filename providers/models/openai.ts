@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { firstOf } from '#domain/base/bounded-schema.ts';
+import { firstOf, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import type { DraftPrompt } from '#domain/drafts/draft-prompt.ts';
 import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch, ResponseTooLarge } from '../bounded-fetch.ts';
@@ -30,15 +30,25 @@ const MAX_TOKENS = 1500;
 /** Some models add their reasoning. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
+/** Some endpoints answer in parts, of which some are no text. */
+const MAX_PARTS = 100;
+const Content = z.union([
+  z.string(),
+  readableOf(z.object({ text: z.string() }), MAX_PARTS).transform((parts) =>
+    parts.map(({ text }) => text).join(''),
+  ),
+]);
+
+/** Only the text must be in the expected form. */
 const Completion = z.object({
   choices: firstOf(
     z.object({
-      message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
-      finish_reason: z.string().nullish(),
+      message: z.object({ content: Content.nullish(), refusal: readable(z.string()) }),
+      finish_reason: readable(z.string()),
     }),
     1,
   ),
-  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
+  usage: readable(z.object({ prompt_tokens: z.int(), completion_tokens: z.int() })),
 });
 
 /** The message of an error is not read: it may quote the prompt, and reasons enter histories and logs. */
@@ -103,10 +113,13 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs, caFile }: OpenA
     async check() {
       const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
       try {
-        const { status } = await request(`${root}/models`, { headers, signal, redirect: 'error' });
+        const response = await request(`${root}/models`, { headers, signal, redirect: 'error' });
+        const { status } = response;
         // Not every endpoint lists its models.
         if (REFUSED.includes(status) || status >= 500)
           throw new ModelFailure(`the model responded ${status}`);
+        if (response.ok && json(await response.text()) === undefined)
+          throw new ModelFailure("the response is not the model's own");
       } catch (error) {
         if (error instanceof ModelFailure) throw error;
         // A long list of models is a response as well.

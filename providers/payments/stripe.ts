@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import { z } from 'zod';
+import { listOf } from '#domain/base/bounded-schema.ts';
 import { Id } from '#domain/base/ids.ts';
 import { lineKind, Plan as PlanSchema } from '#domain/billing/entitlement.ts';
 import {
@@ -40,7 +41,7 @@ export function stripePayments({
   const stripe = new Stripe(apiKey, {
     ...addressOf(baseUrl),
     apiVersion: STRIPE_API_VERSION,
-    httpClient: Stripe.createFetchHttpClient(boundedFetch(MAX_RESPONSE_BYTES, caFile)),
+    httpClient: Stripe.createFetchHttpClient(ownAnswers(boundedFetch(MAX_RESPONSE_BYTES, caFile))),
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
     telemetry: false,
@@ -215,6 +216,35 @@ export function stripePayments({
       return readEvent(verifiedEvent(stripe, rawBody, signature, webhookSecret));
     },
   };
+}
+
+/** Stripe's own limit. */
+const MAX_LISTED = 100;
+/** All that Stripe answers says what it is; lists also what they contain. */
+const Answer = z.union([
+  z.object({ object: z.literal('list'), data: listOf(z.unknown(), MAX_LISTED) }),
+  z.object({ object: z.string().refine((name) => name !== 'list') }),
+]);
+
+/** Fails for answers that are not Stripe's: a proxy's empty list must not prove that there is no subscription. */
+const ownAnswers =
+  (request: typeof fetch): typeof fetch =>
+  async (...sent) => {
+    const response = await request(...sent);
+    if (!response.ok) return response;
+    const { status, headers } = response;
+    const body = await response.text();
+    if (!Answer.safeParse(jsonOf(body)).success)
+      throw new Error("the response is not the payment provider's own");
+    return new Response(body, { status, headers });
+  };
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseUntrustedJson(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function addressOf(baseUrl: string | undefined): Stripe.StripeConfig {

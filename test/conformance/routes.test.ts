@@ -196,6 +196,15 @@ describe('every endpoint', () => {
     ).toEqual([]);
   });
 
+  it('documents its refusal of an Idempotency-Key that is too long', async () => {
+    const idempotent = tenantRoutes.filter((route) => route.idempotent);
+    const ask = (route: TenantRoute) =>
+      call(app.url, route, keyOf(route), { headers: { 'Idempotency-Key': 'k'.repeat(256) } });
+    expect(
+      await problemsOf(idempotent, ask, ({ status }) => !(status >= 400 && status < 500) && `${status}`),
+    ).toEqual([]);
+  });
+
   it('refuses a NUL character in a query parameter by name', async () => {
     const inQuery = tenantRoutes.filter(({ query }) => query !== undefined);
     expect(inQuery.length).toBeGreaterThan(15);
