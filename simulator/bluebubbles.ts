@@ -82,6 +82,8 @@ export interface BlueBubblesStandIn {
   chatService: string | null;
   /** What the server says about the Mac. */
   info: { detected_imessage: string; private_api: boolean; helper_connected: boolean };
+  /** Until this is done, files are not downloaded. */
+  heldFiles: Promise<void>;
   /** False: it does not know who is on iMessage, as without the Private API. */
   knowsReach: boolean;
   fault(to: string, fault: BlueBubblesFault): void;
@@ -170,6 +172,7 @@ export async function startBlueBubbles(
     repeats: 1,
     chatService: null,
     info: { detected_imessage: 'dana@line.example', private_api: false, helper_connected: false },
+    heldFiles: Promise.resolve(),
     knowsReach: true,
     fault: (to, fault) => void faults.set(to, fault),
     withoutIMessage: (to) => void without.add(to),
@@ -589,7 +592,8 @@ export async function startBlueBubbles(
     webhooks.splice(index, 1);
     context.body = { status: 200, message: 'Successfully deleted webhook!' };
   });
-  routes.get('/attachment/:guid/download', (context) => {
+  routes.get('/attachment/:guid/download', async (context) => {
+    await standIn.heldFiles;
     context.type = 'image/png';
     context.body = `the file ${context.params['guid']}`;
   });

@@ -4,6 +4,7 @@ import { discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.t
 import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/inbox/conversations.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { emitReplyEvents } from '#db/commands/inbox/reply-events.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import {
   documentsToIndex,
@@ -22,6 +23,7 @@ import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { contactName, findReply, shownText } from '#db/queries/inbox/replies.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
+import type { FileLinks } from '#domain/messages/attachment.ts';
 import { TOO_MANY_DRAFTS } from '#domain/drafts/ai-budget.ts';
 import { DraftResolution } from '#domain/drafts/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
@@ -82,7 +84,7 @@ export function createDraftActivities({ logger, links, ...needs }: Needs) {
           'a reply could not be drafted',
         );
       }
-      await tenant((db) => keep(db, replyId, written, currentTime()));
+      await tenant((db) => keep(db, { replyId, links }, written, currentTime()));
       return rest();
     },
 
@@ -213,7 +215,7 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
 
 async function keep(
   db: TenantDb,
-  replyId: string,
+  { replyId, links }: { replyId: string; links: FileLinks },
   { use, answer }: Asked<DraftOutput>,
   now: Date,
 ): Promise<void> {
@@ -224,5 +226,7 @@ async function keep(
   const kept = await storeDraft(db, replyId, use, answer);
   if (kept?.status !== 'drafted') return;
   await notifyPositive(db, kept.address, now);
+  // Whoever is told of a draft knows the reply.
+  await emitReplyEvents(db, { replyId, links, now, waits: false });
   await emitDraft(db, kept, now);
 }

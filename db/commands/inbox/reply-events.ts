@@ -17,22 +17,23 @@ const BATCH = 100;
 
 /**
  * Emits the event of each reply that is ready, once, with the files that are stored by then.
+ * @param waits whether it waits for its files; default: true.
  */
 export async function emitReplyEvents(
   db: TenantDb,
-  { replyId, links, now }: { replyId?: string; links: FileLinks; now: Date },
+  { replyId, links, now, waits = true }: { replyId?: string; links: FileLinks; now: Date; waits?: boolean },
 ): Promise<void> {
   const ready = await db.any(sql.type(InboundRow)`
     select i.* from inbound_messages i where ${sql.and([
       sql.fragment`i.workspace_id = ${db.workspaceId} and i.announced_at is null and not i.auto_reply`,
       replyId !== undefined && sql.fragment`i.id = ${replyId}`,
     ])} and (
-      i.created_at < ${sql.timestamp(now)} - make_interval(secs => ${MAX_WAIT_SECONDS})
+      ${!waits} or i.created_at < ${sql.timestamp(now)} - make_interval(secs => ${MAX_WAIT_SECONDS})
       or not exists (
         select from attachments a where a.workspace_id = ${db.workspaceId} and a.inbound_message_id = i.id
           and a.status = 'waiting' and a.tries = 0)
     )
-    order by i.id limit ${BATCH} for update skip locked`);
+    order by i.id limit ${BATCH} for update ${waits ? sql.fragment`skip locked` : sql.fragment``}`);
   if (ready.length === 0) return;
   const replies = await presentReplies(db, ready, links, now);
   const origins = await originsOf(db, ready);

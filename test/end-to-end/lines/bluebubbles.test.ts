@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'slonik';
+import { z } from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
+import { withSystem } from '#db/connection/transactions.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -145,6 +148,27 @@ test('entries of the list that cannot be read do not hide the others', async () 
     await mac.write(from, { text: 'Readable' });
   });
   expect(await received(from)).toMatchObject([{ message: 'Readable' }]);
+});
+
+test('the event of a reply whose files are slow comes before that of its draft', async () => {
+  const held = Promise.withResolvers<void>();
+  mac.heldFiles = held.promise;
+  await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0, documents: [] });
+  const from = phone();
+  const attachments = [{ guid: 'A1', transferName: 'photo.png', mimeType: 'image/png' }];
+  await mac.write(from, { text: 'Is this one still free?', attachments });
+  const Told = z.object({ event: z.string() });
+  const told = () =>
+    withSystem(app.pools, async (db) =>
+      (
+        await db.any(sql.type(Told)`
+          select event from events where workspace_id = ${workspace.id}
+            and event in ('message.reply', 'message.ai_draft') order by id`)
+      ).map(({ event }) => event),
+    );
+  await eventually(async () => (await told()).includes('message.ai_draft'));
+  held.resolve();
+  expect(await told()).toEqual(['message.reply', 'message.ai_draft']);
 });
 
 test('an automatic reply that the list names as such is no reply', async () => {
