@@ -27,6 +27,7 @@ import { conversationNoteRoutes } from './routes/inbox/conversation-notes.ts';
 import { conversationPresenceRoutes } from './routes/inbox/conversation-presence.ts';
 import { bulkLeadRoutes } from './routes/contacts/bulk-leads.ts';
 import { bulkConversationRoutes } from './routes/inbox/bulk-conversations.ts';
+import { typingRoutes } from './routes/inbox/typing.ts';
 import { conversationRoutes } from './routes/inbox/conversations.ts';
 import { dripRoutes } from './routes/messages/drip.ts';
 import { emailPreferenceRoutes } from './routes/events/email-preferences.ts';
@@ -107,6 +108,7 @@ export const routes: readonly Route[] = [
     ...conversationRoutes,
     ...conversationNoteRoutes,
     ...conversationPresenceRoutes,
+    ...typingRoutes,
   ]),
   ...under('/api/attention', attentionRoutes),
   ...under('/api/inbox', inboxRoutes),

@@ -57,9 +57,10 @@ export interface ShownMessage {
   [field: string]: unknown;
 }
 
-/** What was done to a message through the API. */
+/** What was done to a message, or in a conversation, through the API. */
 export interface Done {
-  route: 'react' | 'edit' | 'unsend';
+  route: 'react' | 'edit' | 'unsend' | 'typing' | 'stop typing' | 'read';
+  /** Of the message or the conversation. */
   guid: string;
   at: number;
   body: Record<string, unknown>;
@@ -541,6 +542,17 @@ export async function startBlueBubbles(
       standIn.change(guid, { text: null, partCount: 0, dateRetracted: Date.now() }),
     );
   });
+  /** As the server does: it passes what it is asked to its helper, and knows nothing of the result. */
+  const actInChat =
+    (route: Done['route']) =>
+    (context: Context): void => {
+      if (!hasPrivateApi(context, 'Failed!')) return;
+      done.push({ route, guid: context.params['guid'] ?? '', at: Date.now(), body: {} });
+      context.body = { status: 200, message: 'Success' };
+    };
+  routes.post('/chat/:guid/typing', actInChat('typing'));
+  routes.delete('/chat/:guid/typing', actInChat('stop typing'));
+  routes.post('/chat/:guid/read', actInChat('read'));
   routes.post('/message/query', (context) => {
     const query = z
       .object({

@@ -52,12 +52,12 @@ interface Reply {
   replyId: string;
 }
 
-type Needs = ModelNeeds & Pick<Dependencies, 'logger' | 'links'>;
+type Needs = ModelNeeds & Pick<Dependencies, 'carriers' | 'logger' | 'links'>;
 
 /** The number of messages of the conversation that the model reads. */
 const THREAD_LENGTH = 20;
 
-export function createDraftActivities({ logger, links, ...needs }: Needs) {
+export function createDraftActivities({ carriers, logger, links, ...needs }: Needs) {
   const { pools } = needs;
   async function look({ workspaceId, replyId }: Reply): Promise<DraftRound> {
     const found = await decide(pools, workspaceId, aiDraftId(replyId), (db) => lookAtDraft(db, replyId));
@@ -109,7 +109,7 @@ export function createDraftActivities({ logger, links, ...needs }: Needs) {
           const draft = await findDraft(db, replyId);
           return { replyId, status: draft?.status ?? 'deleted', messageId: draft?.messageId ?? null };
         }
-        const context = { workspace, links, now: currentTime() };
+        const context = { workspace, links, capabilitiesOf: carriers.capabilitiesOf, now: currentTime() };
         const { status, messageId } = await resolveDraft(db, decision, context);
         const { action } = asked.data;
         await record(db, order, 'draft.decided', { type: 'draft', id: replyId }, { action, updateId });

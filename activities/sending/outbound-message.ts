@@ -1,4 +1,4 @@
-import { DRAFT_SOURCE } from '#db/commands/drafts/draft-events.ts';
+import { ANSWER_SOURCES } from '#db/commands/drafts/draft-events.ts';
 import type { AttemptRow } from '#db/queries/sending/attempts.ts';
 import { findActionTarget } from '#db/queries/messages/message-actions.ts';
 import {
@@ -48,7 +48,6 @@ function subjectText({ subject }: MessageRow, lead: LeadRow | null): string {
 const isAnswer = ({ source, subject, campaignId, answersUntil }: MessageRow): boolean =>
   ANSWER_SOURCES.has(source) ||
   (subject === null && campaignId === null && answersUntil !== null && answersUntil > currentTime());
-const ANSWER_SOURCES: ReadonlySet<string> = new Set(['inbox', DRAFT_SOURCE]);
 
 export function createComposer({
   pools,

@@ -22,12 +22,21 @@ import type { LineAtCarrier } from '../lines/line-location.ts';
 import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
 import { type ClaimedAction, isUnwelcomeAt, settleAction } from '#db/commands/messages/message-actions.ts';
-import { findActionTarget } from '#db/queries/messages/message-actions.ts';
-import { type ActionOutcome, tells } from '#domain/messages/message-action.ts';
+import { type ActionTarget, findActionTarget } from '#db/queries/messages/message-actions.ts';
+import {
+  type ActionOutcome,
+  CAPABILITY_OF,
+  isOfConversation,
+  tells,
+} from '#domain/messages/message-action.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { type StartedAttempt, claimFallback } from '#db/commands/sending/send-claim.ts';
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSettle } from './settlement.ts';
+
+/** Whether a message of ours that was to be sent is not sent any more, or has been sent. */
+const hasEnded = (target: ActionTarget | null): boolean =>
+  target?.direction === 'out' && target.status !== 'pending' && target.status !== 'scheduled';
 
 /** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
 export function createSender(dependencies: Dependencies) {
@@ -123,9 +132,17 @@ export function createSender(dependencies: Dependencies) {
       const refuses = found !== null && tells(row.action) && (await isUnwelcomeAt(db, found.address));
       return { target: found, isUnwelcome: refuses };
     });
+    const { action } = row;
+    const isAble = carriers.capabilitiesOf(of).includes(CAPABILITY_OF[action.kind]);
+    // Somebody has canceled it.
+    const isPointless = action.kind === 'typing' && action.on && hasEnded(target);
     const outcome: ActionOutcome = isUnwelcome
       ? { kind: 'refused', reason: 'recipient_opted_out' }
-      : carrier.act && target?.carrierMessageId
+      : carrier.act &&
+          isAble &&
+          target &&
+          !isPointless &&
+          (isOfConversation(action) || target.carrierMessageId)
         ? await carrier.act(
             config,
             {
@@ -134,7 +151,7 @@ export function createSender(dependencies: Dependencies) {
               channel: target.channel ?? of.channel,
               to: target.phone ?? target.address,
               carrierMessageId: target.carrierMessageId,
-              action: row.action,
+              action,
             },
             AbortSignal.timeout(Math.max(0, answerBy.getTime() - currentTime().getTime())),
           )

@@ -3,6 +3,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   requestSignInLink: { email: 'ada@example.com' },
   sendMessage: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   editMessage: { message: 'Hello {{ firstName | default: "there" }}, is Tuesday better?' },
+  showTyping: { state: 'on' },
   reactToMessage: { reaction: 'love' },
   drip: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   changeConversations: { filter: { unanswered: 'false' }, change: { status: 'closed' }, dryRun: true },

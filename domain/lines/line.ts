@@ -20,6 +20,13 @@ export const LineType = z.enum(['purchased', 'byo']);
 export const RequestSource = z.enum(['api', 'dashboard', 'agency']);
 export type RequestSource = z.infer<typeof RequestSource>;
 
+/** When contacts see that their messages were read: never, once a person opens the conversation or answers, or only then. */
+export const ReadReceipts = z.enum(['off', 'on_open', 'on_reply']).meta({
+  description:
+    'When contacts see `Read`: `on_open`, when a member opens the conversation, or answers; `on_reply`, when a member answers. Needs the capability `read_receipts`.',
+});
+export type ReadReceipts = z.infer<typeof ReadReceipts>;
+
 /** Used in place of a carrier's name while the line is not connected to one. */
 export const NO_CARRIER = 'none';
 
@@ -53,6 +60,7 @@ export const Line = z
     minGapSeconds: z.int(),
     contactGapSeconds: z.int(),
     lineDownNotifications: z.boolean(),
+    readReceipts: ReadReceipts,
     isPaused: z
       .boolean()
       .meta({ description: 'It sends nothing until it is resumed, and its messages wait.' }),
@@ -122,6 +130,7 @@ export const LinePatch = z
     minGapSeconds: Limit,
     contactGapSeconds: Limit,
     lineDownNotifications: z.boolean(),
+    readReceipts: ReadReceipts,
     reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
   })
   .partial()

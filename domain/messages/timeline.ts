@@ -335,15 +335,19 @@ const edited = ({ at, by }: { at: Date; by: string | null }): Happened => ({
   data: { by },
 });
 
+/** Those about the conversation leave the message as it is. */
 const ACTIONS = {
   edit: { type: 'edited', did: 'Its text was replaced', not: 'Its text could not be replaced' },
   unsend: { type: 'unsent', did: 'It was taken back', not: 'It could not be taken back' },
   reaction: { type: 'reacted', did: 'We reacted to it', not: 'The reaction was not sent' },
+  typing: null,
+  read: null,
 } as const;
 
 function acted({ action, actorName: by, status, reason, finishedAt: at }: RecordedAction): Happened[] {
-  if (at === null) return [];
-  const { type, did, not } = ACTIONS[action.kind];
+  const words = ACTIONS[action.kind];
+  if (at === null || words === null) return [];
+  const { type, did, not } = words;
   const isDone = status === 'done';
   return [
     {

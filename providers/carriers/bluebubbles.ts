@@ -354,7 +354,17 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       if (channel !== 'imessage') return ['attachments'];
       // AppleScript can only send.
       return method === 'private-api'
-        ? ['reactions', 'replies', 'effects', 'edit', 'unsend', 'voice_notes', 'attachments']
+        ? [
+            'reactions',
+            'typing',
+            'read_receipts',
+            'replies',
+            'effects',
+            'edit',
+            'unsend',
+            'voice_notes',
+            'attachments',
+          ]
         : ['voice_notes', 'attachments'];
     },
     config: BlueBubblesConfig,
@@ -403,9 +413,17 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       return outcomeOfParts(await sendParts(config, message, files.contents, limit));
     },
 
-    async act(config, { channel, to, carrierMessageId: guid, action }, signal) {
+    async act(config, { channel, to, carrierMessageId, action }, signal) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const guid = carrierMessageId ?? '';
       const path = `/message/${encodeURIComponent(guid)}`;
+      const chat = `/chat/${encodeURIComponent(chatGuid(channel, to))}`;
+      if (action.kind === 'typing') {
+        const method = action.on ? 'POST' : 'DELETE';
+        return actionOutcome(await call(config, `${chat}/typing`, { method, signal: limit }));
+      }
+      if (action.kind === 'read')
+        return actionOutcome(await call(config, `${chat}/read`, { method: 'POST', signal: limit }));
       if (action.kind === 'reaction') {
         const reaction = `${action.removed ? '-' : ''}${action.reaction}`;
         const body = {

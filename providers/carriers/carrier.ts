@@ -49,7 +49,7 @@ export interface Carrier<Config = unknown> {
   /** Sends one message. Never throws. */
   send(config: Config, message: OutboundMessage, signal: AbortSignal): Promise<SendOutcome>;
   /**
-   * Edits or takes back a message, or reacts to one: for carriers with one of the capabilities `edit`, `unsend` and `reactions`. Never
+   * Does something to a message, or in the conversation with the contact: for carriers with the capability that the action needs. Never
    * throws.
    */
   act?(config: Config, action: OutboundAction, signal: AbortSignal): Promise<ActionOutcome>;
@@ -251,8 +251,8 @@ export interface OutboundAction {
   channel: Channel;
   /** The contact. */
   to: string;
-  /** The carrier's id of the message. */
-  carrierMessageId: string;
+  /** The carrier's id of the message; null: it has not been sent yet, and the action is about the conversation. */
+  carrierMessageId: string | null;
   action: MessageAction;
 }
 

@@ -37,11 +37,11 @@ export const SendRequest = z.object({
 });
 export type SendRequest = z.infer<typeof SendRequest>;
 
-/** `POST /carrier/actions`, idempotent by `clientReference`: what a line does to a message. Responds 204. */
+/** `POST /carrier/actions`, idempotent by `clientReference`: what a line does to a message, or in a conversation. Responds 204. */
 export const ActionRequest = z.object({
   clientReference: z.string().min(1).max(200),
   lineId: z.string().min(1).max(100),
-  messageId: z.string().min(1).max(200),
+  messageId: z.string().min(1).max(200).nullable(),
   to: z.string().min(1).max(320),
   action: MessageAction,
 });

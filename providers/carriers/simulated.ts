@@ -77,7 +77,17 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
     channels: ['imessage', 'sms', 'email'],
     capabilities: (channel) =>
       channel === 'imessage'
-        ? ['reactions', 'replies', 'effects', 'edit', 'unsend', 'voice_notes', 'attachments']
+        ? [
+            'reactions',
+            'typing',
+            'read_receipts',
+            'replies',
+            'effects',
+            'edit',
+            'unsend',
+            'voice_notes',
+            'attachments',
+          ]
         : channel === 'email'
           ? ['replies', 'attachments']
           : ['attachments'],

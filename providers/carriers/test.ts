@@ -22,7 +22,17 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
     channels: ['imessage', 'sms', 'email'],
     capabilities: (channel) =>
       channel === 'imessage'
-        ? ['reactions', 'replies', 'effects', 'edit', 'unsend', 'voice_notes', 'attachments']
+        ? [
+            'reactions',
+            'typing',
+            'read_receipts',
+            'replies',
+            'effects',
+            'edit',
+            'unsend',
+            'voice_notes',
+            'attachments',
+          ]
         : channel === 'email'
           ? ['replies', 'attachments']
           : ['attachments'],

@@ -84,6 +84,7 @@ const BODIES: Record<string, object> = {
   overrideLineReputation: { hours: 1, reason: 'A new list' },
   sendMessage: { message: 'Hi', recipientPhone: phone(), scheduledDate: tomorrow() },
   editMessage: { message: 'Hi' },
+  showTyping: { state: 'on' },
   reactToMessage: { reaction: 'love' },
   drip: { message: 'Hi', recipientPhone: phone() },
   sendReply: { message: 'Hi', phone: phone() },

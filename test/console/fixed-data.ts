@@ -40,6 +40,7 @@ const line = (number: number, firstName: string, lastName: string, fields: Parti
   requestedChannelType: 'imessage',
   requestedLineType: 'purchased',
   capabilities: ['voice_notes', 'attachments'],
+  readReceipts: 'off',
   paymentLinkUrl: null,
   paymentProviderInvoiceId: null,
   dailyNewConversationsLimit: 50,

@@ -143,13 +143,14 @@ export const knowledgeBaseRoutes = [
       targets: ({ body }) => [{ id: body.replyId }],
       changes: ['replyId', 'action'],
     },
-    async handler({ db, caller, body, now, links }) {
+    async handler({ db, caller, body, now, links, carriers }) {
       const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
       const { scheduledDate, ...given } = body;
       const schedule =
         scheduledDate === undefined ? undefined : startOf(scheduledDate, caller.workspace.timezone);
       const decision = { ...given, schedule, channel, userId: caller.userId, by: caller.actor };
-      const context = { workspace: caller.workspace, links, now };
+      const { capabilitiesOf } = carriers;
+      const context = { workspace: caller.workspace, links, capabilitiesOf, now };
       const { status, messageId } = await resolveDraft(db, decision, context);
       return {
         status: 200,

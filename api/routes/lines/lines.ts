@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reassignMessagesOf } from '#db/commands/lines/line-reassignment.ts';
-import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines/lines.ts';
+import { findLine, findLineWithUsage, listLines, updateLine } from '#db/queries/lines/lines.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { Id } from '#domain/base/ids.ts';
 import { Line, LinePatch } from '#domain/lines/line.ts';
@@ -62,7 +62,7 @@ export const lineRoutes = [
     params: z.object({ id: Id }),
     body: LinePatch,
     responses: { 200: z.object({ success: z.literal(true), line: Line }) },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'UNSUPPORTED_BY_CARRIER'],
     audit: {
       action: 'line.updated',
       target: 'line',
@@ -74,10 +74,15 @@ export const lineRoutes = [
         'minGapSeconds',
         'contactGapSeconds',
         'lineDownNotifications',
+        'readReceipts',
         'reputationPolicy',
       ],
     },
     async handler({ db, caller, params, body, carriers, now }) {
+      const { readReceipts = 'off' } = body;
+      const former = readReceipts === 'off' ? null : await findLine(db, params.id);
+      if (former && !carriers.capabilitiesOf(former).includes('read_receipts'))
+        throw new ApiError('UNSUPPORTED_BY_CARRIER', undefined, { capability: 'read_receipts' });
       const found = await updateLine(db, params.id, body);
       const line = found
         ? await findLineWithUsage(db, params.id, caller.workspace.timezone, carriers.capabilitiesOf, now)

@@ -12,6 +12,9 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 /** The `source` of messages that are approved drafts. */
 export const DRAFT_SOURCE = 'ai-draft';
 
+/** The sources of messages with which members answer. */
+export const ANSWER_SOURCES: ReadonlySet<string> = new Set(['inbox', DRAFT_SOURCE]);
+
 const ContextRow = z.object({
   body: z.string().nullable(),
   leadId: z.string().nullable(),

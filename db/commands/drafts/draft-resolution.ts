@@ -14,8 +14,11 @@ import { newId } from '#domain/base/ids.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
 import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
+import type { CapabilitiesOf } from '#domain/lines/capability.ts';
+import { typingMs } from '#domain/messages/message-action.ts';
 import type { MessageInput } from '#domain/messages/message.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
+import { typeBefore } from '#db/commands/inbox/conversation-actions.ts';
 import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
 import { channelForPhone } from '#db/commands/messages/line-choice.ts';
 import { DraftRow, findAnswered, findDraft } from '#db/queries/drafts/ai-drafts.ts';
@@ -48,6 +51,7 @@ export interface DraftDecision {
 export interface ResolutionContext {
   workspace: Pick<CallerWorkspace, 'timezone' | 'country'>;
   links: LinkReader;
+  capabilitiesOf: CapabilitiesOf;
   now: Date;
 }
 
@@ -212,7 +216,7 @@ async function queue(
     schedule,
     replyToMessageId,
   }: Pick<DraftDecision, 'userId' | 'replyToMessageId'> & { id: string; text: string; schedule: Date },
-  { workspace, links, now }: ResolutionContext,
+  { workspace, links, capabilitiesOf, now }: ResolutionContext,
 ): Promise<void> {
   const { address } = draft;
   const reply = await findAnswered(db, draft);
@@ -234,9 +238,13 @@ async function queue(
     stickinessPolicy: 'sticky',
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
+  const types = line && isUsable(line) && capabilitiesOf(line).includes('typing');
+  const from = schedule > now ? schedule : now;
+  const until = types ? new Date(from.getTime() + typingMs(text)) : from;
   const message = {
-    ...acceptedMessageOf(input, context, { now, source: DRAFT_SOURCE, schedule, userId }),
+    ...acceptedMessageOf(input, context, { now, source: DRAFT_SOURCE, schedule: until, userId }),
     id,
   };
   await acceptMessages(db, [message], now);
+  if (types) await typeBefore(db, line, id, { from, until }, now);
 }

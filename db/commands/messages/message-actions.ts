@@ -10,6 +10,7 @@ import {
   MAX_EDITS,
   MAX_OPEN_ACTIONS,
   type MessageAction,
+  nextAction,
   REACT_WITHIN_MS,
   retryDelayMs,
   tells,
@@ -230,7 +231,7 @@ export async function planActions(
     if (reason !== null) ended.push({ row, line, reason });
     return reason === null;
   });
-  const [row, ...others] = open;
+  const row = nextAction(open, now);
   if (!row) return { claimed: null, ended, nextAt: null };
   if (row.status === 'calling' && row.answerBy !== null)
     return { claimed: null, ended, nextAt: new Date(row.answerBy.getTime() + CRASHED_AFTER_MS) };
@@ -241,7 +242,7 @@ export async function planActions(
   if (at > now) return { claimed: null, ended, nextAt: earliest(at, row.expiresAt) };
   const answerBy = new Date(now.getTime() + carrierTimeoutMs);
   await startAction(db, row.id, { startedAt: now, answerBy });
-  const nextAt = others.length > 0 ? new Date(now.getTime() + ACTION_GAP_MS) : null;
+  const nextAt = open.length > 1 ? new Date(now.getTime() + ACTION_GAP_MS) : null;
   return { claimed: { row, line, answerBy }, ended, nextAt };
 }
 
@@ -285,7 +286,7 @@ export async function settleAction(
   } else if (isDone && action.kind === 'edit') {
     await markEdited(db, target.id, action.text, now);
     await emitEdited(db, target, action.text, now);
-  } else if (isDone) {
+  } else if (isDone && action.kind === 'unsend') {
     await markUnsent(db, target.id, now);
     await emitUnsent(db, target, now);
   }

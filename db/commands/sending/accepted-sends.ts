@@ -5,6 +5,7 @@ import {
   hasOpenAttempt,
 } from '#db/queries/sending/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
+import { tellAnswered } from '#db/commands/inbox/conversation-actions.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import {
   applyEarlyEvents,
@@ -148,6 +149,7 @@ async function markAccepted(
     now,
   );
   for (const message of sent) await emitSentDraft(db, message, now);
+  await tellAnswered(db, sent, now);
   return sent;
 }
 

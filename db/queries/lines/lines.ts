@@ -13,6 +13,7 @@ import {
   NO_CARRIER,
   PaymentStatus,
   ProvisioningStatus,
+  ReadReceipts,
   RequestSource,
 } from '#domain/lines/line.ts';
 import { LineStop } from '#domain/lines/line-stop.ts';
@@ -58,6 +59,7 @@ export const LineRow = z.object({
   dailyNewUsedUp: z.date().nullable(),
   dailyTotalUsedUp: z.date().nullable(),
   lineDownNotifications: z.boolean(),
+  readReceipts: ReadReceipts,
   healthStatus: HealthStatus,
   healthCheckedAt: z.date().nullable(),
   /** Since when its mailbox cannot be read, and why. */
@@ -346,6 +348,7 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
     ['min_gap_seconds', patch.minGapSeconds],
     ['contact_gap_seconds', patch.contactGapSeconds],
     ['line_down_notifications', patch.lineDownNotifications],
+    ['read_receipts', patch.readReceipts],
     ['reputation_policy', patch.reputationPolicy],
   ];
   const assignments = columns.flatMap(([column, value]) =>
@@ -391,6 +394,7 @@ function presentLine(
     minGapSeconds: row.minGapSeconds,
     contactGapSeconds: row.contactGapSeconds,
     lineDownNotifications: row.lineDownNotifications,
+    readReceipts: row.readReceipts,
     isPaused: row.pausedAt !== null,
     blocked: row.blockedAt && { since: row.blockedAt.toISOString(), reason: row.blockReason },
     reputationPolicy: row.reputationPolicy,

@@ -5,7 +5,7 @@ import { StoredReaction } from '#domain/messages/reaction.ts';
 import { StoredStatus } from '#domain/messages/message-status.ts';
 import { CrmIds } from '#domain/messages/message.ts';
 import { MessageAction } from '#domain/messages/message-action.ts';
-import { NoRows } from '#db/connection/rows.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
 const ActionStatus = z.enum(['pending', 'calling', 'done', 'failed']);
@@ -119,6 +119,35 @@ export async function openActions(db: TenantDb, lineId: string): Promise<readonl
     select ${COLUMNS} from message_actions
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and status in ('pending', 'calling') order by id`);
 }
+
+/** The end of typing that a line has still to show a contact; null: it shows no typing. @returns its id. */
+export async function openTyping(
+  db: TenantDb,
+  { lineId, address }: { lineId: string; address: string },
+): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(IdRow)`
+    select a.id from message_actions a
+    join inbound_messages i on i.workspace_id = a.workspace_id and i.id = a.message_id and i.address = ${address}
+    where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.status = 'pending' and a.kind = 'typing'
+      and not (a.content->>'on')::boolean
+    order by a.id limit 1`);
+}
+
+export async function moveAction(
+  db: TenantDb,
+  id: string,
+  { dueAt, expiresAt }: { dueAt: Date; expiresAt: Date },
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update message_actions set due_at = ${sql.timestamp(dueAt)}, expires_at = ${sql.timestamp(expiresAt)}
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'pending'`);
+}
+
+/** Whether the contact has been told, or will be, that a message of theirs was read. */
+export const hasTold = (db: TenantDb, messageId: string): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from message_actions
+    where workspace_id = ${db.workspaceId} and message_id = ${messageId} and kind = 'read' and status <> 'failed'`);
 
 /** All actions about a message, in order. */
 export async function actionsOf(db: TenantDb, messageId: string): Promise<readonly ActionRow[]> {

@@ -535,6 +535,7 @@ const NOT_RECORDED: Record<string, string> = {
   addLeadTags: 'tags are no settings',
   removeLeadTags: 'tags are no settings',
   reportPresence: 'is not even stored',
+  showTyping: 'changes nothing that stays',
   readConversation: 'what a user has read is theirs',
   unreadConversation: 'what a user has read is theirs',
   createSavedFilter: 'how somebody looks at the inbox',

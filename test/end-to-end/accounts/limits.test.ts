@@ -351,6 +351,7 @@ describe('a workspace that never had a subscription', () => {
       'sendFallbackSms',
       'sendMessage',
       'sendReply',
+      'showTyping',
       'startCampaign',
       'unsendMessage',
       'uploadAttachment',

@@ -322,6 +322,7 @@ async function decide(
       {
         workspace: { timezone: 'UTC', country: 'US' },
         links: createSignedLinks(publicUrl, createSigner(signingKeys)),
+        capabilitiesOf: () => [],
         now: new Date(),
       },
     ),

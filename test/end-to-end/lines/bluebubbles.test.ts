@@ -283,6 +283,27 @@ describe('what we do to messages', () => {
     );
   });
 
+  it('is done in the conversation: typing, and telling that messages were read', async () => {
+    const to = phone();
+    const chat = `iMessage;-;${to}`;
+    expect((await api('PATCH', `/api/lines/${lineId}`, { readReceipts: 'on_reply' })).status).toBe(200);
+    await mac.write(to, { text: 'Which one?' });
+    await received(to);
+    const type = (state: string) =>
+      api('POST', `/api/conversations/${encodeURIComponent(to)}/typing`, { state });
+    expect((await type('on')).status).toBe(202);
+    await eventually(async () => mac.done.length === 1);
+    expect((await type('off')).status).toBe(202);
+    await eventually(async () => mac.done.length === 2);
+    await api('POST', '/api/inbox/send-reply', { phone: to, message: 'The red one' });
+    await eventually(async () => mac.done.length === 3);
+    expect(mac.done).toMatchObject([
+      { route: 'typing', guid: chat },
+      { route: 'stop typing', guid: chat },
+      { route: 'read', guid: chat },
+    ]);
+  });
+
   it('is left out by AppleScript', async () => {
     const config = { url: mac.url, password: PASSWORD, method: 'apple-script' };
     await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
