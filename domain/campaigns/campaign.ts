@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Duration } from '../base/duration.ts';
 import { Channel } from '../base/channel.ts';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
 import { MAX_BODY_LENGTH, MessageInput, SubjectLine, TimeZone } from '../messages/message.ts';
@@ -26,11 +27,7 @@ export const CAMPAIGN_CHANGES = {
 } as const satisfies Record<string, { from: readonly CampaignStatus[]; to: CampaignStatus }>;
 
 /** The delay after the previous step; for the first step, after the lead enters the campaign. */
-const StepDelay = z.object({
-  days: z.int().min(0).max(365).optional(),
-  hours: z.int().min(0).max(8760).optional(),
-  minutes: z.int().min(0).max(525_600).optional(),
-});
+const StepDelay = Duration;
 
 /** One message of a sequence. */
 export const CampaignStep = z

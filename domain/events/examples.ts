@@ -37,6 +37,7 @@ const message: Message = {
   voiceNote: false,
   replyToMessageId: null,
   effect: null,
+  cancelIfReply: false,
   fallbackSmsDispatched: false,
   source: 'api',
   correlationId: 'deal-4711',

@@ -26,6 +26,7 @@ const draft: fc.Arbitrary<AcceptedMessage> = fc.record({
   attachmentNames: fc.array(text),
   voiceNote: fc.boolean(),
   replyToId: maybe(text),
+  cancelIfReply: fc.boolean(),
   effect: maybe(fc.constantFrom(...EFFECTS)),
   scheduledAt: fc
     .date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') })

@@ -17,6 +17,7 @@ const USUAL = {
   voiceNote: false,
   replyToId: null,
   effect: null,
+  cancelIfReply: false,
   window: null,
   sendFallbackSmsOnFailed: false,
   smsFallbackEnabled: false,

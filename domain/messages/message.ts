@@ -171,6 +171,9 @@ export const Message = z
     voiceNote: z.boolean(),
     replyToMessageId: Id.nullable().meta({ description: 'The message that it answers.' }),
     effect: Effect.nullable(),
+    cancelIfReply: z.boolean().meta({
+      description: 'It is canceled if the contact writes before it is sent.',
+    }),
     fallbackSmsDispatched: z.boolean(),
     source: z.string(),
     correlationId: z.string().nullable(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { changeConversations } from '#db/commands/inbox/conversation-changes.ts';
 import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
 import { ensureLeads } from '#db/commands/messages/intake-leads.ts';
 import { channelForPhone } from '#db/commands/messages/line-choice.ts';
@@ -11,6 +12,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { Message, MessageInput, RichFields, TemplateText } from '#domain/messages/message.ts';
 import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
+import { Duration, durationMs } from '#domain/base/duration.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { startOf } from '#domain/base/moment.ts';
@@ -18,6 +20,9 @@ import { writtenAddressesOf } from './contact-addresses.ts';
 import { warningsAbout } from '#api/routes/messages/message-warnings.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+
+/** So long a member can take an answer back, who does not expect that it is canceled meanwhile. */
+const UNDO_MS = 60_000;
 
 const InboxReplyInput = z
   .object({
@@ -28,6 +33,16 @@ const InboxReplyInput = z
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
     fromLineId: z.string().min(1).max(100).optional(),
     ...RichFields.shape,
+    cancelIfReply: z.boolean().optional().meta({
+      description:
+        'Cancels it if the contact writes before it is sent. Default: true if `scheduledDate` is more than a minute ahead.',
+    }),
+    remindIfNoReplyAfter: Duration.refine((span) => durationMs(span) > 0, 'must be longer than nothing')
+      .optional()
+      .meta({
+        description:
+          'Snoozes the conversation until so long after the message is to be sent. It opens again then, or as soon as the contact writes.',
+      }),
     scheduledDate: MessageInput.shape.scheduledDate.meta({
       description:
         "The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
@@ -56,13 +71,14 @@ export const inboxRoutes = [
     async handler({ db, caller, body, now, links, audit, carriers }) {
       const input = await replyInput(db, caller, body);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
-      const draft = acceptedMessageOf(input, context, {
-        now,
-        source: 'inbox',
-        schedule:
-          body.scheduledDate === undefined ? now : startOf(body.scheduledDate, caller.workspace.timezone),
-        userId: caller.userId,
-      });
+      const schedule =
+        body.scheduledDate === undefined ? now : startOf(body.scheduledDate, caller.workspace.timezone);
+      const { cancelIfReply = schedule.getTime() - now.getTime() > UNDO_MS, remindIfNoReplyAfter } = body;
+      const { userId } = caller;
+      const draft = {
+        ...acceptedMessageOf(input, context, { now, source: 'inbox', schedule, userId }),
+        cancelIfReply,
+      };
       // Before the conversation is locked, because the lock order is lists before conversations.
       const [draftWithLead = draft] = await ensureLeads(db, [draft], now);
       const resolved = await resolveByReply(
@@ -78,6 +94,11 @@ export const inboxRoutes = [
       );
       const message = await acceptMessage(db, draftWithLead, now);
       await emitDraftAnswered(db, resolved, now);
+      if (remindIfNoReplyAfter) {
+        const snoozedUntil = new Date(message.scheduledAt.getTime() + durationMs(remindIfNoReplyAfter));
+        const change = { status: 'snoozed', snoozedUntil } as const;
+        await changeConversations(db, new Map([[message.address, change]]), { by: caller.actor, now });
+      }
       if (resolved?.status === 'approved')
         await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);
       const warnings = await warningsAbout(db, message, { carriers, context });

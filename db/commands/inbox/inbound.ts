@@ -44,7 +44,8 @@ import { applyKeyword, BY_PARTICIPANT, optOut } from '#db/commands/contacts/opt-
 import { notifyReply } from '#db/commands/events/notifications.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages/messages.ts';
+import { emitCanceled } from '#db/commands/messages/message-events.ts';
+import { DISPATCHED_AT, IS_DISPATCHED, MessageRow } from '#db/queries/messages/messages.ts';
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
 import { isOnItsWay, receiveOwnMessage } from './own-messages.ts';
@@ -186,6 +187,7 @@ async function followReply(
   await lockContact(db, address);
   if (keyword !== 'stop') await receiveCodes(db, reply, { text, at }, now);
   if (reply.counted) db.lineSignals.add(lineId, now, { received: 1 });
+  await cancelAnswered(db, address, now);
   if (keyword === 'stop') {
     if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });
   } else {
@@ -202,6 +204,16 @@ async function followReply(
   if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);
   else await suspectOptOut(db, { ...reply, body: text }, now);
   await notifyReply(db, address, now);
+}
+
+/** Cancels what was to be sent only if the contact does not write before. Requires `lockContact`. */
+async function cancelAnswered(db: TenantDb, address: string, now: Date): Promise<void> {
+  const canceled = await db.any(sql.type(MessageRow)`
+    update messages set status = 'canceled', hold_reason = 'reply', held = false, updated_at = now()
+    where workspace_id = ${db.workspaceId} and address = ${address} and cancel_if_reply
+      and status in ('pending', 'scheduled')
+    returning *`);
+  await emitCanceled(db, canceled, now);
 }
 
 /** A contact who opts out from one address and answers a message to another means both. */

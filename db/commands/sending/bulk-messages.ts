@@ -183,6 +183,7 @@ const againAs = (row: MessageRow, id: string, now: Date) => ({
   voiceNote: row.voiceNote,
   replyToId: row.replyToId,
   effect: row.effect,
+  cancelIfReply: row.cancelIfReply,
   scheduledAt: now.toISOString(),
   window: sendWindow(row).window ?? null,
   sendFallbackSmsOnFailed: row.sendFallbackSmsOnFailed,

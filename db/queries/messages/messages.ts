@@ -55,6 +55,7 @@ export const MessageRow = z.object({
   /** What it answers. */
   replyToId: z.string().nullable(),
   effect: Effect.nullable(),
+  cancelIfReply: z.boolean(),
   scheduledAt: z.date(),
   windowTimezone: z.string().nullable(),
   windowStart: z.string().nullable(),
@@ -240,6 +241,7 @@ export function presentMessage(row: MessageRow): Message {
     voiceNote: row.voiceNote,
     replyToMessageId: row.replyToId,
     effect: row.effect,
+    cancelIfReply: row.cancelIfReply,
     fallbackSmsDispatched: row.fallbackSms === 'dispatched',
     source: row.source,
     correlationId: row.correlationId,
