@@ -66,7 +66,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
 
   return async ({ workspaceId }, attempt, outcome, text = null) => {
     const now = currentTime();
-    if (attempt.kind === 'primary' && outcome.kind === 'accepted') {
+    if (attempt.kind !== 'fallback' && outcome.kind === 'accepted') {
       const { carrierMessageId } = outcome;
       return accepted.add(workspaceId, {
         attempt,
@@ -77,7 +77,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
       });
     }
     await withTenant(pools, workspaceId, async (db) => {
-      if (attempt.kind === 'primary' && outcome.kind !== 'accepted')
+      if (attempt.kind !== 'fallback' && outcome.kind !== 'accepted')
         await settlePrimary(db, attempt, outcome, now);
       else await settleFallbackSms(db, attempt, outcome, text, now);
       await followCampaign(db, attempt.messageId, now);

@@ -17,7 +17,7 @@ const At = z.iso.datetime();
 /** A call of a carrier for a message. */
 const ExportedAttempt = z.object({
   attemptId: Id,
-  kind: z.enum(['primary', 'fallback']),
+  kind: z.enum(['primary', 'fallback', 'bubble']),
   channel: z.string(),
   carrier: z.string(),
   address: z.string(),

@@ -38,6 +38,7 @@ const message: Message = {
   replyToMessageId: null,
   effect: null,
   cancelIfReply: false,
+  bubbleOf: null,
   fallbackSmsDispatched: false,
   source: 'api',
   correlationId: 'deal-4711',

@@ -114,7 +114,21 @@ export const RichFields = z.object({
   effect: Effect.optional().meta({ description: 'Where the line has `effects`.' }),
 });
 
-/** The body of `POST /api/messages`. */
+/** One text, or several that are sent one after the other. */
+export const Bubbles = z
+  .union([
+    TemplateText,
+    z
+      .array(TemplateText.refine((text) => text.trim() !== '', 'must not be empty'))
+      .min(2)
+      .max(5),
+  ])
+  .meta({
+    description:
+      'A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.',
+  });
+
+/** A message of one text, with all that it may say besides. */
 export const MessageInput = DripInput.extend({
   scheduledDate: Moment.optional().meta({
     description:
@@ -125,8 +139,17 @@ export const MessageInput = DripInput.extend({
   eligibleLineIds: z.array(z.string().max(100)).min(1).max(500).optional(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']).optional(),
   ...RichFields.shape,
-}).meta({ id: 'MessageInput' });
+});
 export type MessageInput = z.infer<typeof MessageInput>;
+
+/** The body of `POST /api/messages`. */
+export const MessageRequest = MessageInput.extend({ message: Bubbles.optional() }).meta({
+  id: 'MessageInput',
+});
+
+export const BubbleIds = z.array(Id).meta({
+  description: 'The messages of the further texts, in order, if `message` has several.',
+});
 
 /** The body of `PATCH /api/messages/{id}`. */
 export const MessageEdit = z.object({ message: TemplateText }).meta({ id: 'MessageEdit' });
@@ -173,6 +196,9 @@ export const Message = z
     effect: Effect.nullable(),
     cancelIfReply: z.boolean().meta({
       description: 'It is canceled if the contact writes before it is sent.',
+    }),
+    bubbleOf: Id.nullable().meta({
+      description: 'The first of the texts that were given as one `message`, if it is a later one of them.',
     }),
     fallbackSmsDispatched: z.boolean(),
     source: z.string(),

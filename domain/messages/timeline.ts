@@ -137,7 +137,7 @@ interface RecordedAttempt {
   lineId: string;
   /** It opened a conversation. */
   isNew: boolean;
-  kind: 'primary' | 'fallback';
+  kind: 'primary' | 'fallback' | 'bubble';
   channel: string;
   carrier: string;
   startedAt: Date;
@@ -282,7 +282,7 @@ export function dueTime({
   const isWaiting = status === 'pending' || status === 'scheduled';
   const until = isWaiting
     ? null
-    : (attempts.findLast(({ kind }) => kind === 'primary')?.startedAt ?? updatedAt);
+    : (attempts.findLast(({ kind }) => kind !== 'fallback')?.startedAt ?? updatedAt);
   return { from: planned > createdAt ? planned : createdAt, until };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { changeConversations } from '#db/commands/inbox/conversation-changes.ts';
-import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
+import { acceptBubbles } from '#db/commands/messages/accept-messages.ts';
 import { ensureLeads } from '#db/commands/messages/intake-leads.ts';
 import { channelForPhone } from '#db/commands/messages/line-choice.ts';
 import { lastInbound } from '#db/queries/inbox/conversations.ts';
@@ -10,10 +10,11 @@ import { findLine, isUsable, type LineRow } from '#db/queries/lines/lines.ts';
 import { showMessage } from '#db/queries/messages/shown-messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
-import { Message, MessageInput, RichFields, TemplateText } from '#domain/messages/message.ts';
+import { BubbleIds, Bubbles, Message, MessageInput, RichFields } from '#domain/messages/message.ts';
 import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import { Duration, durationMs } from '#domain/base/duration.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
+import { splitBubbles } from '#domain/messages/bubbles.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { writtenAddressesOf } from './contact-addresses.ts';
@@ -29,7 +30,7 @@ const InboxReplyInput = z
     leadId: z.string().min(1).max(100).optional(),
     phone: z.string().max(40).optional(),
     email: z.string().max(320).optional(),
-    message: TemplateText.optional(),
+    message: Bubbles.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
     fromLineId: z.string().min(1).max(100).optional(),
     ...RichFields.shape,
@@ -50,7 +51,7 @@ const InboxReplyInput = z
   })
   .meta({ id: 'InboxReplyInput' });
 
-type InboxReplyInput = z.infer<typeof InboxReplyInput>;
+type OneReply = ReturnType<typeof splitBubbles<z.infer<typeof InboxReplyInput>>>['input'];
 
 export const inboxRoutes = [
   workspaceRoute({
@@ -65,11 +66,12 @@ export const inboxRoutes = [
     limit: perMinute(30),
     idempotent: true,
     body: InboxReplyInput,
-    responses: { 201: Message.extend({ warnings: Warnings }) },
+    responses: { 201: Message.extend({ warnings: Warnings, bubbleIds: BubbleIds }) },
     errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
     audit: { action: 'draft.decided', target: 'draft', targets: 'handler' },
     async handler({ db, caller, body, now, links, audit, carriers }) {
-      const input = await replyInput(db, caller, body);
+      const { input: given, others } = splitBubbles(body);
+      const input = await replyInput(db, caller, given);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
       const schedule =
         body.scheduledDate === undefined ? now : startOf(body.scheduledDate, caller.workspace.timezone);
@@ -92,7 +94,7 @@ export const inboxRoutes = [
         },
         now,
       );
-      const message = await acceptMessage(db, draftWithLead, now);
+      const { message, bubbleIds } = await acceptBubbles(db, draftWithLead, others, now);
       await emitDraftAnswered(db, resolved, now);
       if (remindIfNoReplyAfter) {
         const snoozedUntil = new Date(message.scheduledAt.getTime() + durationMs(remindIfNoReplyAfter));
@@ -102,17 +104,13 @@ export const inboxRoutes = [
       if (resolved?.status === 'approved')
         await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);
       const warnings = await warningsAbout(db, message, { carriers, context });
-      return { status: 201, body: { ...(await showMessage(db, message, now)), warnings } };
+      return { status: 201, body: { ...(await showMessage(db, message, now)), warnings, bubbleIds } };
     },
   }),
 ];
 
 /** Chooses the address, line and channel of a reply. */
-async function replyInput(
-  db: TenantDb,
-  caller: WorkspaceCaller,
-  body: InboxReplyInput,
-): Promise<MessageInput> {
+async function replyInput(db: TenantDb, caller: WorkspaceCaller, body: OneReply): Promise<MessageInput> {
   const addresses = await writtenAddressesOf(db, caller.workspace, body);
   const last = await lastInbound(db, addresses.map(contactKey));
   const address = last === null ? addresses[0] : (last.senderPhone ?? last.address);
@@ -136,7 +134,7 @@ async function replyInput(
 /** @returns null to use the line assigned to the contact. */
 async function lineOfReply(
   db: TenantDb,
-  { fromLineId }: InboxReplyInput,
+  { fromLineId }: Pick<OneReply, 'fromLineId'>,
   lastLine: LineRow | null,
 ): Promise<LineRow | null> {
   if (fromLineId !== undefined) return findLine(db, fromLineId);

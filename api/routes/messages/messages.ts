@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
+import { acceptBubbles } from '#db/commands/messages/accept-messages.ts';
 import { PERSONALIZATION } from '#db/commands/campaigns/personalizations.ts';
 import { requestEdit } from '#db/commands/messages/message-actions.ts';
 import { ACCEPTED, Accepted, actionRequest } from './message-actions.ts';
@@ -21,7 +21,8 @@ import { isErased } from '#domain/contacts/erasure.ts';
 import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { MessageStatus } from '#domain/messages/message-status.ts';
-import { Message, MessageEdit, MessageInput } from '#domain/messages/message.ts';
+import { splitBubbles } from '#domain/messages/bubbles.ts';
+import { BubbleIds, Message, MessageEdit, MessageRequest } from '#domain/messages/message.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { presentTimeline, Timeline } from '#domain/messages/timeline.ts';
 import { waitingFor } from '#domain/sending/waiting.ts';
@@ -55,18 +56,20 @@ export const messageRoutes = [
       'Responds `201` once the message is stored. It is sent when its line may send it: limits, windows and gaps never cause an error; `status`, `scheduledDate` and `holdReason` show them.',
     limit: perMinute(60),
     idempotent: true,
-    body: MessageInput,
-    responses: { 201: Message.extend({ warnings: Warnings }) },
+    body: MessageRequest,
+    responses: { 201: Message.extend({ warnings: Warnings, bubbleIds: BubbleIds }) },
     errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND', 'LIMIT_REACHED'],
     async handler({ db, caller, body, now, links, waitingMessages, carriers }) {
       waitingMessages.admit(caller.workspace.id);
-      const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
-      const { scheduledDate, timezone = context.timezone } = body;
+      const { input, others } = splitBubbles(body);
+      const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
+      const { scheduledDate, timezone = context.timezone } = input;
       const schedule = scheduledDate === undefined ? now : startOf(scheduledDate, timezone);
-      const draft = acceptedMessageOf(body, context, { now, source: 'api', schedule, userId: caller.userId });
-      const message = await acceptMessage(db, draft, now);
+      const { userId } = caller;
+      const accepted = acceptedMessageOf(input, context, { now, source: 'api', schedule, userId });
+      const { message, bubbleIds } = await acceptBubbles(db, accepted, others, now);
       const warnings = await warningsAbout(db, message, { carriers, context });
-      return { status: 201, body: { ...(await showMessage(db, message, now)), warnings } };
+      return { status: 201, body: { ...(await showMessage(db, message, now)), warnings, bubbleIds } };
     },
   }),
 

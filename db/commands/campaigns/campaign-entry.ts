@@ -22,7 +22,7 @@ import { wakeLines } from '#db/wakes/wakes.ts';
 import { workspacePace, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 
 /** The `holdReason` of steps that wait for the previous step. */
-const PREVIOUS_STEP = 'previous_step';
+export const PREVIOUS_STEP = 'previous_step';
 
 const EnteringLead = LeadRow.pick({
   id: true,

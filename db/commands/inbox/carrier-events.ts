@@ -147,7 +147,7 @@ async function markMessagesDelivered(
 ): Promise<void> {
   const delivered = receipts.flatMap((receipt) => {
     const attempt = attempts.get(carrierMessageKey(carrierMessageOf(receipt)));
-    if (attempt?.kind !== 'primary') return [];
+    if (!attempt || attempt.kind === 'fallback') return [];
     return [{ id: attempt.messageId, at: receipt.event.at, happenedIn: receipt.happenedIn ?? happenedIn() }];
   });
   await emitDelivered(db, await markDelivered(db, delivered), currentTime());

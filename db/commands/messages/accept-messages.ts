@@ -1,9 +1,16 @@
+import { newId } from '#domain/base/ids.ts';
+import { PREVIOUS_STEP } from '#db/commands/campaigns/campaign-entry.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
-import { findMessage, insertMessages, type MessageRow } from '#db/queries/messages/messages.ts';
+import {
+  findMessage,
+  insertMessages,
+  type MessageRow,
+  type NewBubble,
+} from '#db/queries/messages/messages.ts';
 import { findActionTarget } from '#db/queries/messages/message-actions.ts';
 import { failMessagesToUnwelcome } from '../contacts/opt-outs.ts';
 import { traceAccepted } from '#db/connection/message-traces.ts';
@@ -33,6 +40,47 @@ export async function acceptMessages(
     else wakeForMessage(db, lineId, { scheduledAt: at, isNew });
   }
   await failMessagesToUnwelcome(db, [...new Set(messages.map(({ address }) => address))], now);
+}
+
+/**
+ * Like `acceptMessage`, for texts that are sent one after the other. Each waits for the one before; the first has their place under the
+ * limits.
+ * @returns the first, and the ids of the others.
+ */
+export async function acceptBubbles(
+  db: TenantDb,
+  accepted: AcceptedMessage,
+  others: readonly string[],
+  now: Date,
+): Promise<{ message: MessageRow; bubbleIds: string[] }> {
+  const isAlone = others.length === 0;
+  if (!isAlone && accepted.channel === 'email')
+    throw new Refusal('VALIDATION_ERROR', 'message', 'must be one text: an email has no others');
+  const message = await acceptMessage(db, isAlone ? accepted : { ...accepted, cancelIfReply: true }, now);
+  const { id, lineId, status } = message;
+  if (isAlone || lineId === null || !(status === 'pending' || status === 'scheduled'))
+    return { message, bubbleIds: [] };
+  const bubbles = others.map((body, index): NewBubble => ({
+    ...accepted,
+    id: newId(now),
+    leadId: message.leadId,
+    body,
+    attachmentUrls: [],
+    attachmentNames: [],
+    voiceNote: false,
+    replyToId: null,
+    effect: null,
+    smsFallbackMessage: null,
+    cancelIfReply: true,
+    pinnedLineId: lineId,
+    lineId,
+    bubbleOf: id,
+    bubble: index + 1,
+    held: true,
+    holdReason: PREVIOUS_STEP,
+  }));
+  await insertMessages(db, bubbles, now);
+  return { message, bubbleIds: bubbles.map((bubble) => bubble.id) };
 }
 
 /** @throws Refusal unless what a message answers was exchanged with the same contact. */

@@ -4,6 +4,7 @@ import { campaignNames } from '#db/queries/campaigns/campaigns.ts';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
 import { findLeads, presentLead } from '#db/queries/contacts/leads.ts';
 import { type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
+import { cancelBubbles } from './bubbles.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
 /** A changed message and the data of its event. */
@@ -35,6 +36,13 @@ export const emitDelivered = (db: TenantDb, delivered: readonly MessageRow[], no
     now,
   );
 
+/** What follows such a message is not sent. */
+const ENDS: ReadonlySet<MessageEventName> = new Set([
+  'message.failed',
+  'message.canceled',
+  'message.fallback',
+]);
+
 /** Emits the events of messages that changed in this transaction. */
 export async function emitMessageEvents(
   db: TenantDb,
@@ -42,6 +50,8 @@ export async function emitMessageEvents(
   now: Date,
 ): Promise<void> {
   if (changed.length === 0) return;
+  const ended = changed.filter(({ event }) => ENDS.has(event)).map(({ message }) => message);
+  await emitCanceled(db, await cancelBubbles(db, ended), now);
   const leads = await findLeads(
     db,
     changed.flatMap(({ message }) => message.leadId ?? []),

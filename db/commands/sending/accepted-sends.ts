@@ -5,6 +5,7 @@ import {
   hasOpenAttempt,
 } from '#db/queries/sending/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
+import { releaseBubbles } from '#db/commands/messages/bubbles.ts';
 import { tellAnswered } from '#db/commands/inbox/conversation-actions.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import {
@@ -150,6 +151,7 @@ async function markAccepted(
   );
   for (const message of sent) await emitSentDraft(db, message, now);
   await tellAnswered(db, sent, now);
+  await releaseBubbles(db, sent, now);
   return sent;
 }
 

@@ -10,6 +10,8 @@ import type { MessageRow } from '#db/queries/messages/messages.ts';
 import { markKnownUnlessBusy, recordMoves } from '#db/queries/sending/queue.ts';
 import {
   endFallbackSms,
+  endHold,
+  lockBubbles,
   lockConversations,
   lockOwedFallback,
   recordOutbound,
@@ -85,9 +87,10 @@ const latest = (a: Date, b: Date): Date => (a > b ? a : b);
 async function startAttempts(
   db: TenantDb,
   line: LineRow,
-  send: readonly QueuedMessage[],
+  send: readonly Pick<QueuedMessage, 'id' | 'isNew' | 'contactLastSentAt'>[],
   carrierTimeoutMs: number,
   now: Date,
+  kind: 'primary' | 'bubble' = 'primary',
 ): Promise<StartedAttempt[]> {
   const queued = new Map(send.map((message) => [message.id, message]));
   const order = [...queued.keys()];
@@ -106,7 +109,7 @@ async function startAttempts(
         id: newId(now),
         messageId: message.id,
         lineId: line.id,
-        kind: 'primary',
+        kind,
         channel: message.channel,
         carrier: line.carrier,
         address: message.address,
@@ -123,6 +126,33 @@ async function startAttempts(
   );
   await recordSends(db, line.id, claims, now);
   return claims;
+}
+
+/**
+ * Claims bubbles whose predecessors were sent: regardless of gaps and caps, as they have the place of the first. One that is not sent
+ * joins the queue, like any message. Requires the line's lock.
+ */
+export async function claimBubbles(
+  db: TenantDb,
+  row: LineRow,
+  ids: readonly string[],
+  carrierTimeoutMs: number,
+  now: Date,
+): Promise<StartedAttempt[]> {
+  const found = await lockBubbles(db, ids);
+  const inUse = await lockConversations(
+    db,
+    found.map(({ address }) => address),
+  );
+  const free = found
+    .filter(({ address }) => !inUse.has(address))
+    .map(({ id, contactLastSentAt }) => ({ id, contactLastSentAt, isNew: false }));
+  if (free.length === 0) return [];
+  await endHold(
+    db,
+    free.map(({ id }) => id),
+  );
+  return startAttempts(db, row, free, carrierTimeoutMs, now, 'bubble');
 }
 
 /** Counts the sends for the line's reputation, as if all were accepted; the others are subtracted when they are settled. */

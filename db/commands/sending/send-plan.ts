@@ -26,6 +26,7 @@ import {
   isFailing,
   reasonToRecord,
   whyItWaits,
+  whyLineWaits,
   workspaceStop,
 } from '#domain/sending/why-it-waits.ts';
 import { VOICE_NOTES_AHEAD_MS } from '#domain/messages/voice-note.ts';
@@ -33,7 +34,7 @@ import { type ActionPlan, planActions } from '#db/commands/messages/message-acti
 import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
 import { awakeAmong } from './awake-recipients.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
-import type { StartedAttempt } from './send-claim.ts';
+import { claimBubbles, type StartedAttempt } from './send-claim.ts';
 
 /** When to look again for fallback SMS that are left: the round ended before, or another transaction had locked them. */
 const FALLBACK_AGAIN_MS = 10_000;
@@ -130,13 +131,18 @@ export async function planSends(
   const smsOnly = await awakeAmong(db, line, others.smsOnly, now, postponeSmsOnly);
   const fallbacksDue = await awakeAmong(db, line, others.fallbacksDue, now, postponeFallbacks);
   const claimed = await claimDue(db, state, now, { carrierTimeoutMs, isBrief });
-  const { claims, isLong, waitsFor } = claimed;
+  const { isLong, waitsFor } = claimed;
+  const bubbles =
+    others.bubbles.length > 0 && !isLong && whyLineWaits(line, now) === null
+      ? await claimBubbles(db, row, others.bubbles, carrierTimeoutMs, now)
+      : [];
+  const claims = [...claimed.claims, ...bubbles];
   // A longer round claims it.
   const actions =
     others.hasActions && !isLong && holds.all?.at !== null
       ? await planActions(db, row, claims.length > 0 ? now : history.lastSentAt, carrierTimeoutMs, now)
       : NO_ACTIONS;
-  const sent = claims.map(({ attempt }) => attempt);
+  const sent = claimed.claims.map(({ attempt }) => attempt);
   // Stored now, because the next plan may be made after the hour or day of the cap.
   await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, afterSends(history, sent), now));
 
@@ -158,6 +164,9 @@ export async function planSends(
     isResting: waitsFor === 'line_resting',
     smsOnly,
     fallbacksDue,
+    ...(others.bubbles.length > 0 && {
+      nextAt: bubbles.length > 0 ? now : new Date(now.getTime() + CONTENTION_RETRY_MS),
+    }),
     // More than were read may be due, and those that others have locked were not postponed.
     ...(fallbacksDue.length < others.fallbacksDue.length && {
       nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
@@ -203,6 +212,7 @@ function nextLook(
     others.nextFallbackAt,
     owedAgainAt,
     others.nextActionAt,
+    others.nextBubbleAt,
   ].reduce<Date | null>((a, b) => earliest(a, b), null);
   const isAlone = others.smsOnly.length === 0 && others.fallbacksDue.length === 0;
   const gapEnd = leavesMore && isAlone ? endOfGap(state.line, now) : null;

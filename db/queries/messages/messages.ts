@@ -56,6 +56,10 @@ export const MessageRow = z.object({
   replyToId: z.string().nullable(),
   effect: Effect.nullable(),
   cancelIfReply: z.boolean(),
+  /** The first of the bubbles that it belongs to. */
+  bubbleOf: z.string().nullable(),
+  /** Its place among them; null: it is the first, or no bubble. */
+  bubble: z.int().nullable(),
   scheduledAt: z.date(),
   windowTimezone: z.string().nullable(),
   windowStart: z.string().nullable(),
@@ -96,6 +100,9 @@ export type MessageRow = z.infer<typeof MessageRow>;
 
 /** `lineId` is null if no line of the workspace can send the message. */
 export type NewMessage = AcceptedMessage & { lineId: string | null };
+
+/** A message that follows another one. */
+export type NewBubble = NewMessage & Pick<MessageRow, 'bubbleOf' | 'bubble' | 'held' | 'holdReason'>;
 
 /** The zones of a message's lead, if it has any: it counts more than those of the number. */
 const zonesOf = (db: TenantDb, leadId: ReturnType<typeof sql.fragment>) => sql.fragment`(
@@ -242,6 +249,7 @@ export function presentMessage(row: MessageRow): Message {
     replyToMessageId: row.replyToId,
     effect: row.effect,
     cancelIfReply: row.cancelIfReply,
+    bubbleOf: row.bubbleOf,
     fallbackSmsDispatched: row.fallbackSms === 'dispatched',
     source: row.source,
     correlationId: row.correlationId,

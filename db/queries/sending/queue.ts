@@ -227,6 +227,8 @@ async function describeQueued(
 
 const SMS_ONLY_AT_ONCE = 50;
 const FALLBACKS_AT_ONCE = 100;
+/** A brief round sends as many. */
+const BUBBLES_AT_ONCE = 4;
 
 const OutsideQueue = z.object({
   /** Messages to send as SMS without their line (`forceFallback`), which are not paced. */
@@ -239,6 +241,10 @@ const OutsideQueue = z.object({
   nextFallbackAt: z.date().nullable(),
   /** A voice note is due soon. */
   hasVoiceNotes: z.boolean(),
+  /** Bubbles that are to be sent now, as the ones before them were. */
+  bubbles: z.array(z.string()),
+  /** When the next of the others is due. */
+  nextBubbleAt: z.date().nullable(),
   /** There are actions that are neither done nor failed. */
   hasActions: z.boolean(),
 });
@@ -253,6 +259,8 @@ export async function workOutsideQueue(
   const smsOnly = sql.fragment`${ofLine} and m.status in ('pending', 'scheduled') and not m.held
     and ${campaignAllowsSending(db)} and m.force_fallback`;
   const fallbacksDue = sql.fragment`${ofLine} and m.fallback_sms = 'due'`;
+  const bubbles = sql.fragment`${ofLine} and m.bubble_of is not null and m.held and m.hold_reason is null
+    and m.status in ('pending', 'scheduled')`;
   return db.one(sql.type(OutsideQueue)`
     select
       array(select m.id::text from messages m where ${smsOnly} and m.scheduled_at <= ${sql.timestamp(now)}
@@ -261,6 +269,9 @@ export async function workOutsideQueue(
       array(select m.id::text from messages m where ${fallbacksDue} and m.fallback_at <= ${sql.timestamp(now)}
         order by m.fallback_at limit ${FALLBACKS_AT_ONCE}) fallbacks_due,
       (select min(m.fallback_at) from messages m where ${fallbacksDue} and m.fallback_at > ${sql.timestamp(now)}) next_fallback_at,
+      array(select m.id::text from messages m where ${bubbles} and m.scheduled_at <= ${sql.timestamp(now)}
+        order by m.scheduled_at limit ${BUBBLES_AT_ONCE}) bubbles,
+      (select min(m.scheduled_at) from messages m where ${bubbles} and m.scheduled_at > ${sql.timestamp(now)}) next_bubble_at,
       exists (select from messages m where ${ofLine} and m.status in ('pending', 'scheduled') and not m.held
         and m.voice_note and m.channel = ${VOICE_NOTE_CHANNEL}
         and m.scheduled_at <= ${sql.timestamp(voiceNotesUntil)}) has_voice_notes,

@@ -20,6 +20,30 @@ export async function startSending(db: TenantDb, ids: readonly string[]): Promis
   return [...rows];
 }
 
+const BubbleRow = MessageRow.extend({ contactLastSentAt: z.date().nullable() });
+
+/** Due bubbles that nobody has locked, with when their contacts were last sent one. Locks them. */
+export async function lockBubbles(
+  db: TenantDb,
+  ids: readonly string[],
+): Promise<readonly z.infer<typeof BubbleRow>[]> {
+  return db.any(sql.type(BubbleRow)`
+    select m.*, (
+      select c.last_outbound_at from conversations c
+      where c.workspace_id = m.workspace_id and c.address = m.address) contact_last_sent_at
+    from messages m
+    where m.workspace_id = ${db.workspaceId} and m.id = any(${sql.array([...ids], 'text')}) and m.held and m.hold_reason is null
+      and m.status in ('pending', 'scheduled')
+    order by m.id for no key update of m skip locked`);
+}
+
+/** Takes bubbles out of the hold in which they wait for the one before. Requires their locks. */
+export async function endHold(db: TenantDb, ids: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages set held = false, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+}
+
 /**
  * Locks the conversations with these addresses without waiting, because waiting could deadlock: whoever
  * has locked a conversation may need messages that this round has locked.
