@@ -33,6 +33,8 @@ export interface SentMessage {
   service: string;
   text: string;
   file: { name: string; content: string; isAudioMessage: boolean } | null;
+  /** The others, if text and files are one message. */
+  moreFiles: { name: string; content: string; isAudioMessage: boolean }[];
   error: number;
   /** The message that it answers, and Apple's id of its effect. */
   replyTo: string | null;
@@ -46,6 +48,7 @@ export interface SentMessage {
 interface SendRequest extends Pick<SentMessage, 'to' | 'service' | 'text' | 'file'> {
   tempGuid: string | undefined;
   rich: z.infer<typeof RichFields>;
+  moreFiles?: SentMessage['moreFiles'];
 }
 
 /** A message in its database as the API shows it. Webhook calls leave out some fields. */
@@ -237,6 +240,7 @@ export async function startBlueBubbles(
     service,
     text,
     file,
+    moreFiles,
     replyTo,
     effectId,
     error,
@@ -253,7 +257,11 @@ export async function startBlueBubbles(
     itemType: 0,
     handle: { address: to, service, country: 'us' },
     chats: [{ guid: chat }],
-    attachments: file ? [{ guid: `at_0_${guid}`, transferName: file.name, mimeType: null }] : [],
+    attachments: [...(file ? [file] : []), ...moreFiles].map(({ name }, index) => ({
+      guid: `at_${index}_${guid}`,
+      transferName: name,
+      mimeType: null,
+    })),
     dateCreated: createdAt,
     dateDelivered: left && service !== 'SMS' && error === 0 ? createdAt + 1 : null,
     isDelivered: left && service !== 'SMS' && error === 0,
@@ -297,7 +305,7 @@ export async function startBlueBubbles(
     return true;
   }
 
-  function store({ to, service, text, file, tempGuid, rich }: SendRequest): SentMessage {
+  function store({ to, service, text, file, moreFiles = [], tempGuid, rich }: SendRequest): SentMessage {
     const fault = faults.get(to);
     const hasCode =
       fault?.kind === 'not_delivered' || fault?.kind === 'error_though_sent' || fault?.kind === 'error_later';
@@ -308,6 +316,7 @@ export async function startBlueBubbles(
       service,
       text: text.replaceAll(/\r?\n/g, '\n'),
       file,
+      moreFiles,
       replyTo: rich.selectedMessageGuid ?? null,
       effectId: rich.effectId ?? null,
       error: (hasCode ? fault.code : null) ?? 0,
@@ -477,6 +486,47 @@ export async function startBlueBubbles(
     }
     const { tempGuid } = fields;
     await send(context, { to, service, text: '', tempGuid, file, rich: fields }, (data) => data);
+  });
+  const uploads = new Map<string, string>();
+  routes.post('/attachment/upload', async (context) => {
+    const upload = [context.request.files?.['attachment'] ?? []].flat()[0];
+    if (!upload || upload.size === 0) {
+      const text = 'Attachment not provided or was empty!';
+      return fail(context, 400, 'Validation Error', text, undefined, BAD_REQUEST);
+    }
+    const path = `${randomUUID()}/${upload.originalFilename ?? 'file'}`;
+    uploads.set(path, await readFile(upload.filepath, 'utf8'));
+    context.body = { status: 200, message: 'Success', data: { path } };
+  });
+  const Part = z
+    .object({
+      partIndex: z.number(),
+      text: z.string().optional(),
+      attachment: z.string().optional(),
+      name: z.string().optional(),
+    })
+    .refine(({ text, attachment }) => text || attachment, 'Each part must have either a text or attachment')
+    .refine(({ attachment, name }) => !attachment || name, 'Each attachment must have a name')
+    .refine(({ attachment }) => !attachment || uploads.has(attachment), 'Attachment does not exist');
+  routes.post('/message/multipart', async (context) => {
+    const { chatGuid, tempGuid, parts, ...rich } = z
+      .object({
+        chatGuid: z.string(),
+        tempGuid: z.string().optional(),
+        parts: z.array(Part),
+        ...RichFields.shape,
+      })
+      .parse(context.request.body);
+    if (!hasPrivateApi(context, 'Message Send Error')) return;
+    const { to, service } = partsOf(chatGuid);
+    if (strangers.has(to)) return fail(context, 500, 'iMessage Error', 'Chat does not exist!');
+    const texts = parts.flatMap(({ text }) => text ?? []);
+    const files = parts.flatMap(({ attachment = '', name = '' }) =>
+      attachment === '' ? [] : [{ name, content: uploads.get(attachment) ?? '', isAudioMessage: false }],
+    );
+    const [file = null, ...moreFiles] = files;
+    const text = texts.join('\n');
+    await send(context, { to, service, text, tempGuid, file, moreFiles, rich }, (data) => data);
   });
   const ReactRequest = z.object({
     chatGuid: z.string().min(1),

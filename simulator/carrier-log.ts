@@ -91,6 +91,7 @@ export interface CarrierLog {
   inbound(id: string): Inbound | undefined;
   /** Records an action, unless it is repeated. */
   act(act: Act): void;
+  actByReference(clientReference: string): Act | undefined;
   /** Those to a recipient, oldest first. */
   actions(to: string): Act[];
   setDown(lineId: string, down: boolean): void;
@@ -159,6 +160,7 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
     act(act) {
       if (!acts.has(act.clientReference)) record({ kind: 'act', act });
     },
+    actByReference: (clientReference) => acts.get(clientReference),
     actions: (to) => [...acts.values()].filter((act) => normalizeRecipient(act.to) === to),
     setDown: (lineId, isDown) => record({ kind: 'line', lineId, down: isDown }),
     isDown: (lineId) => down.has(lineId),

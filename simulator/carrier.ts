@@ -132,6 +132,13 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     context.status = 204;
   });
 
+  routes.get('/carrier/actions', (context) => {
+    const { clientReference } = z.object({ clientReference: z.string() }).parse(context.query);
+    if (!log.actByReference(clientReference))
+      return fail(context, 404, 'not_found', 'No action has this reference');
+    context.status = 204;
+  });
+
   routes.get('/simulated/carrier/actions', (context) => {
     const { to } = z.object({ to: Recipient }).parse(context.query);
     const actions = log.actions(to);

@@ -22,7 +22,8 @@ import type { LineAtCarrier } from '../lines/line-location.ts';
 import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
 import { type ClaimedAction, isUnwelcomeAt, settleAction } from '#db/commands/messages/message-actions.ts';
-import { type ActionTarget, findActionTarget } from '#db/queries/messages/message-actions.ts';
+import type { OutboundAction } from '#providers/carriers/carrier.ts';
+import { type ActionRow, type ActionTarget, findActionTarget } from '#db/queries/messages/message-actions.ts';
 import {
   type ActionOutcome,
   CAPABILITY_OF,
@@ -33,6 +34,19 @@ import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { type StartedAttempt, claimFallback } from '#db/commands/sending/send-claim.ts';
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSettle } from './settlement.ts';
+
+/** An action as the carrier gets it. */
+const outboundAction = (row: ActionRow, line: LineRow, target: ActionTarget): OutboundAction => ({
+  id: row.id,
+  lineId: line.id,
+  channel: target.channel ?? line.channel,
+  to: target.phone ?? target.address,
+  carrierMessageId: target.carrierMessageId,
+  action: row.action,
+});
+
+/** A question is answered at once, or another process asks. */
+const FIND_ACTION_MS = 10_000;
 
 /** Whether a message of ours that was to be sent is not sent any more, or has been sent. */
 const hasEnded = (target: ActionTarget | null): boolean =>
@@ -123,6 +137,24 @@ export function createSender(dependencies: Dependencies) {
     });
   }
 
+  /** Whether the carrier shows what an action was to do, although its response was lost. */
+  async function isDone(row: ActionRow, of: LineRow, target: ActionTarget): Promise<boolean> {
+    const { carrier, config } = lineCarrier({ carriers, secrets }, of);
+    const action = { ...outboundAction(row, of, target), startedAt: row.startedAt ?? row.createdAt };
+    return (await carrier.findAction?.(config, action, AbortSignal.timeout(FIND_ACTION_MS))) === 'done';
+  }
+
+  /** Ends an action that nobody carries out any more: the process that called the carrier has crashed, or it is too late. */
+  async function end(
+    line: LineAtCarrier,
+    { row, line: of, reason }: SendPlan['actions']['ended'][number],
+  ): Promise<void> {
+    const target = await withTenant(pools, line.workspaceId, (db) => findActionTarget(db, row.messageId));
+    const isFound = row.status === 'calling' && target !== null && (await isDone(row, of, target));
+    const outcome: ActionOutcome = isFound ? { kind: 'accepted' } : { kind: 'refused', reason };
+    await withTenant(pools, line.workspaceId, (db) => settleAction(db, row, of, outcome));
+  }
+
   /** @returns whether the action has ended. */
   async function carryOut(line: LineAtCarrier, { row, line: of, answerBy }: ClaimedAction): Promise<boolean> {
     const { carrier, config } = lineCarrier({ carriers, secrets }, of);
@@ -136,7 +168,7 @@ export function createSender(dependencies: Dependencies) {
     const isAble = carriers.capabilitiesOf(of).includes(CAPABILITY_OF[action.kind]);
     // Somebody has canceled it.
     const isPointless = action.kind === 'typing' && action.on && hasEnded(target);
-    const outcome: ActionOutcome = isUnwelcome
+    const called: ActionOutcome = isUnwelcome
       ? { kind: 'refused', reason: 'recipient_opted_out' }
       : carrier.act &&
           isAble &&
@@ -145,17 +177,12 @@ export function createSender(dependencies: Dependencies) {
           (isOfConversation(action) || target.carrierMessageId)
         ? await carrier.act(
             config,
-            {
-              id: row.id,
-              lineId: of.id,
-              channel: target.channel ?? of.channel,
-              to: target.phone ?? target.address,
-              carrierMessageId: target.carrierMessageId,
-              action,
-            },
+            outboundAction(row, of, target),
             AbortSignal.timeout(Math.max(0, answerBy.getTime() - currentTime().getTime())),
           )
         : { kind: 'refused', reason: 'the carrier cannot do this' };
+    const isFound = called.kind === 'unknown' && target && (await isDone(row, of, target));
+    const outcome: ActionOutcome = isFound ? { kind: 'accepted' } : called;
     await withTenant(pools, line.workspaceId, (db) => settleAction(db, row, of, outcome));
     return outcome.kind !== 'transient';
   }
@@ -210,10 +237,7 @@ export function createSender(dependencies: Dependencies) {
         await sendFallback(line, messageId);
       }
       const { claimed, ended } = plan.actions;
-      for (const { row, line: of, reason } of ended)
-        await withTenant(pools, line.workspaceId, (db) =>
-          settleAction(db, row, of, { kind: 'refused', reason }),
-        );
+      for (const action of ended) await end(line, action);
       if (claimed && !(await carryOut(line, claimed))) return { retryAt: currentTime() };
       // A message that was not sent frees its place under the caps.
       return { retryAt: accepted.includes(false) ? currentTime() : null };

@@ -70,7 +70,7 @@ function ownMessage(message: BlueBubblesMessage, now: Date): CarrierEvent[] {
 }
 
 /** Only newer systems store when; the others leave nothing of the message. */
-const isUnsent = ({ partCount, dateRetracted, dateEdited, ...message }: BlueBubblesMessage): boolean =>
+export const isUnsent = ({ partCount, dateRetracted, dateEdited, ...message }: BlueBubblesMessage): boolean =>
   partCount === 0 ||
   Boolean(dateRetracted) ||
   (Boolean(dateEdited) && textOf(message) === '' && !message.attachments?.length);
@@ -193,6 +193,20 @@ function readReaction(message: BlueBubblesMessage): Read | null {
   const emoji =
     name === 'emoji' ? (message.associatedMessageEmoji ?? emojiIn(message.text ?? '')) : undefined;
   return { reaction: name, ...(emoji && { emoji }), removed };
+}
+
+/** Whether a message is such a reaction to another one. */
+export function isReaction(
+  message: BlueBubblesMessage,
+  to: string,
+  { reaction, removed }: { reaction: Reaction; removed: boolean },
+): boolean {
+  const read = isTapback(message) ? readReaction(message) : null;
+  return (
+    read?.reaction === reaction &&
+    read.removed === removed &&
+    bareGuid(message.associatedMessageGuid ?? '') === to
+  );
 }
 
 const Reactions = z.enum([...TAPBACKS, 'emoji', 'sticker']);

@@ -10,7 +10,14 @@ import { searchListing } from '#domain/sending/carrier-listing.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
-import { EVENTS, eventsOf, readBlueBubblesEvent, readNewServer } from './bluebubbles-callback.ts';
+import {
+  EVENTS,
+  eventsOf,
+  isReaction,
+  isUnsent,
+  readBlueBubblesEvent,
+  readNewServer,
+} from './bluebubbles-callback.ts';
 import {
   BlueBubblesMessage,
   chatGuid,
@@ -218,6 +225,36 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     return sendOutcome(opened, OpenedChat);
   }
 
+  /**
+   * Sends a text and its files as one message, of which nothing can be missing: for the Private API, in conversations that exist.
+   * @returns null if they have to be sent one by one.
+   */
+  async function sendWhole(
+    config: BlueBubblesConfig,
+    message: OutboundMessage,
+    files: readonly FetchedFile[],
+    signal: AbortSignal,
+  ): Promise<SendOutcome | null> {
+    const { channel, text, to, attemptId: tempGuid } = message;
+    const isWhole = config.method === 'private-api' && channel === 'imessage';
+    if (!isWhole || files.length === 0 || files.some(({ voiceNote }) => voiceNote)) return null;
+    const parts: object[] = [{ partIndex: 0, text }];
+    for (const [index, file] of files.entries()) {
+      const form = new FormData();
+      form.set('attachment', fileOf(file));
+      const uploaded = await call(config, '/attachment/upload', { body: form, signal });
+      const path = readOk(uploaded, envelope(z.object({ path: z.string() })))?.data.path;
+      // An older server, perhaps. Nothing has been sent.
+      if (path === undefined) return null;
+      parts.push({ partIndex: index + 1, attachment: path, name: file.name });
+    }
+    const response = await call(config, '/message/multipart', {
+      body: { chatGuid: chatGuid(channel, to.address), tempGuid, parts, ...richFields(config, message) },
+      signal,
+    });
+    return isUnknownChat(response) ? null : sendOutcome(response, BlueBubblesMessage);
+  }
+
   /** Files are sent one by one, until the first failure. */
   async function sendFiles(
     config: BlueBubblesConfig,
@@ -240,7 +277,6 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     file: FetchedFile & { index: number },
     signal: AbortSignal,
   ): Promise<SendOutcome> {
-    const type = file.contentType ?? 'application/octet-stream';
     const form = new FormData();
     form.set('chatGuid', chatGuid(message.channel, message.to.address));
     form.set('tempGuid', `${message.attemptId}-${file.index}`);
@@ -250,7 +286,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     // Of several parts, the text has them.
     if (message.text === '' && file.index === 0)
       for (const [name, value] of Object.entries(richFields(config, message))) form.set(name, value);
-    form.set('attachment', new File([new Uint8Array(file.content)], file.name, { type }));
+    form.set('attachment', fileOf(file));
     const send = (): Promise<Exchange> => call(config, '/message/attachment', { body: form, signal });
     const response = await send();
     if (!isUnknownChat(response) || config.method === 'apple-script')
@@ -282,6 +318,8 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     signal: AbortSignal,
   ): Promise<SendOutcome[]> {
     if (message.text === '') return sendFiles(config, message, files, signal);
+    const whole = await sendWhole(config, message, files, signal);
+    if (whole) return [whole];
     const text = await sendText(config, message, signal);
     return text.kind === 'accepted' ? [text, ...(await sendFiles(config, message, files, signal))] : [text];
   }
@@ -445,6 +483,25 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       return actionOutcome(await call(config, `${path}/edit`, { body, signal: limit }));
     },
 
+    /** The message shows what was done to it, and the list our reactions. */
+    async findAction(config, { carrierMessageId, action, startedAt }, signal) {
+      const guid = carrierMessageId ?? '';
+      if (action.kind === 'edit' || action.kind === 'unsend') {
+        const asked = await call(config, `/message/${encodeURIComponent(guid)}`, { signal });
+        const message = readOk(asked, envelope(BlueBubblesMessage))?.data;
+        if (!message) return 'unknown';
+        if (action.kind === 'unsend') return isUnsent(message) ? 'done' : 'unknown';
+        return message.dateEdited && textOf(message) === textOf({ text: action.text }) ? 'done' : 'unknown';
+      }
+      if (action.kind !== 'reaction') return 'unknown';
+      const after = startedAt.getTime() - (await clockSkew(config));
+      const read = await readMessages(config, { after, sort: 'DESC' }, 1);
+      if ('failure' in read) return 'unknown';
+      return read.messages.some((message) => message.isFromMe && isReaction(message, guid, action))
+        ? 'done'
+        : 'unknown';
+    },
+
     /** The server discards our reference after its response, so the message is found by its content. */
     async reconcile(config, attempt) {
       const skew = await clockSkew(config);
@@ -532,6 +589,9 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     },
   };
 }
+
+const fileOf = ({ content, name, contentType }: FetchedFile): File =>
+  new File([new Uint8Array(content)], name, { type: contentType ?? 'application/octet-stream' });
 
 /** Apple's ids of its effects. */
 const EFFECT_IDS: Record<Effect, string> = {
@@ -753,7 +813,8 @@ async function findAttempt(
         },
       );
   if (result.kind !== 'found') return result;
-  if (filesAfter(result.message.message, listed) < attachmentCount)
+  const own = result.message.message.attachments?.length ?? 0;
+  if (own + filesAfter(result.message.message, listed) < attachmentCount)
     return isSettled
       ? { kind: 'unknown' }
       : { kind: 'unreachable', reason: 'its files may still be on their way' };

@@ -53,6 +53,15 @@ export interface Carrier<Config = unknown> {
    * throws.
    */
   act?(config: Config, action: OutboundAction, signal: AbortSignal): Promise<ActionOutcome>;
+  /**
+   * Whether an action whose response was lost has had its effect; `unknown`: the carrier cannot tell, or does not show it (yet). Never throws.
+   * Absent: nobody can tell.
+   */
+  findAction?(
+    config: Config,
+    action: OutboundAction & { startedAt: Date },
+    signal: AbortSignal,
+  ): Promise<'done' | 'unknown'>;
   /** Whether reactions can be any emoji, and not only the six of Apple's Messages. */
   readonly reactsWithEmoji?: true;
   /** Determines the outcome of an attempt whose response was lost. */

@@ -149,6 +149,11 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
       return { kind: code === undefined ? 'unknown' : 'refused', reason };
     },
 
+    async findAction(_config, { id }) {
+      const response = await get(`/carrier/actions?clientReference=${encodeURIComponent(id)}`);
+      return isOk(response) ? 'done' : 'unknown';
+    },
+
     async reconcile(_config, { attemptId, startedAt }) {
       const response = await get(`/carrier/messages?clientReference=${encodeURIComponent(attemptId)}`);
       if (response.status === 404 && response.error === null) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
+import type { MessageAction } from '#domain/messages/message-action.ts';
 import { newId } from '#domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
 import { startBlueBubbles } from '#simulator/bluebubbles.ts';
@@ -57,6 +58,50 @@ export async function recordBlueBubblesRequests(): Promise<SentRequest[]> {
     }
 
     const config = configOf('private-api');
+    const known = await server.write('+14155550001', { text: 'Which one?' });
+    const rich = { replyTo: known.guid, effect: 'slam' as const };
+    for (const content of [
+      { text },
+      { text, attachments: [file, file] },
+      { text: '', attachments: [file] },
+    ]) {
+      const message = {
+        attemptId: newId(),
+        messageId: newId(),
+        lineId: LINE_ID,
+        channel: 'imessage' as const,
+        from: { address: '+14155550111', name: '' },
+        to: { address: '+14155550001', name: null },
+        attachments: [],
+        callbackUrl: CALLBACK,
+        ...content,
+        ...rich,
+      };
+      const outcome = await carrier.send(config, message, never);
+      assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome));
+    }
+    const actions: MessageAction[] = [
+      { kind: 'reaction', reaction: 'love', removed: false },
+      { kind: 'reaction', reaction: 'love', removed: true },
+      { kind: 'typing', on: true },
+      { kind: 'typing', on: false },
+      { kind: 'read' },
+      { kind: 'edit', text },
+      { kind: 'unsend' },
+    ];
+    for (const action of actions) {
+      const asked = {
+        id: newId(),
+        lineId: LINE_ID,
+        channel: 'imessage' as const,
+        to: '+14155550001',
+        carrierMessageId: server.messages.at(-1)?.guid ?? null,
+        action,
+        startedAt: new Date(),
+      };
+      assert.equal((await carrier.act?.(config, asked, never))?.kind, 'accepted', action.kind);
+      await carrier.findAction?.(config, asked, never);
+    }
     const attempt = {
       attemptId: newId(),
       lineId: LINE_ID,

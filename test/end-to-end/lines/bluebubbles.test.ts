@@ -304,6 +304,28 @@ describe('what we do to messages', () => {
     ]);
   });
 
+  it('is a text with files in one message', async () => {
+    const to = phone();
+    await mac.write(to, { text: 'Do you have photos?' });
+    await received(to);
+    const files = [{ name: 'a.png' }, { name: 'b.png' }];
+    const attachmentUrls = [];
+    for (const { name } of files)
+      attachmentUrls.push(await uploaded(app, workspace.key, { name, content: PNG }));
+    await settled(await send(to, { message: 'Here they are', attachmentUrls }), 'delivered');
+    expect(mac.messages.filter((sent) => sent.to === to)).toMatchObject([
+      { text: 'Here they are', file: { name: 'a.png' }, moreFiles: [{ name: 'b.png' }] },
+    ]);
+    // One whose response is lost is found with its files.
+    const lost = phone();
+    mac.fault(lost, { kind: 'response_lost' });
+    await settled(
+      await send(lost, { message: 'Here it is', attachmentUrls: attachmentUrls.slice(0, 1) }),
+      'delivered',
+    );
+    expect(mac.messages.filter((sent) => sent.to === lost)).toHaveLength(1);
+  });
+
   it('is left out by AppleScript', async () => {
     const config = { url: mac.url, password: PASSWORD, method: 'apple-script' };
     await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
@@ -312,14 +334,23 @@ describe('what we do to messages', () => {
     expect(mac.messages.find((known) => known.to === to)?.effectId).toBeNull();
   });
 
-  it('is not repeated if the response is lost', async () => {
+  it('is not repeated if the response is lost, and found at the server', async () => {
     const to = phone();
     await mac.write(to, { text: 'Hello' });
     const [{ messageId }] = await received(to);
     mac.fault(to, { kind: 'response_lost' });
     await api('POST', `/api/messages/${messageId}/reactions`, { reaction: 'like' });
-    await eventually(async () => (await thread(to))[0].reactions[0]?.status === 'failed');
+    await eventually(async () => (await thread(to))[0].reactions[0]?.status === 'sent');
     expect(mac.done).toHaveLength(1);
+    const asked = phone();
+    mac.fault(asked, { kind: 'response_lost' });
+    const id = await send(asked);
+    await settled(id, 'delivered');
+    await api('PATCH', `/api/messages/${id}`, { message: 'Hello again' });
+    await eventually(async () => (await message(id)).editedAt !== null);
+    await api('POST', `/api/messages/${id}/unsend`);
+    await eventually(async () => (await message(id)).unsentAt !== null);
+    expect(mac.done).toHaveLength(3);
     const { status, body } = await api('POST', `/api/messages/${messageId}/reactions`, {
       reaction: 'emoji',
       emoji: '🔥',

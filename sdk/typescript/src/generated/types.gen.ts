@@ -8,9 +8,9 @@ export type Webhooks = PostMessageSentWebhookRequest | PostMessageDeliveredWebho
 
 export type MessageInput = {
     /**
-     * A Liquid template, rendered with the lead's fields when the message is sent.
+     * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
      */
-    message?: string;
+    message?: string | Array<string>;
     messageType?: 'imessage' | 'sms' | 'email';
     recipientPhone?: string;
     recipientEmail?: string;
@@ -221,14 +221,18 @@ export type PresenceInput = {
     state: 'viewing' | 'typing' | 'left';
 };
 
+export type TypingInput = {
+    state: 'on' | 'off';
+};
+
 export type InboxReplyInput = {
     leadId?: string;
     phone?: string;
     email?: string;
     /**
-     * A Liquid template, rendered with the lead's fields when the message is sent.
+     * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
      */
-    message?: string;
+    message?: string | Array<string>;
     attachmentUrls?: Array<string>;
     fromLineId?: string;
     /**
@@ -239,6 +243,18 @@ export type InboxReplyInput = {
      * Where the line has `effects`.
      */
     effect?: Effect;
+    /**
+     * Cancels it if the contact writes before it is sent. Default: true if `scheduledDate` is more than a minute ahead.
+     */
+    cancelIfReply?: boolean;
+    /**
+     * Snoozes the conversation until so long after the message is to be sent. It opens again then, or as soon as the contact writes.
+     */
+    remindIfNoReplyAfter?: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
     /**
      * The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
      */
@@ -424,6 +440,10 @@ export type LinePatch = {
     minGapSeconds?: number;
     contactGapSeconds?: number;
     lineDownNotifications?: boolean;
+    /**
+     * When contacts see `Read`: `on_open`, when a member opens the conversation, or answers; `on_reply`, when a member answers. Needs the capability `read_receipts`.
+     */
+    readReceipts?: 'off' | 'on_open' | 'on_reply';
     /**
      * null: the workspace's.
      */
@@ -1247,6 +1267,14 @@ export type Message = {
      */
     replyToMessageId: string | null;
     effect: Effect | null;
+    /**
+     * It is canceled if the contact writes before it is sent.
+     */
+    cancelIfReply: boolean;
+    /**
+     * The first of the texts that were given as one `message`, if it is a later one of them.
+     */
+    bubbleOf: string | null;
     fallbackSmsDispatched: boolean;
     source: string;
     correlationId: string | null;
@@ -2226,6 +2254,10 @@ export type Line = {
     contactGapSeconds: number;
     lineDownNotifications: boolean;
     /**
+     * When contacts see `Read`: `on_open`, when a member opens the conversation, or answers; `on_reply`, when a member answers. Needs the capability `read_receipts`.
+     */
+    readReceipts: 'off' | 'on_open' | 'on_reply';
+    /**
      * It sends nothing until it is resumed, and its messages wait.
      */
     isPaused: boolean;
@@ -2739,6 +2771,14 @@ export type ContactExport = {
          */
         replyToMessageId: string | null;
         effect: Effect | null;
+        /**
+         * It is canceled if the contact writes before it is sent.
+         */
+        cancelIfReply: boolean;
+        /**
+         * The first of the texts that were given as one `message`, if it is a later one of them.
+         */
+        bubbleOf: string | null;
         fallbackSmsDispatched: boolean;
         source: string;
         correlationId: string | null;
@@ -2795,7 +2835,7 @@ export type ContactExport = {
         smsFallbackMessage: string | null;
         attempts: Array<{
             attemptId: string;
-            kind: 'primary' | 'fallback';
+            kind: 'primary' | 'fallback' | 'bubble';
             channel: string;
             carrier: string;
             address: string;
@@ -3821,6 +3861,14 @@ export type MessageOutput = {
      */
     replyToMessageId: string | null;
     effect: Effect | null;
+    /**
+     * It is canceled if the contact writes before it is sent.
+     */
+    cancelIfReply: boolean;
+    /**
+     * The first of the texts that were given as one `message`, if it is a later one of them.
+     */
+    bubbleOf: string | null;
     fallbackSmsDispatched: boolean;
     source: string;
     correlationId: string | null;
@@ -4155,9 +4203,9 @@ export type GetApiMessagesResponse = GetApiMessagesResponses[keyof GetApiMessage
 export type PostApiMessagesData = {
     body?: {
         /**
-         * A Liquid template, rendered with the lead's fields when the message is sent.
+         * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
          */
-        message?: string;
+        message?: string | Array<string>;
         messageType?: 'imessage' | 'sms' | 'email';
         recipientPhone?: string;
         recipientEmail?: string;
@@ -4262,6 +4310,14 @@ export type PostApiMessagesResponses = {
          */
         replyToMessageId: string | null;
         effect: Effect | null;
+        /**
+         * It is canceled if the contact writes before it is sent.
+         */
+        cancelIfReply: boolean;
+        /**
+         * The first of the texts that were given as one `message`, if it is a later one of them.
+         */
+        bubbleOf: string | null;
         fallbackSmsDispatched: boolean;
         source: string;
         correlationId: string | null;
@@ -4319,6 +4375,10 @@ export type PostApiMessagesResponses = {
          * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
         warnings: Array<Warning>;
+        /**
+         * The messages of the further texts, in order, if `message` has several.
+         */
+        bubbleIds: Array<string>;
     };
 };
 
@@ -5168,6 +5228,41 @@ export type PostApiConversationsByAddressPresenceResponses = {
 
 export type PostApiConversationsByAddressPresenceResponse = PostApiConversationsByAddressPresenceResponses[keyof PostApiConversationsByAddressPresenceResponses];
 
+export type PostApiConversationsByAddressTypingData = {
+    body: {
+        state: 'on' | 'off';
+    };
+    path: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+    };
+    query?: never;
+    url: '/api/conversations/{address}/typing';
+};
+
+export type PostApiConversationsByAddressTypingErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConversationsByAddressTypingError = PostApiConversationsByAddressTypingErrors[keyof PostApiConversationsByAddressTypingErrors];
+
+export type PostApiConversationsByAddressTypingResponses = {
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        status: 'pending';
+    };
+};
+
+export type PostApiConversationsByAddressTypingResponse = PostApiConversationsByAddressTypingResponses[keyof PostApiConversationsByAddressTypingResponses];
+
 export type GetApiAttentionData = {
     body?: never;
     path?: never;
@@ -5202,9 +5297,9 @@ export type PostApiInboxSendReplyData = {
         phone?: string;
         email?: string;
         /**
-         * A Liquid template, rendered with the lead's fields when the message is sent.
+         * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
          */
-        message?: string;
+        message?: string | Array<string>;
         attachmentUrls?: Array<string>;
         fromLineId?: string;
         /**
@@ -5215,6 +5310,18 @@ export type PostApiInboxSendReplyData = {
          * Where the line has `effects`.
          */
         effect?: Effect;
+        /**
+         * Cancels it if the contact writes before it is sent. Default: true if `scheduledDate` is more than a minute ahead.
+         */
+        cancelIfReply?: boolean;
+        /**
+         * Snoozes the conversation until so long after the message is to be sent. It opens again then, or as soon as the contact writes.
+         */
+        remindIfNoReplyAfter?: {
+            days?: number;
+            hours?: number;
+            minutes?: number;
+        };
         /**
          * The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
          */
@@ -5270,6 +5377,14 @@ export type PostApiInboxSendReplyResponses = {
          */
         replyToMessageId: string | null;
         effect: Effect | null;
+        /**
+         * It is canceled if the contact writes before it is sent.
+         */
+        cancelIfReply: boolean;
+        /**
+         * The first of the texts that were given as one `message`, if it is a later one of them.
+         */
+        bubbleOf: string | null;
         fallbackSmsDispatched: boolean;
         source: string;
         correlationId: string | null;
@@ -5327,6 +5442,10 @@ export type PostApiInboxSendReplyResponses = {
          * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
         warnings: Array<Warning>;
+        /**
+         * The messages of the further texts, in order, if `message` has several.
+         */
+        bubbleIds: Array<string>;
     };
 };
 
@@ -7010,6 +7129,10 @@ export type PatchApiLinesByIdData = {
         minGapSeconds?: number;
         contactGapSeconds?: number;
         lineDownNotifications?: boolean;
+        /**
+         * When contacts see `Read`: `on_open`, when a member opens the conversation, or answers; `on_reply`, when a member answers. Needs the capability `read_receipts`.
+         */
+        readReceipts?: 'off' | 'on_open' | 'on_reply';
         /**
          * null: the workspace's.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "eb04a298c4abcb1c0e98d8515cfb179127fe2ec7c55d1ab2640743582b3a3184"
+DIGEST = "5bdd4879b1dab7d2ad90c5e3a10a635438d718d0d72d2ff85162dc774745603c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -16,8 +16,6 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
-    "POST /api/opt-in-links",
-    "POST /api/verifications",
     "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
@@ -26,7 +24,6 @@ IDEMPOTENT = (
     "POST /api/leads",
     "POST /api/lists",
     "POST /api/lists/{id}/import",
-    "POST /api/segments",
     "POST /api/campaigns",
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",

@@ -87,15 +87,27 @@ class PresenceInput(TypedDict):
     state: Literal["viewing", "typing", "left"]
 
 
+class TypingInput(TypedDict):
+    state: Literal["on", "off"]
+
+
+class InboxReplyInputRemindIfNoReplyAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
 class InboxReplyInput(TypedDict):
     leadId: NotRequired[str]
     phone: NotRequired[str]
     email: NotRequired[str]
-    message: NotRequired[str]
+    message: NotRequired[str | list[str]]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
     replyToMessageId: NotRequired[str]
     effect: NotRequired[Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"]]
+    cancelIfReply: NotRequired[bool]
+    remindIfNoReplyAfter: NotRequired[InboxReplyInputRemindIfNoReplyAfter]
     scheduledDate: NotRequired[str]
 
 
@@ -187,6 +199,7 @@ class LinePatch(TypedDict):
     minGapSeconds: NotRequired[int]
     contactGapSeconds: NotRequired[int]
     lineDownNotifications: NotRequired[bool]
+    readReceipts: NotRequired[Literal["off", "on_open", "on_reply"]]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"] | None]
 
 
@@ -1052,6 +1065,7 @@ class Line(TypedDict):
     minGapSeconds: int
     contactGapSeconds: int
     lineDownNotifications: bool
+    readReceipts: Literal["off", "on_open", "on_reply"]
     isPaused: bool
     reputationPolicy: Literal["protect", "observe", "off"] | None
     reputation: LineReputation
@@ -1337,7 +1351,7 @@ ContactExportMessageReaction = TypedDict(
 
 class ContactExportMessageAttempt(TypedDict):
     attemptId: str
-    kind: Literal["primary", "fallback"]
+    kind: Literal["primary", "fallback", "bubble"]
     channel: str
     carrier: str
     address: str
@@ -1367,6 +1381,8 @@ class ContactExportMessage(TypedDict):
     voiceNote: bool
     replyToMessageId: str | None
     effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    cancelIfReply: bool
+    bubbleOf: str | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -1967,6 +1983,8 @@ class MessageOutput(TypedDict):
     voiceNote: bool
     replyToMessageId: str | None
     effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    cancelIfReply: bool
+    bubbleOf: str | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -2126,7 +2144,7 @@ class CampaignQuietHoursOutput(TypedDict):
 
 
 class SendMessageRequest(TypedDict):
-    message: NotRequired[str]
+    message: NotRequired[str | list[str]]
     messageType: NotRequired[Literal["imessage", "sms", "email"]]
     recipientPhone: NotRequired[str]
     recipientEmail: NotRequired[str]
@@ -2377,20 +2395,37 @@ class ReportPresenceResponse(TypedDict):
     others: list[PresentPerson]
 
 
+class ShowTypingRequest(TypedDict):
+    state: Literal["on", "off"]
+
+
+class ShowTypingResponse(TypedDict):
+    success: Literal[True]
+    status: Literal["pending"]
+
+
 class ListAttentionResponse(TypedDict):
     success: Literal[True]
     items: list[AttentionItem]
+
+
+class SendReplyRequestRemindIfNoReplyAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
 
 
 class SendReplyRequest(TypedDict):
     leadId: NotRequired[str]
     phone: NotRequired[str]
     email: NotRequired[str]
-    message: NotRequired[str]
+    message: NotRequired[str | list[str]]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
     replyToMessageId: NotRequired[str]
     effect: NotRequired[Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"]]
+    cancelIfReply: NotRequired[bool]
+    remindIfNoReplyAfter: NotRequired[SendReplyRequestRemindIfNoReplyAfter]
     scheduledDate: NotRequired[str]
 
 
@@ -2874,6 +2909,7 @@ class UpdateLineRequest(TypedDict):
     minGapSeconds: NotRequired[int]
     contactGapSeconds: NotRequired[int]
     lineDownNotifications: NotRequired[bool]
+    readReceipts: NotRequired[Literal["off", "on_open", "on_reply"]]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"] | None]
 
 
@@ -4770,7 +4806,7 @@ class OnWebhookPingRequest(TypedDict):
 
 
 class MessageInput(TypedDict):
-    message: NotRequired[str]
+    message: NotRequired[str | list[str]]
     messageType: NotRequired[Literal["imessage", "sms", "email"]]
     recipientPhone: NotRequired[str]
     recipientEmail: NotRequired[str]
@@ -4940,6 +4976,8 @@ class Message(TypedDict):
     voiceNote: bool
     replyToMessageId: str | None
     effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    cancelIfReply: bool
+    bubbleOf: str | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -5180,6 +5218,8 @@ class SendMessageResponse(TypedDict):
     voiceNote: bool
     replyToMessageId: str | None
     effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    cancelIfReply: bool
+    bubbleOf: str | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -5206,6 +5246,7 @@ class SendMessageResponse(TypedDict):
     crmCPersonId: NotRequired[str]
     crmCLeadId: NotRequired[str]
     warnings: list[Warning]
+    bubbleIds: list[str]
 
 
 class DripResponse(TypedDict):
@@ -5243,6 +5284,8 @@ class SendReplyResponse(TypedDict):
     voiceNote: bool
     replyToMessageId: str | None
     effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    cancelIfReply: bool
+    bubbleOf: str | None
     fallbackSmsDispatched: bool
     source: str
     correlationId: str | None
@@ -5269,6 +5312,7 @@ class SendReplyResponse(TypedDict):
     crmCPersonId: NotRequired[str]
     crmCLeadId: NotRequired[str]
     warnings: list[Warning]
+    bubbleIds: list[str]
 
 
 class ListOptOutSuspicionsResponse(TypedDict):

@@ -228,6 +228,12 @@ class Conversations:
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
 
+    def show_typing(self, address: str, **body: Unpack[models.ShowTypingRequest]) -> models.ShowTypingResponse:
+        """Show the contact that somebody types.
+
+        Only if the contact wrote within 5 minutes, on the line that they wrote to. It ends by itself after 30 seconds, unless it is repeated. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/typing", body=body)
+
     def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.SendReplyResponse:
         """Reply to a contact from the line they wrote to.
 
@@ -370,6 +376,12 @@ class AsyncConversations:
 
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
+
+    async def show_typing(self, address: str, **body: Unpack[models.ShowTypingRequest]) -> models.ShowTypingResponse:
+        """Show the contact that somebody types.
+
+        Only if the contact wrote within 5 minutes, on the line that they wrote to. It ends by itself after 30 seconds, unless it is repeated. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/typing", body=body)
 
     async def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.SendReplyResponse:
         """Reply to a contact from the line they wrote to.
