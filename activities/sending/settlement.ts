@@ -67,10 +67,11 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
   return async ({ workspaceId }, attempt, outcome, text = null) => {
     const now = currentTime();
     if (attempt.kind !== 'fallback' && outcome.kind === 'accepted') {
-      const { carrierMessageId } = outcome;
+      const { carrierMessageId, transport = null } = outcome;
       return accepted.add(workspaceId, {
         attempt,
         carrierMessageId,
+        transport,
         text,
         at: now,
         happenedIn: happenedIn(),

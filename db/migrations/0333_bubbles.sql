@@ -1,6 +1,6 @@
 -- The texts of one message that are sent one after the other: each is a message of its own, and held until the one before was sent.
-alter table messages add column bubble_of object_id, -- the first of them
-  add column bubble smallint; -- its place, from 1 on; null: it is the first, or alone
+-- `bubble_of` is the first of them, `bubble` the place from 1 on; null: it is the first, or alone.
+alter table messages add column bubble_of object_id, add column bubble smallint;
 create index messages_bubbles on messages (workspace_id, bubble_of) where bubble_of is not null;
 create index messages_due_bubbles on messages (workspace_id, line_id, scheduled_at)
   where bubble_of is not null and held and hold_reason is null and status in ('pending', 'scheduled');

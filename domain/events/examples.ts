@@ -39,6 +39,7 @@ const message: Message = {
   effect: null,
   cancelIfReply: false,
   bubbleOf: null,
+  transport: 'imessage' as const,
   fallbackSmsDispatched: false,
   source: 'api',
   correlationId: 'deal-4711',

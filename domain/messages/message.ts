@@ -9,6 +9,7 @@ import { Moment } from '../base/moment.ts';
 import { ShownReaction } from './reaction.ts';
 import { templateProblem } from './template.ts';
 import { isLonger, SINGLE_LINE } from '../base/text.ts';
+import { Transport } from './transport.ts';
 import { VariantName } from './variant-name.ts';
 
 export const MAX_BODY_LENGTH = 10_000;
@@ -212,6 +213,9 @@ export const Message = z
     }),
     campaignId: Id.nullable(),
     errorMessage: z.string().nullable(),
+    transport: Transport.nullable().meta({
+      description: 'How it went; null: it has not left, or is an email.',
+    }),
     sentAt: z.iso.datetime().nullable(),
     deliveredAt: z.iso.datetime().nullable(),
     readAt: z.iso.datetime().nullable(),

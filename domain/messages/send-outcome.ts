@@ -1,6 +1,9 @@
+import type { Transport } from './transport.ts';
+
 /** The result of a call to a carrier. */
 export type SendOutcome =
-  | { kind: 'accepted'; carrierMessageId: string }
+  /** `transport`: as the carrier has sent it, if it says so. */
+  | { kind: 'accepted'; carrierMessageId: string; transport?: Transport }
   /** The recipient cannot be reached on this channel (no iMessage): a business outcome, not a failure. */
   | { kind: 'unavailable'; reason: string }
   /**

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readable, readableOf, numeric } from '#domain/base/bounded-schema.ts';
 import { mayBeSameNumber } from '#domain/base/phone.ts';
+import { Transport } from '#domain/messages/transport.ts';
 import { MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Explanation } from './http-response.ts';
 
@@ -40,7 +41,7 @@ export const BlueBubblesMessage = z.object({
   associatedMessageType: readable(z.union([z.string(), z.number()])),
   associatedMessageEmoji: readable(z.string()),
   threadOriginatorGuid: readable(z.string()),
-  handle: readable(z.object({ address: z.string() })),
+  handle: readable(z.object({ address: z.string(), service: readable(z.string()) })),
   chats: readable(readableOf(z.object({ guid: z.string() }), MAX_CHATS)),
   attachments: readable(
     readableOf(
@@ -112,6 +113,10 @@ export const textOf = ({ subject, text }: Pick<BlueBubblesMessage, 'subject' | '
 /** The server's error texts for requests that it refuses before it passes anything to Messages. */
 export const isPrivateApiMissing = (text: string): boolean =>
   /private api( helper)? is not (connected|enabled)/i.test(text);
+
+/** How a message went, by the service of its recipient; undefined: the server does not say it. */
+export const transportOf = ({ handle }: Pick<BlueBubblesMessage, 'handle'>): Transport | undefined =>
+  Transport.safeParse(handle?.service?.toLowerCase()).data;
 
 /** GUIDs of group conversations contain `;+;`. */
 export const isGroupMessage = (message: BlueBubblesMessage): boolean =>

@@ -29,6 +29,7 @@ import {
   NOT_REGISTERED,
   textOf,
   TIMED_OUT,
+  transportOf,
 } from './bluebubbles-protocol.ts';
 import {
   BLUEBUBBLES_GUIDE,
@@ -678,7 +679,9 @@ function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>):
   if (status >= 200 && status < 300) {
     const message = readOk(response, envelope(schema))?.data;
     if (!message) return { kind: 'unknown', reason: 'the response is malformed' };
-    return message.error ? failedWith(message.error) : { kind: 'accepted', carrierMessageId: message.guid };
+    if (message.error) return failedWith(message.error);
+    const transport = transportOf(message);
+    return { kind: 'accepted', carrierMessageId: message.guid, ...(transport && { transport }) };
   }
   const failed = readJson(response, ErrorResponse);
   if (failed?.data?.error) return failedWith(failed.data.error);

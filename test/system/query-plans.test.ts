@@ -143,10 +143,12 @@ test('a line with many due messages finds those forced to SMS without reading th
         workOutsideQueue(db, lineId, { now: new Date(), voiceNotesUntil: new Date() }),
       ),
     ).toEqual({
-      forced: [forced],
+      smsOnly: [forced],
       nextSmsOnlyAt: null,
-      owed: [],
+      fallbacksDue: [],
       nextFallbackAt: null,
+      bubbles: [],
+      nextBubbleAt: null,
       hasVoiceNotes: false,
       hasActions: false,
     });

@@ -24,12 +24,15 @@ import type { Happening } from '#db/connection/message-traces.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
 import { endFallbackSms, markSent, recordReached, takeFromQueue } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import type { Transport } from '#domain/messages/transport.ts';
 import { emitDelivered, emitMessageEvents } from '../messages/message-events.ts';
 
 /** An attempt of a message's primary channel that the carrier has accepted. */
 export interface AcceptedSend {
   attempt: AttemptRow;
   carrierMessageId: string;
+  /** Null: the carrier does not say it. */
+  transport?: Transport | null;
   /** What was sent; null: no longer known. */
   text: string | null;
   at: Date;
@@ -131,6 +134,7 @@ async function markAccepted(
     sends.map((send) => ({
       id: send.attempt.messageId,
       carrierMessageId: send.carrierMessageId,
+      transport: send.transport ?? null,
       sentAt: send.at,
       deliveredAt: receiptOf(send)?.event.at ?? null,
       text: send.text,

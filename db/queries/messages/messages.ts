@@ -13,6 +13,7 @@ import {
 import { Effect } from '#domain/messages/effect.ts';
 import { DRIP_SOURCE, type AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
+import { Transport, transportOf } from '#domain/messages/transport.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { recordset, snakeCase } from '#db/connection/recordset.ts';
@@ -85,6 +86,8 @@ export const MessageRow = z.object({
   crm: CrmIds,
   transientFailures: z.int(),
   carrierMessageId: z.string().nullable(),
+  /** As the carrier says; null: it does not. */
+  transport: Transport.nullable(),
   sentAt: z.date().nullable(),
   deliveredAt: z.date().nullable(),
   readAt: z.date().nullable(),
@@ -260,6 +263,7 @@ export function presentMessage(row: MessageRow): Message {
     variant: row.variant,
     campaignId: row.campaignId,
     errorMessage: row.errorMessage,
+    transport: transportOf(row),
     sentAt: iso(row.sentAt),
     deliveredAt: iso(row.deliveredAt),
     readAt: iso(row.readAt),

@@ -9,14 +9,12 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
 
-/** `bubble`: of a text that follows another of the same message. It counts in no cap. */
-export const AttemptKind = z.enum(['primary', 'fallback', 'bubble']);
-
 export const AttemptRow = z.object({
   id: z.string(),
   messageId: z.string(),
   lineId: z.string(),
-  kind: AttemptKind,
+  /** `bubble`: of a text that follows another of the same message. It counts in no cap. */
+  kind: z.enum(['primary', 'fallback', 'bubble']),
   channel: Channel,
   carrier: z.string(),
   address: z.string(),

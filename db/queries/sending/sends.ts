@@ -7,6 +7,7 @@ import type { AttemptRow } from './attempts.ts';
 import { DISPATCHED_AT, IS_DISPATCHED, IS_WRITTEN, MessageRow } from '../messages/messages.ts';
 import { type Happening, traceMoment } from '#db/connection/message-traces.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
+import type { Transport } from '#domain/messages/transport.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { free, campaignAllowsSending } from './queue.ts';
 
@@ -231,6 +232,8 @@ const lockedIn = (db: TenantDb, status: StoredStatus, ids: readonly string[]) =>
 export interface SentMessage {
   id: string;
   carrierMessageId: string;
+  /** Null: the carrier does not say it. */
+  transport: Transport | null;
   sentAt: Date;
   /** When it arrived, if the carrier has reported that already. */
   deliveredAt: Date | null;
@@ -241,21 +244,22 @@ export interface SentMessage {
 
 /** Like `advanceMessage` from `sending` to `sent`, and to `delivered` if it has arrived, for many messages. */
 export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Promise<readonly MessageRow[]> {
-  const rows = sent.map(({ id, carrierMessageId, sentAt, deliveredAt, text }) => [
+  const rows = sent.map(({ id, carrierMessageId, transport, sentAt, deliveredAt, text }) => [
     id,
     carrierMessageId,
     sentAt.toISOString(),
     deliveredAt?.toISOString() ?? null,
     text,
+    transport,
   ]);
   const ids = sent.map(({ id }) => id);
   const marked = await db.any(sql.type(MessageRow)`
     with locked as materialized (${lockedIn(db, 'sending', ids)})
     update messages m set status = case when r.delivered_at is null then 'sent' else 'delivered' end,
       updated_at = now(), hold_reason = null, sent_at = r.at, delivered_at = r.delivered_at,
-      carrier_message_id = r.carrier_message_id, sent_text = coalesce(nullif(r.text, m.body), m.sent_text)
-    from locked join ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'timestamptz', 'text'])}
-      as r (id, carrier_message_id, at, delivered_at, text) on r.id = locked.id
+      carrier_message_id = r.carrier_message_id, transport = r.transport, sent_text = coalesce(nullif(r.text, m.body), m.sent_text)
+    from locked join ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'timestamptz', 'text', 'text'])}
+      as r (id, carrier_message_id, at, delivered_at, text, transport) on r.id = locked.id
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id
     returning m.*`);
   traceMoments(db, 'message sent', sent, marked);

@@ -272,7 +272,7 @@ describe('what we do to messages', () => {
     expect(mac.messages.filter((known) => known.to === to)).toMatchObject([
       { replyTo: guid, effectId: 'com.apple.MobileSMS.expressivesend.invisibleink' },
     ]);
-    expect((await message(id)).replyToMessageId).toBe(messageId);
+    expect(await message(id)).toMatchObject({ replyToMessageId: messageId, transport: 'imessage' });
 
     // The first message of a conversation.
     const stranger = phone();

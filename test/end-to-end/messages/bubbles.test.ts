@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -23,7 +23,7 @@ const statusIs = (id: string, status: string) =>
     return found.status === status && found;
   });
 
-it('bubbles are sent in order with one place under the limits, whatever the gaps', async () => {
+test('bubbles are sent in order with one place under the limits, whatever the gaps', async () => {
   const to = phone();
   const { status, body } = await call('POST', '/api/messages', {
     message: ['Hi {{ firstName | default: "there" }}', 'A short question:', 'Is Tuesday fine?'],
@@ -50,7 +50,7 @@ it('bubbles are sent in order with one place under the limits, whatever the gaps
   expect(messages).toHaveLength(3);
 });
 
-it('bubbles that have not left are canceled if the contact writes', async () => {
+test('bubbles that have not left are canceled if the contact writes', async () => {
   const to = phone();
   const { body } = await call('POST', '/api/messages', {
     message: ['One', 'Two'],
@@ -63,7 +63,7 @@ it('bubbles that have not left are canceled if the contact writes', async () => 
   expect(await sentTo(app, to)).toEqual([]);
 });
 
-it('bubbles after one that fails or is canceled are canceled', async () => {
+test('bubbles after one that fails or is canceled are canceled', async () => {
   const failed = await call('POST', '/api/messages', {
     message: ['One', 'Two'],
     recipientPhone: phone('0002'),
@@ -80,7 +80,7 @@ it('bubbles after one that fails or is canceled are canceled', async () => {
   for (const id of waiting.body.bubbleIds) await statusIs(id, 'canceled');
 });
 
-it('bubbles are 2 to 5 texts, and no emails', async () => {
+test('bubbles are 2 to 5 texts, and no emails', async () => {
   for (const texts of [['One'], ['1', '2', '3', '4', '5', '6'], ['One', ' '], ['One', '{{']]) {
     const { status, body } = await call('POST', '/api/messages', { message: texts, recipientPhone: phone() });
     expect([status, body.issues[0].path.split('.')[0]]).toEqual([400, 'message']);

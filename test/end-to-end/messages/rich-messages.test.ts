@@ -106,6 +106,7 @@ describe('what a line cannot send', () => {
     expect([status, codes(body)]).toEqual([201, ['replies', 'effects']]);
     await eventually(async () => (await sentTo(app, to)).length === 1);
     expect((await sentTo(app, to))[0]?.replyTo).toBeUndefined();
+    await eventually(async () => (await call('GET', `/api/messages/${body._id}`)).body.transport === 'sms');
     const unknown = await call('POST', '/api/messages', {
       message: 'Hi',
       recipientPhone: to,

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { CampaignQuietHours, CampaignStatus, CampaignStep, ConversationsChange, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdTagsErrors, DeleteApiLeadsByIdTagsResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, Effect, EmailPreferencesPatch, EventPattern, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAttentionErrors, GetApiAttentionResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsCountsErrors, GetApiConversationsCountsResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesByIdErrors, GetApiRepliesByIdResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, LeadsChange, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiMessagesByIdErrors, PatchApiMessagesByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdCheckErrors, PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsBulkByIdUndoErrors, PostApiConversationsBulkByIdUndoResponses, PostApiConversationsBulkErrors, PostApiConversationsBulkResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiConversationsByAddressTypingErrors, PostApiConversationsByAddressTypingResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsBulkByIdUndoErrors, PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkErrors, PostApiLeadsBulkResponses, PostApiLeadsByIdTagsErrors, PostApiLeadsByIdTagsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesByIdReactionsErrors, PostApiMessagesByIdReactionsResponses, PostApiMessagesByIdUnsendErrors, PostApiMessagesByIdUnsendResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdReplayErrors, PostApiWebhooksByIdReplayResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceErrors, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses, WebhookRetries } from './types.gen.ts';
+import type { CampaignQuietHours, CampaignStatus, CampaignStep, Condition, ConversationsChange, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiConversationsByAddressReadErrors, DeleteApiConversationsByAddressReadResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdTagsErrors, DeleteApiLeadsByIdTagsResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptInLinksByIdErrors, DeleteApiOptInLinksByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSegmentsByIdErrors, DeleteApiSegmentsByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, Effect, EmailPreferencesPatch, EventPattern, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAttentionErrors, GetApiAttentionResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsCountsErrors, GetApiConversationsCountsResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptInLinksByIdErrors, GetApiOptInLinksByIdResponses, GetApiOptInLinksErrors, GetApiOptInLinksResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesByIdErrors, GetApiRepliesByIdResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSegmentsByIdErrors, GetApiSegmentsByIdLeadsErrors, GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdResponses, GetApiSegmentsErrors, GetApiSegmentsResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVerificationsByIdErrors, GetApiVerificationsByIdResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetJoinByCodeErrors, GetJoinByCodeQrSvgErrors, GetJoinByCodeQrSvgResponses, GetJoinByCodeResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, LeadsChange, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiMessagesByIdErrors, PatchApiMessagesByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSegmentsByIdErrors, PatchApiSegmentsByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdCheckErrors, PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsBulkByIdUndoErrors, PostApiConversationsBulkByIdUndoResponses, PostApiConversationsBulkErrors, PostApiConversationsBulkResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiConversationsByAddressTypingErrors, PostApiConversationsByAddressTypingResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsBulkByIdUndoErrors, PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkErrors, PostApiLeadsBulkResponses, PostApiLeadsByIdTagsErrors, PostApiLeadsByIdTagsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesByIdReactionsErrors, PostApiMessagesByIdReactionsResponses, PostApiMessagesByIdUnsendErrors, PostApiMessagesByIdUnsendResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptInLinksErrors, PostApiOptInLinksResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSegmentsErrors, PostApiSegmentsResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiVerificationsErrors, PostApiVerificationsResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdReplayErrors, PostApiWebhooksByIdReplayResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceErrors, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses, WebhookRetries } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -464,6 +464,10 @@ export class Conversations extends HeyApiClient {
              */
             unanswered?: 'true' | 'false';
             /**
+             * Whether a draft waits to be approved.
+             */
+            drafted?: 'true' | 'false';
+            /**
              * The line assigned to the contact.
              */
             line?: string;
@@ -524,6 +528,7 @@ export class Conversations extends HeyApiClient {
         tag?: string;
         unread?: 'true' | 'false';
         unanswered?: 'true' | 'false';
+        drafted?: 'true' | 'false';
         line?: string;
         q?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiConversationsResponses, GetApiConversationsErrors, ThrowOnError, 'data'> {
@@ -535,6 +540,7 @@ export class Conversations extends HeyApiClient {
                     { in: 'query', key: 'tag' },
                     { in: 'query', key: 'unread' },
                     { in: 'query', key: 'unanswered' },
+                    { in: 'query', key: 'drafted' },
                     { in: 'query', key: 'line' },
                     { in: 'query', key: 'q' }
                 ] }]);
@@ -632,6 +638,23 @@ export class Conversations extends HeyApiClient {
                 ...options?.headers,
                 ...params.headers
             }
+        });
+    }
+    
+    /**
+     * Mark a conversation as unread by the signed-in user
+     *
+     * Its last message counts as unread again. A contact who has not written has nothing to read.
+     */
+    public unread<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiConversationsByAddressReadResponses, DeleteApiConversationsByAddressReadErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiConversationsByAddressReadResponses, DeleteApiConversationsByAddressReadErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/conversations/{address}/read',
+            ...options,
+            ...params
         });
     }
     
@@ -1253,11 +1276,13 @@ export class AiDrafts extends HeyApiClient {
         limit?: number;
         cursor?: string;
         status?: 'drafted' | 'approved' | 'rejected' | 'claimed' | 'superseded';
+        address?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseAutoRepliesErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'query', key: 'limit' },
                     { in: 'query', key: 'cursor' },
-                    { in: 'query', key: 'status' }
+                    { in: 'query', key: 'status' },
+                    { in: 'query', key: 'address' }
                 ] }]);
         return (options?.client ?? this.client).get<GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseAutoRepliesErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
@@ -1342,11 +1367,13 @@ export class OptOuts extends HeyApiClient {
         limit?: number;
         cursor?: string;
         status?: 'open' | 'confirmed' | 'dismissed';
+        address?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'query', key: 'limit' },
                     { in: 'query', key: 'cursor' },
-                    { in: 'query', key: 'status' }
+                    { in: 'query', key: 'status' },
+                    { in: 'query', key: 'address' }
                 ] }]);
         return (options?.client ?? this.client).get<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
@@ -1633,6 +1660,789 @@ export class OptOuts extends HeyApiClient {
         return (options?.client ?? this.client).post<PostUnsubscribeByTokenResponses, PostUnsubscribeByTokenErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/unsubscribe/{token}',
+            ...options,
+            ...params
+        });
+    }
+}
+
+export class Contacts extends HeyApiClient {
+    /**
+     * List opt-in links, newest first
+     *
+     * A key needs the scope `read`.
+     */
+    public listOptInLinks<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptInLinksResponses, GetApiOptInLinksErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        return (options?.client ?? this.client).get<GetApiOptInLinksResponses, GetApiOptInLinksErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-in-links',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Create a link and a QR code with which a contact writes first
+     *
+     * The message contains the code of the link. It records consent with its wording and the text that the contact wrote, opts the contact in, and makes the contact a lead. A key needs the scope `send`. Recorded in the audit log as `opt_in_link.created`.
+     */
+    public createOptInLink<ThrowOnError extends boolean = true>(parameters: {
+        name: string;
+        lineId?: string;
+        poolId?: string;
+        text: string;
+        listId?: string;
+        tags?: Array<string>;
+        campaignId?: string;
+        consent: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiOptInLinksResponses, PostApiOptInLinksErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'lineId' },
+                    { in: 'body', key: 'poolId' },
+                    { in: 'body', key: 'text' },
+                    { in: 'body', key: 'listId' },
+                    { in: 'body', key: 'tags' },
+                    { in: 'body', key: 'campaignId' },
+                    { in: 'body', key: 'consent' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiOptInLinksResponses, PostApiOptInLinksErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-in-links',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete an opt-in link; consents that contacts gave with it remain
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `opt_in_link.deleted`.
+     */
+    public deleteOptInLink<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiOptInLinksByIdResponses, DeleteApiOptInLinksByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiOptInLinksByIdResponses, DeleteApiOptInLinksByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-in-links/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get an opt-in link
+     *
+     * A key needs the scope `read`.
+     */
+    public getOptInLink<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptInLinksByIdResponses, GetApiOptInLinksByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiOptInLinksByIdResponses, GetApiOptInLinksByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-in-links/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Show the page of an opt-in link, which opens the message on a phone
+     */
+    public optInPage<ThrowOnError extends boolean = true>(parameters: {
+        code: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetJoinByCodeResponses, GetJoinByCodeErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'code' }] }]);
+        return (options?.client ?? this.client).get<GetJoinByCodeResponses, GetJoinByCodeErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/join/{code}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get the QR code of an opt-in link
+     */
+    public optInQr<ThrowOnError extends boolean = true>(parameters: {
+        code: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetJoinByCodeQrSvgResponses, GetJoinByCodeQrSvgErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'code' }] }]);
+        return (options?.client ?? this.client).get<GetJoinByCodeQrSvgResponses, GetJoinByCodeQrSvgErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/join/{code}/qr.svg',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Verify a number: its owner sends a code from it
+     *
+     * Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes. A key needs the scope `send`.
+     */
+    public createVerification<ThrowOnError extends boolean = true>(parameters: {
+        phone: string;
+        fromLineId?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiVerificationsResponses, PostApiVerificationsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'phone' }, { in: 'body', key: 'fromLineId' }] }]);
+        return (options?.client ?? this.client).post<PostApiVerificationsResponses, PostApiVerificationsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/verifications',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Get a verification of a number
+     *
+     * It is deleted after 30 days. A key needs the scope `read`.
+     */
+    public getVerification<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiVerificationsByIdResponses, GetApiVerificationsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiVerificationsByIdResponses, GetApiVerificationsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/verifications/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter
+     *
+     * Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`.
+     */
+    public changeLeads<ThrowOnError extends boolean = true>(parameters: {
+        leadIds?: Array<string>;
+        filter?: {
+            listId?: string;
+            /**
+             * Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.
+             */
+            search?: string;
+        };
+        change: LeadsChange;
+        dryRun?: boolean;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsBulkResponses, PostApiLeadsBulkErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'leadIds' },
+                    { in: 'body', key: 'filter' },
+                    { in: 'body', key: 'change' },
+                    { in: 'body', key: 'dryRun' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiLeadsBulkResponses, PostApiLeadsBulkErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/bulk',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Undo a change of the lists or fields of many leads within a minute
+     *
+     * Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`.
+     */
+    public undoLeadsChange<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkByIdUndoErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).post<PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkByIdUndoErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/bulk/{id}/undo',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * List leads, newest first
+     *
+     * A key needs the scope `read`.
+     */
+    public listLeads<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        listId?: string;
+        search?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsResponses, GetApiLeadsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'listId' },
+                    { in: 'query', key: 'search' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiLeadsResponses, GetApiLeadsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Create one or more leads
+     *
+     * A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`.
+     */
+    public createLeads<ThrowOnError extends boolean = true>(parameters: {
+        leads: Array<LeadInput>;
+        listId?: string;
+        source?: string;
+        defaultCountryCode?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsResponses, PostApiLeadsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'leads' },
+                    { in: 'body', key: 'listId' },
+                    { in: 'body', key: 'source' },
+                    { in: 'body', key: 'defaultCountryCode' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiLeadsResponses, PostApiLeadsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a lead and cancel its unsent messages, or erase the contact
+     *
+     * With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`.
+     */
+    public deleteLead<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        erase?: 'true' | 'false';
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'erase' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get a lead
+     *
+     * A key needs the scope `read`.
+     */
+    public getLead<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsByIdResponses, GetApiLeadsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiLeadsByIdResponses, GetApiLeadsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Update a lead
+     *
+     * `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`.
+     */
+    public updateLead<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        firstName?: string;
+        lastName?: string;
+        email?: string;
+        emails?: Array<string>;
+        phone?: string;
+        phones?: Array<string>;
+        companyName?: string;
+        jobTitle?: string;
+        notes?: string;
+        contactOwnerEmail?: string | null;
+        timezone?: string | null;
+        customFields?: {
+            [key: string]: string;
+        };
+        defaultCountryCode?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiLeadsByIdResponses, PatchApiLeadsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'body', key: 'firstName' },
+                    { in: 'body', key: 'lastName' },
+                    { in: 'body', key: 'email' },
+                    { in: 'body', key: 'emails' },
+                    { in: 'body', key: 'phone' },
+                    { in: 'body', key: 'phones' },
+                    { in: 'body', key: 'companyName' },
+                    { in: 'body', key: 'jobTitle' },
+                    { in: 'body', key: 'notes' },
+                    { in: 'body', key: 'contactOwnerEmail' },
+                    { in: 'body', key: 'timezone' },
+                    { in: 'body', key: 'customFields' },
+                    { in: 'body', key: 'defaultCountryCode' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiLeadsByIdResponses, PatchApiLeadsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/{id}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * List the history of a lead, newest first
+     *
+     * Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`.
+     */
+    public getLeadTimeline<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsByIdTimelineResponses, GetApiLeadsByIdTimelineErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiLeadsByIdTimelineResponses, GetApiLeadsByIdTimelineErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/{id}/timeline',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Remove tags from a lead
+     *
+     * In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`.
+     */
+    public removeLeadTags<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        tags: Array<string>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiLeadsByIdTagsResponses, DeleteApiLeadsByIdTagsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'tags' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiLeadsByIdTagsResponses, DeleteApiLeadsByIdTagsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/{id}/tags',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Add tags to a lead
+     *
+     * Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`.
+     */
+    public addLeadTags<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        tags: Array<string>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsByIdTagsResponses, PostApiLeadsByIdTagsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'tags' }] }]);
+        return (options?.client ?? this.client).post<PostApiLeadsByIdTagsResponses, PostApiLeadsByIdTagsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/{id}/tags',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Export everything stored about a contact as one JSON document
+     *
+     * A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`.
+     */
+    public export<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsByIdExportResponses, GetApiLeadsByIdExportErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiLeadsByIdExportResponses, GetApiLeadsByIdExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/leads/{id}/export',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * List lead lists, newest first
+     *
+     * Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`.
+     */
+    public listLists<ThrowOnError extends boolean = true>(parameters?: {
+        search?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'search' }] }]);
+        return (options?.client ?? this.client).get<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Create a lead list
+     *
+     * A key needs the scope `send`.
+     */
+    public createList<ThrowOnError extends boolean = true>(parameters: {
+        name: string;
+        description?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiListsResponses, PostApiListsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'name' }, { in: 'body', key: 'description' }] }]);
+        return (options?.client ?? this.client).post<PostApiListsResponses, PostApiListsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a lead list with its leads, and cancel their unsent messages
+     *
+     * Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`.
+     */
+    public deleteList<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiListsByIdResponses, DeleteApiListsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiListsByIdResponses, DeleteApiListsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Update a lead list; Quick Sends cannot be renamed
+     *
+     * A key needs the scope `send`.
+     */
+    public updateList<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        name?: string;
+        description?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiListsByIdResponses, PatchApiListsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'description' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiListsByIdResponses, PatchApiListsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists/{id}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Get how many leads of a list have consented to messages on a channel
+     *
+     * A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`.
+     */
+    public getListConsent<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        channel?: 'imessage' | 'sms' | 'email';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdConsentResponses, GetApiListsByIdConsentErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'channel' }] }]);
+        return (options?.client ?? this.client).get<GetApiListsByIdConsentResponses, GetApiListsByIdConsentErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists/{id}/consent',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Import leads from a CSV file of up to 100 MB, in the background
+     *
+     * The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`.
+     */
+    public importLeads<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        defaultCountryCode?: string;
+        body: string | Blob | File;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiListsByIdImportResponses, PostApiListsByIdImportErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'query', key: 'defaultCountryCode' },
+                    { key: 'body', map: 'body' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiListsByIdImportResponses, PostApiListsByIdImportErrors, ThrowOnError, 'data'>({
+            bodySerializer: null,
+            responseStyle: 'data',
+            url: '/api/lists/{id}/import',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'text/csv',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Preview what an import would make of a CSV file
+     *
+     * Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`.
+     */
+    public previewImport<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        defaultCountryCode?: string;
+        body: string | Blob | File;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportPreviewErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'query', key: 'defaultCountryCode' },
+                    { key: 'body', map: 'body' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportPreviewErrors, ThrowOnError, 'data'>({
+            bodySerializer: null,
+            responseStyle: 'data',
+            url: '/api/lists/{id}/import/preview',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'text/csv',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Get the progress of an import
+     *
+     * A key needs the scope `read`.
+     */
+    public getImport<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        importId: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdImportsByImportIdResponses, GetApiListsByIdImportsByImportIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'path', key: 'importId' }] }]);
+        return (options?.client ?? this.client).get<GetApiListsByIdImportsByImportIdResponses, GetApiListsByIdImportsByImportIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists/{id}/imports/{importId}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Export the rejected rows of an import as CSV, with row number and reason
+     *
+     * A key needs the scope `read`.
+     */
+    public getRejectedRows<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        importId: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdRejectedErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'path', key: 'importId' }] }]);
+        return (options?.client ?? this.client).get<GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdRejectedErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists/{id}/imports/{importId}/rejected',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Export the leads of a list as CSV, newest first
+     *
+     * Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`.
+     */
+    public exportList<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdExportResponses, GetApiListsByIdExportErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiListsByIdExportResponses, GetApiListsByIdExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists/{id}/export',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * List segments, newest first, and how many leads are in each
+     *
+     * A key needs the scope `read`.
+     */
+    public listSegments<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiSegmentsResponses, GetApiSegmentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        return (options?.client ?? this.client).get<GetApiSegmentsResponses, GetApiSegmentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Create a segment: the leads for whom all conditions hold
+     *
+     * Who is in it is judged whenever it is asked; nothing is stored with the leads. A key needs the scope `send`.
+     */
+    public createSegment<ThrowOnError extends boolean = true>(parameters: {
+        name: string;
+        when: Array<Condition>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiSegmentsResponses, PostApiSegmentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'name' }, { in: 'body', key: 'when' }] }]);
+        return (options?.client ?? this.client).post<PostApiSegmentsResponses, PostApiSegmentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a segment; its leads stay
+     *
+     * The segment of a running campaign cannot be deleted. A key needs the scope `manage`.
+     */
+    public deleteSegment<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiSegmentsByIdResponses, DeleteApiSegmentsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiSegmentsByIdResponses, DeleteApiSegmentsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get a segment, and how many leads are in it
+     *
+     * A key needs the scope `read`.
+     */
+    public getSegment<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiSegmentsByIdResponses, GetApiSegmentsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiSegmentsByIdResponses, GetApiSegmentsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Update a segment
+     *
+     * Leads that have entered a campaign stay in it. A key needs the scope `send`.
+     */
+    public updateSegment<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        name?: string;
+        when?: Array<Condition>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiSegmentsByIdResponses, PatchApiSegmentsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'when' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiSegmentsByIdResponses, PatchApiSegmentsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * List the leads of a segment, newest first
+     *
+     * A key needs the scope `read`.
+     */
+    public listSegmentLeads<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdLeadsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdLeadsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/segments/{id}/leads',
             ...options,
             ...params
         });
@@ -2429,503 +3239,6 @@ export class Availability extends HeyApiClient {
     }
 }
 
-export class Contacts extends HeyApiClient {
-    /**
-     * Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter
-     *
-     * Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`.
-     */
-    public changeLeads<ThrowOnError extends boolean = true>(parameters: {
-        leadIds?: Array<string>;
-        filter?: {
-            listId?: string;
-            /**
-             * Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.
-             */
-            search?: string;
-        };
-        change: LeadsChange;
-        dryRun?: boolean;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsBulkResponses, PostApiLeadsBulkErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'body', key: 'leadIds' },
-                    { in: 'body', key: 'filter' },
-                    { in: 'body', key: 'change' },
-                    { in: 'body', key: 'dryRun' }
-                ] }]);
-        return (options?.client ?? this.client).post<PostApiLeadsBulkResponses, PostApiLeadsBulkErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/bulk',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Undo a change of the lists or fields of many leads within a minute
-     *
-     * Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`.
-     */
-    public undoLeadsChange<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkByIdUndoErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
-        return (options?.client ?? this.client).post<PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkByIdUndoErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/bulk/{id}/undo',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * List leads, newest first
-     *
-     * A key needs the scope `read`.
-     */
-    public listLeads<ThrowOnError extends boolean = true>(parameters?: {
-        limit?: number;
-        cursor?: string;
-        listId?: string;
-        search?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsResponses, GetApiLeadsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'query', key: 'limit' },
-                    { in: 'query', key: 'cursor' },
-                    { in: 'query', key: 'listId' },
-                    { in: 'query', key: 'search' }
-                ] }]);
-        return (options?.client ?? this.client).get<GetApiLeadsResponses, GetApiLeadsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Create one or more leads
-     *
-     * A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`.
-     */
-    public createLeads<ThrowOnError extends boolean = true>(parameters: {
-        leads: Array<LeadInput>;
-        listId?: string;
-        source?: string;
-        defaultCountryCode?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsResponses, PostApiLeadsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'body', key: 'leads' },
-                    { in: 'body', key: 'listId' },
-                    { in: 'body', key: 'source' },
-                    { in: 'body', key: 'defaultCountryCode' }
-                ] }]);
-        return (options?.client ?? this.client).post<PostApiLeadsResponses, PostApiLeadsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Delete a lead and cancel its unsent messages, or erase the contact
-     *
-     * With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`.
-     */
-    public deleteLead<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        erase?: 'true' | 'false';
-    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'erase' }] }]);
-        return (options?.client ?? this.client).delete<DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/{id}',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Get a lead
-     *
-     * A key needs the scope `read`.
-     */
-    public getLead<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsByIdResponses, GetApiLeadsByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
-        return (options?.client ?? this.client).get<GetApiLeadsByIdResponses, GetApiLeadsByIdErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/{id}',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Update a lead
-     *
-     * `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`.
-     */
-    public updateLead<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        firstName?: string;
-        lastName?: string;
-        email?: string;
-        emails?: Array<string>;
-        phone?: string;
-        phones?: Array<string>;
-        companyName?: string;
-        jobTitle?: string;
-        notes?: string;
-        contactOwnerEmail?: string | null;
-        timezone?: string | null;
-        customFields?: {
-            [key: string]: string;
-        };
-        defaultCountryCode?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiLeadsByIdResponses, PatchApiLeadsByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'path', key: 'id' },
-                    { in: 'body', key: 'firstName' },
-                    { in: 'body', key: 'lastName' },
-                    { in: 'body', key: 'email' },
-                    { in: 'body', key: 'emails' },
-                    { in: 'body', key: 'phone' },
-                    { in: 'body', key: 'phones' },
-                    { in: 'body', key: 'companyName' },
-                    { in: 'body', key: 'jobTitle' },
-                    { in: 'body', key: 'notes' },
-                    { in: 'body', key: 'contactOwnerEmail' },
-                    { in: 'body', key: 'timezone' },
-                    { in: 'body', key: 'customFields' },
-                    { in: 'body', key: 'defaultCountryCode' }
-                ] }]);
-        return (options?.client ?? this.client).patch<PatchApiLeadsByIdResponses, PatchApiLeadsByIdErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/{id}',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * List the history of a lead, newest first
-     *
-     * Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`.
-     */
-    public getLeadTimeline<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        limit?: number;
-        cursor?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsByIdTimelineResponses, GetApiLeadsByIdTimelineErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'path', key: 'id' },
-                    { in: 'query', key: 'limit' },
-                    { in: 'query', key: 'cursor' }
-                ] }]);
-        return (options?.client ?? this.client).get<GetApiLeadsByIdTimelineResponses, GetApiLeadsByIdTimelineErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/{id}/timeline',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Remove tags from a lead
-     *
-     * In any case. Tags that the lead does not have are ignored. A key needs the scope `manage`.
-     */
-    public removeLeadTags<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        tags: Array<string>;
-    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiLeadsByIdTagsResponses, DeleteApiLeadsByIdTagsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'tags' }] }]);
-        return (options?.client ?? this.client).delete<DeleteApiLeadsByIdTagsResponses, DeleteApiLeadsByIdTagsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/{id}/tags',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Add tags to a lead
-     *
-     * Tags that the lead has, in any case, stay as they are. A lead has at most 50 tags. Tags of leads are apart from those of conversations. A key needs the scope `send`.
-     */
-    public addLeadTags<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        tags: Array<string>;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLeadsByIdTagsResponses, PostApiLeadsByIdTagsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'tags' }] }]);
-        return (options?.client ?? this.client).post<PostApiLeadsByIdTagsResponses, PostApiLeadsByIdTagsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/{id}/tags',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Export everything stored about a contact as one JSON document
-     *
-     * A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`.
-     */
-    public export<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLeadsByIdExportResponses, GetApiLeadsByIdExportErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
-        return (options?.client ?? this.client).get<GetApiLeadsByIdExportResponses, GetApiLeadsByIdExportErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/leads/{id}/export',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * List lead lists, newest first
-     *
-     * Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`.
-     */
-    public listLists<ThrowOnError extends boolean = true>(parameters?: {
-        search?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'search' }] }]);
-        return (options?.client ?? this.client).get<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Create a lead list
-     *
-     * A key needs the scope `send`.
-     */
-    public createList<ThrowOnError extends boolean = true>(parameters: {
-        name: string;
-        description?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiListsResponses, PostApiListsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'name' }, { in: 'body', key: 'description' }] }]);
-        return (options?.client ?? this.client).post<PostApiListsResponses, PostApiListsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Delete a lead list with its leads, and cancel their unsent messages
-     *
-     * Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`.
-     */
-    public deleteList<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiListsByIdResponses, DeleteApiListsByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
-        return (options?.client ?? this.client).delete<DeleteApiListsByIdResponses, DeleteApiListsByIdErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists/{id}',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Update a lead list; Quick Sends cannot be renamed
-     *
-     * A key needs the scope `send`.
-     */
-    public updateList<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        name?: string;
-        description?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiListsByIdResponses, PatchApiListsByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'path', key: 'id' },
-                    { in: 'body', key: 'name' },
-                    { in: 'body', key: 'description' }
-                ] }]);
-        return (options?.client ?? this.client).patch<PatchApiListsByIdResponses, PatchApiListsByIdErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists/{id}',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Get how many leads of a list have consented to messages on a channel
-     *
-     * A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`.
-     */
-    public getListConsent<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        channel?: 'imessage' | 'sms' | 'email';
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdConsentResponses, GetApiListsByIdConsentErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'channel' }] }]);
-        return (options?.client ?? this.client).get<GetApiListsByIdConsentResponses, GetApiListsByIdConsentErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists/{id}/consent',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Import leads from a CSV file of up to 100 MB, in the background
-     *
-     * The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`.
-     */
-    public importLeads<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        defaultCountryCode?: string;
-        body: string | Blob | File;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiListsByIdImportResponses, PostApiListsByIdImportErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'path', key: 'id' },
-                    { in: 'query', key: 'defaultCountryCode' },
-                    { key: 'body', map: 'body' }
-                ] }]);
-        return (options?.client ?? this.client).post<PostApiListsByIdImportResponses, PostApiListsByIdImportErrors, ThrowOnError, 'data'>({
-            bodySerializer: null,
-            responseStyle: 'data',
-            url: '/api/lists/{id}/import',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'text/csv',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Preview what an import would make of a CSV file
-     *
-     * Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`.
-     */
-    public previewImport<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        defaultCountryCode?: string;
-        body: string | Blob | File;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportPreviewErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'path', key: 'id' },
-                    { in: 'query', key: 'defaultCountryCode' },
-                    { key: 'body', map: 'body' }
-                ] }]);
-        return (options?.client ?? this.client).post<PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportPreviewErrors, ThrowOnError, 'data'>({
-            bodySerializer: null,
-            responseStyle: 'data',
-            url: '/api/lists/{id}/import/preview',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'text/csv',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Get the progress of an import
-     *
-     * A key needs the scope `read`.
-     */
-    public getImport<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        importId: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdImportsByImportIdResponses, GetApiListsByIdImportsByImportIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'path', key: 'importId' }] }]);
-        return (options?.client ?? this.client).get<GetApiListsByIdImportsByImportIdResponses, GetApiListsByIdImportsByImportIdErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists/{id}/imports/{importId}',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Export the rejected rows of an import as CSV, with row number and reason
-     *
-     * A key needs the scope `read`.
-     */
-    public getRejectedRows<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        importId: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdRejectedErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'path', key: 'importId' }] }]);
-        return (options?.client ?? this.client).get<GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdRejectedErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists/{id}/imports/{importId}/rejected',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Export the leads of a list as CSV, newest first
-     *
-     * Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`.
-     */
-    public exportList<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdExportResponses, GetApiListsByIdExportErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
-        return (options?.client ?? this.client).get<GetApiListsByIdExportResponses, GetApiListsByIdExportErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/lists/{id}/export',
-            ...options,
-            ...params
-        });
-    }
-}
-
 export class Campaigns extends HeyApiClient {
     /**
      * List campaigns, newest first
@@ -2963,6 +3276,8 @@ export class Campaigns extends HeyApiClient {
         description?: string;
         steps: Array<CampaignStep>;
         listId?: string | null;
+        segmentId?: string | null;
+        audience?: 'snapshot' | 'live';
         eligibleLineIds?: Array<string> | null;
         poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
@@ -2982,6 +3297,8 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'description' },
                     { in: 'body', key: 'steps' },
                     { in: 'body', key: 'listId' },
+                    { in: 'body', key: 'segmentId' },
+                    { in: 'body', key: 'audience' },
                     { in: 'body', key: 'eligibleLineIds' },
                     { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'stickinessPolicy' },
@@ -3054,6 +3371,8 @@ export class Campaigns extends HeyApiClient {
         description?: string;
         steps?: Array<CampaignStep>;
         listId?: string | null;
+        segmentId?: string | null;
+        audience?: 'snapshot' | 'live';
         eligibleLineIds?: Array<string> | null;
         poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
@@ -3073,6 +3392,8 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'description' },
                     { in: 'body', key: 'steps' },
                     { in: 'body', key: 'listId' },
+                    { in: 'body', key: 'segmentId' },
+                    { in: 'body', key: 'audience' },
                     { in: 'body', key: 'eligibleLineIds' },
                     { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'stickinessPolicy' },
@@ -3867,9 +4188,14 @@ export class Team extends HeyApiClient {
      */
     public removeMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
+        endWebhooks?: 'true' | 'false';
         revokeKeys?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiTeamByUserIdResponses, DeleteApiTeamByUserIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'userId' }, { in: 'query', key: 'revokeKeys' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'userId' },
+                    { in: 'query', key: 'endWebhooks' },
+                    { in: 'query', key: 'revokeKeys' }
+                ] }]);
         return (options?.client ?? this.client).delete<DeleteApiTeamByUserIdResponses, DeleteApiTeamByUserIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/team/{userId}',
@@ -4028,8 +4354,9 @@ export class Keys extends HeyApiClient {
      */
     public revoke<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        endWebhooks?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiKeysByIdResponses, DeleteApiKeysByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'endWebhooks' }] }]);
         return (options?.client ?? this.client).delete<DeleteApiKeysByIdResponses, DeleteApiKeysByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/keys/{id}',
@@ -4089,8 +4416,9 @@ export class Keys extends HeyApiClient {
      */
     public revokeAgency<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        endWebhooks?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyKeysByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'endWebhooks' }] }]);
         return (options?.client ?? this.client).delete<DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyKeysByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/keys/{id}',
@@ -4266,10 +4594,10 @@ export class AuditLog extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -4326,10 +4654,10 @@ export class AuditLog extends HeyApiClient {
     public listAgency<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -4944,9 +5272,14 @@ export class Agency extends HeyApiClient {
      */
     public deleteAdmin<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
+        endWebhooks?: 'true' | 'false';
         revokeKeys?: 'true' | 'false';
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyAdminsByUserIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'userId' }, { in: 'query', key: 'revokeKeys' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'userId' },
+                    { in: 'query', key: 'endWebhooks' },
+                    { in: 'query', key: 'revokeKeys' }
+                ] }]);
         return (options?.client ?? this.client).delete<DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyAdminsByUserIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/admins/{userId}',
@@ -4992,6 +5325,11 @@ export class Api extends HeyApiClient {
         return this._optOuts ??= new OptOuts({ client: this.client });
     }
     
+    private _contacts?: Contacts;
+    get contacts(): Contacts {
+        return this._contacts ??= new Contacts({ client: this.client });
+    }
+    
     private _compliance?: Compliance;
     get compliance(): Compliance {
         return this._compliance ??= new Compliance({ client: this.client });
@@ -5025,11 +5363,6 @@ export class Api extends HeyApiClient {
     private _availability?: Availability;
     get availability(): Availability {
         return this._availability ??= new Availability({ client: this.client });
-    }
-    
-    private _contacts?: Contacts;
-    get contacts(): Contacts {
-        return this._contacts ??= new Contacts({ client: this.client });
     }
     
     private _campaigns?: Campaigns;

@@ -1288,6 +1288,10 @@ export type Message = {
     variant: VariantName | null;
     campaignId: string | null;
     errorMessage: string | null;
+    /**
+     * How it went; null: it has not left, or is an email.
+     */
+    transport: Transport | null;
     sentAt: string | null;
     deliveredAt: string | null;
     readAt: string | null;
@@ -1331,6 +1335,8 @@ export type Message = {
 };
 
 export type VariantName = 'A' | 'B' | 'C' | 'D';
+
+export type Transport = 'imessage' | 'rcs' | 'sms';
 
 export type Lead = {
     _id: string;
@@ -2792,6 +2798,10 @@ export type ContactExport = {
         variant: VariantName | null;
         campaignId: string | null;
         errorMessage: string | null;
+        /**
+         * How it went; null: it has not left, or is an email.
+         */
+        transport: Transport | null;
         sentAt: string | null;
         deliveredAt: string | null;
         readAt: string | null;
@@ -3882,6 +3892,10 @@ export type MessageOutput = {
     variant: VariantName | null;
     campaignId: string | null;
     errorMessage: string | null;
+    /**
+     * How it went; null: it has not left, or is an email.
+     */
+    transport: Transport | null;
     sentAt: string | null;
     deliveredAt: string | null;
     readAt: string | null;
@@ -4331,6 +4345,10 @@ export type PostApiMessagesResponses = {
         variant: VariantName | null;
         campaignId: string | null;
         errorMessage: string | null;
+        /**
+         * How it went; null: it has not left, or is an email.
+         */
+        transport: Transport | null;
         sentAt: string | null;
         deliveredAt: string | null;
         readAt: string | null;
@@ -5398,6 +5416,10 @@ export type PostApiInboxSendReplyResponses = {
         variant: VariantName | null;
         campaignId: string | null;
         errorMessage: string | null;
+        /**
+         * How it went; null: it has not left, or is an email.
+         */
+        transport: Transport | null;
         sentAt: string | null;
         deliveredAt: string | null;
         readAt: string | null;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "5bdd4879b1dab7d2ad90c5e3a10a635438d718d0d72d2ff85162dc774745603c"
+DIGEST = "eea9e222ccf9dca93531303cf77e4f0cb5530bc313c93427000997f7e9a1907e"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -16,6 +16,8 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
+    "POST /api/opt-in-links",
+    "POST /api/verifications",
     "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
@@ -24,6 +26,7 @@ IDEMPOTENT = (
     "POST /api/leads",
     "POST /api/lists",
     "POST /api/lists/{id}/import",
+    "POST /api/segments",
     "POST /api/campaigns",
     "POST /api/campaigns/{id}/leads",
     "POST /api/webhooks",

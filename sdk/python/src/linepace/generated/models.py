@@ -1393,6 +1393,7 @@ class ContactExportMessage(TypedDict):
     variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
+    transport: Literal["imessage", "rcs", "sms"] | None
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
@@ -1995,6 +1996,7 @@ class MessageOutput(TypedDict):
     variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
+    transport: Literal["imessage", "rcs", "sms"] | None
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
@@ -4988,6 +4990,7 @@ class Message(TypedDict):
     variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
+    transport: Literal["imessage", "rcs", "sms"] | None
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
@@ -5230,6 +5233,7 @@ class SendMessageResponse(TypedDict):
     variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
+    transport: Literal["imessage", "rcs", "sms"] | None
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
@@ -5296,6 +5300,7 @@ class SendReplyResponse(TypedDict):
     variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
+    transport: Literal["imessage", "rcs", "sms"] | None
     sentAt: str | None
     deliveredAt: str | None
     readAt: str | None
