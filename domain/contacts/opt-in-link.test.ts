@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { messageLinks, newOptInCode, optInCodes, optInText } from './opt-in-link.ts';
 
 const code = fc
@@ -24,7 +24,7 @@ describe('codes of opt-in links', () => {
   );
 });
 
-it('a link opens the message on iOS and on Android', () => {
+test('a link opens the message on iOS and on Android', () => {
   const line = { channel: 'imessage', phone: '+15550100', email: null } as const;
   expect(messageLinks(line, 'Join & win 2BCDFGH')).toEqual({
     to: '+15550100',

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { newVerificationCode, verificationCodes } from './verification.ts';
 
-it.each([
+test.each([
   ['My code is 048213', ['048213']],
   ['048 213', ['048213']],
   ['048-213.', ['048213']],
@@ -12,6 +12,6 @@ it.each([
   expect(verificationCodes(text)).toEqual(codes);
 });
 
-it('a code has six digits', () => {
+test('a code has six digits', () => {
   expect(newVerificationCode(() => 42)).toBe('000042');
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
+import { normalize } from '../base/text.ts';
 import { OptInLink } from './opt-in-link.ts';
 
 /** How long the person may take to send the code. */
@@ -42,12 +43,16 @@ export const newVerificationCode = (random: (below: number) => number): string =
   String(random(10 ** DIGITS)).padStart(DIGITS, '0');
 
 const CODE = new RegExp(String.raw`(?<!\d)(?:\d{${DIGITS}}|\d{3}[ -]\d{3})(?!\d)`, 'g');
+/** Codes behind are not read. In UTF-16 code units. */
+const MAX_TEXT = 1000;
 /** More in one message are not compared. */
 const MAX_CODES = 5;
 
 /** What may be codes in a message. Phones offer to write `123 456`. */
 export const verificationCodes = (text: string): string[] =>
-  (text.normalize('NFKC').match(CODE) ?? []).slice(0, MAX_CODES).map((code) => code.replaceAll(/\D/g, ''));
+  (normalize(text, 'NFKC', MAX_TEXT).match(CODE) ?? [])
+    .slice(0, MAX_CODES)
+    .map((code) => code.replaceAll(/\D/g, ''));
 
 export const verificationStatus = (
   { verifiedAt, expiresAt }: { verifiedAt: Date | null; expiresAt: Date },

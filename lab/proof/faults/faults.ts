@@ -231,7 +231,6 @@ export const FAULTS: readonly Fault[] = [
         places: { 'the answer 503': async () => (await line.send()).status === 503 },
         async begin() {
           await alter('on');
-          // oxlint-disable-next-line typescript/no-misused-promises
           load = setInterval(() => line.send().catch(() => {}), 500);
         },
         async end() {
@@ -290,7 +289,6 @@ export const FAULTS: readonly Fault[] = [
         },
         async begin() {
           endpoint.behave(503);
-          // oxlint-disable-next-line typescript/no-misused-promises
           load = setInterval(() => line.send().catch(() => {}), 2000);
         },
         async end() {
