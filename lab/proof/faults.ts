@@ -36,7 +36,8 @@ const silent = Object.entries(rows).filter(([, told]) =>
   Object.values(told).some((text) => !text.endsWith(' s')),
 );
 for (const [name, told] of silent) console.log(`${name}: ${JSON.stringify(told)}`);
-if (silent.length > 0) process.exitCode = 1;
+// Servers of the faults still listen.
+process.exit(silent.length > 0 ? 1 : 0);
 
 /** @returns after how long each place told of the fault, and what happened meanwhile. */
 async function walk(fault: Fault): Promise<Record<string, string>> {
