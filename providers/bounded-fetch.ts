@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Agent, fetch as fetchWith } from 'undici';
+import { JsonTooComplex, refuseComplexity } from '#domain/base/untrusted-json.ts';
 
-/** A response is larger than expected. */
+/** More than a page of objects of the payment provider has. */
+const MAX_VALUES = 50_000;
+
+/** A response is larger, or has more values, than expected. */
 export class ResponseTooLarge extends Error {
   override readonly name = 'ResponseTooLarge';
 }
@@ -16,8 +20,8 @@ function trusting(caFile: string | null): typeof fetch {
 }
 
 /**
- * `fetch` for services that the operator configures. It reads the whole response, which fails beyond a size: what answers may not be
- * what was configured.
+ * `fetch` for services that the operator configures. It reads the whole response, which fails beyond a size, and if its JSON would take
+ * long to parse, which libraries do without bounds: what answers may not be what was configured.
  * @param maxBytes of the decoded body.
  * @param caFile PEM file of the authority of the service; null: a public one.
  */
@@ -34,6 +38,19 @@ export function boundedFetch(maxBytes: number, caFile: string | null = null): ty
       if (size > maxBytes) throw new ResponseTooLarge(`the response has more than ${maxBytes} bytes`);
       chunks.push(chunk);
     }
-    return new Response(Buffer.concat(chunks), { status, statusText, headers });
+    const content = Buffer.concat(chunks);
+    refuseComplex(content);
+    return new Response(content, { status, statusText, headers });
   };
+}
+
+/** @throws ResponseTooLarge */
+function refuseComplex(content: Buffer): void {
+  try {
+    // Brackets, commas and quotes are the same in Latin-1, which is decoded at no cost.
+    refuseComplexity(content.toString('latin1'), MAX_VALUES);
+  } catch (error) {
+    if (error instanceof JsonTooComplex) throw new ResponseTooLarge(`the response ${error.message}`);
+    throw error;
+  }
 }

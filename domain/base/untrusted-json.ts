@@ -37,7 +37,7 @@ const isObject = new Uint8Array(MAX_DEPTH + 1);
  * Counts brackets and commas outside of strings. A text that is not valid JSON may pass.
  * @throws JsonTooComplex
  */
-function refuseComplexity(text: string, maxValues: number): void {
+export function refuseComplexity(text: string, maxValues: number): void {
   let values = 1;
   let depth = 0;
   commas[1] = 0;

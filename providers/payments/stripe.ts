@@ -15,6 +15,7 @@ import {
   type Subscription,
   UnreadablePaymentCallback,
 } from '#domain/billing/payments.ts';
+import { yielding } from '#domain/base/turns.ts';
 import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch } from '../bounded-fetch.ts';
 import { type StripeOptions, STRIPE_API_VERSION } from './stripe-api.ts';
@@ -280,7 +281,7 @@ async function findOf<T extends Pick<Stripe.Invoice, 'metadata'>>(
   { lineId, round }: LineOrder,
   listed: AsyncIterable<T>,
 ): Promise<T | null> {
-  for await (const one of listed) {
+  for await (const one of yielding(listed)) {
     const { line_request_id: ofLine, round: ofRound } = one.metadata ?? {};
     if (ofLine === lineId && ofRound === String(round)) return one;
   }

@@ -8,24 +8,26 @@ const SERVER = `
 const { createServer } = require('node:http');
 const { parentPort, workerData } = require('node:worker_threads');
 let body = null;
-parentPort.on('message', (next) => { body = next; parentPort.postMessage('taken'); });
+let fixed = {};
+parentPort.on('message', ([next, paths]) => { body = next; fixed = paths; parentPort.postMessage('taken'); });
 createServer((request, response) => {
   Atomics.add(workerData, 0, 1);
   request.resume();
-  request.on('end', () => response.writeHead(200, body.headers).end(body.content));
+  request.on('end', () => response.writeHead(body.status ?? 200, body.headers).end(fixed[request.url] ?? body.content));
 }).listen(0, '127.0.0.1', function () { parentPort.postMessage(this.address()); });
 `;
 
-/** A server that answers every request with one body. */
+/** A server that answers requests with one body. */
 export async function answering() {
   const count = new Int32Array(new SharedArrayBuffer(4));
   const server = new Worker(SERVER, { eval: true, workerData: count });
   const [{ port }] = (await once(server, 'message')) as [AddressInfo];
   return {
     url: `http://127.0.0.1:${port}`,
-    async answerWith(body: Body): Promise<void> {
+    /** @param fixed answers that stay, by path. */
+    async answerWith(body: Body & { status?: number }, fixed: Record<string, string> = {}): Promise<void> {
       Atomics.store(count, 0, 0);
-      server.postMessage(body, []);
+      server.postMessage([body, fixed], []);
       await once(server, 'message');
     },
     /** How often it was asked since its answer was set. */

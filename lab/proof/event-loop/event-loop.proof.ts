@@ -9,6 +9,12 @@ import { blueBubblesCarrier, BlueBubblesConfig } from '../../../providers/carrie
 import type { Carrier } from '../../../providers/carriers/carrier.ts';
 import { SmtpConfig } from '../../../providers/carriers/smtp.ts';
 import { twilioCarrier, TwilioConfig } from '../../../providers/carriers/twilio.ts';
+import { createSessionVerifier } from '../../../api/auth/session-token.ts';
+import { createEgress } from '../../../providers/egress.ts';
+import { createIdentityProvider } from '../../../providers/identity-provider.ts';
+import { openAiModel } from '../../../providers/models/openai.ts';
+import { stripePayments } from '../../../providers/payments/stripe.ts';
+import { createStorage } from '../../../providers/storage/storage.ts';
 import { connected } from '../../../db/connection/connected.ts';
 import { type OwnApp, startTestApp } from '../../../test/support/app.ts';
 import type { ApiClient, ApiResponse } from '../../../test/support/client.ts';
@@ -16,7 +22,7 @@ import { longestTurn } from '../../../test/support/event-loop.ts';
 import { createAgency, createLineAt, createWorkspace } from '../../../test/support/factories.ts';
 import { signIn } from '../../../test/support/sessions.ts';
 import { answering } from './answering.ts';
-import { type Body, worstAnswers, worstBodies, worstCallbacks } from './worst-bodies.ts';
+import { type Body, worstAnswers, worstBodies, worstCallbacks, worstResponses } from './worst-bodies.ts';
 
 /** No request may hold the event loop longer, whatever its body of 1 MB is. */
 const LIMIT_MS = 50;
@@ -120,7 +126,7 @@ async function post(route: Route, path: string, { content, headers }: Body, call
       ...headers,
     },
   });
-  await response.arrayBuffer();
+  await drain(response);
   expect(response.status, `${route.id} ${path}`).not.toBe(429);
 }
 
@@ -224,6 +230,27 @@ describe('the event loop stands still no longer', () => {
     expect(measured.filter(({ ms }) => ms > LIMIT_MS)).toEqual([]);
   });
 
+  it('for whatever other services answer', async () => {
+    const server = await answering();
+    const { asks, fixed, close } = await questionsToServices(server.url);
+    const measured: Worst[] = [];
+    for (const [shape, body] of Object.entries(worstResponses()))
+      for (const status of [200, 400])
+        for (const [question, ask] of Object.entries(asks)) {
+          let ms = Infinity;
+          for (let attempt = 0; attempt < ATTEMPTS && ms > LIMIT_MS; attempt += 1) {
+            await server.answerWith({ ...body, status }, fixed);
+            ms = Math.min(ms, await longestTurn(() => ask().catch(() => {})));
+          }
+          expect(server.asked(), question).toBeGreaterThan(0);
+          measured.push({ route: question, shape: `${status}, ${shape}`, ms });
+        }
+    await close();
+    await server.stop();
+    show(measured);
+    expect(measured.filter(({ ms }) => ms > LIMIT_MS)).toEqual([]);
+  }, 300_000);
+
   it('for any read, whatever contacts have written', async () => {
     const reads = routes.filter(
       (route) =>
@@ -241,7 +268,7 @@ describe('the event loop stands still no longer', () => {
           const response = await fetch(app.url + path, {
             headers: { authorization: `Bearer ${callers.credential(route)}` },
           });
-          await response.arrayBuffer();
+          await drain(response);
         });
         const known = measured[index]?.ms ?? Infinity;
         measured[index] = { route: route.id, shape: path.slice(0, 60), ms: Math.min(known, ms) };
@@ -377,11 +404,98 @@ function questionsTo(carrier: Carrier, config: object): Record<string, () => Pro
   };
 }
 
+/** What the product asks services other than carriers, and endpoints of webhooks, by what it asks for. */
+async function questionsToServices(url: string) {
+  const model = openAiModel({ baseUrl: url, apiKey: 'x', model: 'm', timeoutMs: 10_000, caFile: null });
+  const identityOptions = {
+    issuer: url,
+    clientId: 'linepace',
+    clientSecret: null,
+    redirectUri: 'http://127.0.0.1/auth/callback',
+    signedOutUri: 'http://127.0.0.1/',
+    scopes: ['openid'],
+    placeClaims: [],
+    caFile: null,
+  };
+  const [known, unknown] = [
+    createIdentityProvider(identityOptions),
+    createIdentityProvider({ ...identityOptions, issuer: `${url}/other` }),
+  ];
+  const tokens = { idToken: 'a.e30.c', refreshToken: 'r' };
+  const keys = createSessionVerifier({ issuer: url, jwksUrl: `${url}/keys` });
+  const payments = stripePayments({
+    apiKey: 'x',
+    webhookSecret: 'x',
+    baseUrl: url,
+    prices: { plans: { mini: 'a', starter: 'b', growth: 'c' }, lines: { phone: 'd', email: 'e' } },
+  });
+  const egress = createEgress({ allowPrivate: true, httpsOnly: false });
+  const post = { headers: {}, body: '{}', timeoutMs: 10_000, maxResponseBytes: 64 * 1024 };
+  const s3 = { bucket: 'b', region: 'r', endpoint: url, accessKeyId: 'a', secretAccessKey: 's' };
+  const storage = await createStorage({ folder: '', s3 });
+  const carrier = blueBubblesCarrier();
+  const config = { url, password: 'x', callbackSecret: SECRET };
+  const media = async () => {
+    const { body } = await carrier.openMedia(
+      config as never,
+      `${url}/api/v1/attachment/a/download`,
+      new AbortController().signal,
+    );
+    for await (const _ of body);
+  };
+  const signal = new AbortController().signal;
+  const order = {
+    customerId: 'c',
+    workspaceId: 'w',
+    lineId: newId(),
+    round: 1,
+    requestedAt: new Date(),
+    channel: 'sms' as const,
+    description: '',
+  };
+  return {
+    asks: {
+      'draft of a model': () => model.answer({ instructions: '', data: '' }, signal),
+      'check of a model': () => model.check(),
+      'metadata of an identity provider': () => unknown.check(),
+      'tokens of an identity provider': () => known.renew(tokens),
+      'keys of an identity provider': () => keys.checkKeys(),
+      'subscription of payments': () => payments.readSubscription('s'),
+      'invoices of payments': () => payments.openInvoice(order),
+      'response to a webhook': () => egress.post(url, post),
+      'file of a contact': media,
+      'file in the store': async () => {
+        for await (const _ of (await storage.open(`w/${newId()}`)) ?? []);
+      },
+    },
+    fixed: {
+      '/.well-known/openid-configuration': JSON.stringify({
+        issuer: url,
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        jwks_uri: `${url}/keys`,
+        userinfo_endpoint: `${url}/userinfo`,
+        response_types_supported: ['code'],
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['RS256'],
+      }),
+    },
+    close: async () => {
+      await Promise.all([egress.close(), carrier.close()]);
+    },
+  };
+}
+
 function manyNumbers() {
   const lead = (index: number) => ({
     phones: Array.from({ length: 20 }, (_, phone) => `+4930${1_000_000 + index * 20 + phone}`),
   });
   return { leads: Array.from({ length: 2500 }, (_, index) => lead(index)) };
+}
+
+/** Reads a response to its end and keeps none of it: collecting 80 MB would take this thread's time as well. */
+async function drain({ body }: Response): Promise<void> {
+  for await (const _ of body ?? []);
 }
 
 /** The largest page, and a text in everything that is searched. */

@@ -185,6 +185,56 @@ export function worstAnswers(): Record<string, Record<string, Body>> {
   );
 }
 
+/** The responses of other services that are read, by service: a page of what its fields hold. */
+const SERVICES: Record<string, (text: string) => object> = {
+  model: (text) => ({
+    choices: [{ message: { content: text, refusal: null }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1 },
+  }),
+  'identity provider': (text) => ({
+    keys: [{ kty: 'RSA', kid: text, n: text, e: 'AQAB' }],
+    id_token: text,
+    email: text,
+  }),
+  payments: (text) => ({
+    object: 'list',
+    has_more: false,
+    url: '/v1/invoices',
+    data: [{ id: text, metadata: { a: text } }],
+  }),
+};
+
+/** The largest response that is read of most services, and that of the payment provider. */
+const FITTING = 250_000;
+const PAYMENTS = 4_000_000;
+const short = (shape: string): Body => json(shape);
+const SMALL: Record<string, Body> = {
+  'a list of zeros': short(`{"x":${list('0', FITTING)}}`),
+  'a list of empty lists': short(`{"keys":${list('[]', FITTING)}}`),
+  'keys that are none': short(`{"keys":${list('{}', FITTING)}}`),
+  'lists nested as deep as the body is long': short(nested(FITTING / 2, ['[', ']'], '')),
+  'choices that are none': short(`{"choices":${list('{}', FITTING)}}`),
+  'zeros of 4 MB': short(`{"data":${list('0', PAYMENTS)}}`),
+  'empty lists of 4 MB': short(`{"data":${list('[]', PAYMENTS)}}`),
+  'fields of 4 MB': short(`{"data":[${manyFields('0')},${manyFields('0')},${manyFields('0')}]}`),
+  'a text of 4 MB': short(`{"data":"${'a'.repeat(PAYMENTS)}"}`),
+  'an error of escapes': short(`{"error":{"code":"${'\\u0001'.repeat(FITTING / 8)}"}}`),
+};
+
+/** The worst responses of services that the operator configures, by shape: as large as they are read, and larger. */
+export function worstResponses(): Record<string, Body> {
+  const own = Object.entries(SERVICES).flatMap(([service, of]) =>
+    Object.entries(TEXTS).map(
+      ([name, text]) =>
+        [
+          `of a ${service}, with many ${name}`,
+          json(JSON.stringify(of(text.repeat(Math.floor(FITTING / 4 / Buffer.byteLength(text)))))),
+        ] as const,
+    ),
+  );
+  return { ...ANY, ...SMALL, ...Object.fromEntries(own) };
+}
+
 /** Forms of many small parts, and of one part with long headers. */
 const FORMS: Record<string, Body> = {
   'a form of many parts': multipart(
