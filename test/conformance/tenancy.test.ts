@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TenantRoute } from '#api/http/route.ts';
+import { scopesOf } from '#api/http/scopes.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
@@ -15,7 +16,7 @@ import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
-import { createAgency, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createKey, createWorkspace } from '#test/support/factories.ts';
 import { traces } from '#test/support/planted-contact.ts';
 import { type AppProcess, startProcess } from '#test/support/process.ts';
 import { findTraces } from '#test/support/traces.ts';
@@ -198,6 +199,25 @@ test("no list contains another tenant's resources", async () => {
     }),
   );
   expect(leaks.flat()).toEqual([]);
+});
+
+/** What reads leave behind: themselves, what a probe of a line found, and that a contact was exported. */
+const BY_READS = new Set(['request_log', 'lines', 'audit_log'].map((table) => `${table} by workspace_id`));
+
+test('a key that only reads changes nothing, whatever it calls', async () => {
+  const key = await createKey(app, 'workspace', mine.workspace.id, { scopes: '{read}' });
+  const reads = tenantRoutes.filter(
+    (route) => scopesOf(route).includes('read') && route.produces !== 'text/event-stream',
+  );
+  const posted = reads.filter(({ method }) => method !== 'GET').map(({ id }) => id);
+  expect(posted).toEqual(expect.arrayContaining(['previewCampaign', 'checkCampaign', 'checkAvailability']));
+  const before = await digestOf(mine);
+  await eachOf(reads, async (route) => {
+    await call(app.url, route, `Bearer ${key}`, { path: pathIn(route, mine), body: bodyOf(route, mine) });
+  });
+  const after = await digestOf(mine);
+  const changed = Object.keys(after).filter((table) => before[table] !== after[table]);
+  expect(changed.filter((table) => !BY_READS.has(table))).toEqual([]);
 });
 
 describe('the workspace that a request names in X-Workspace-Id', () => {
