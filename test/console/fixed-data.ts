@@ -436,6 +436,7 @@ export const RESPONSES: {
   'GET /api/workspace/setup': { success: true, setup: { steps: [], complete: true, dismissed: false } },
   'GET /api/lines/by-user': { lines: LINES },
   'GET /api/conversations': { ...none, conversations: CONVERSATIONS, unreadConversations: 1 },
+  'GET /api/leads': { ...none, leads: [] },
   'GET /api/conversations/counts': {
     success: true,
     counts: {

@@ -56,8 +56,12 @@ export function Thread({
     { query: { address, limit: 1 } },
     { refetchInterval },
   );
-  const draft = drafts.data ? drafts.data.autoReplies[0] : newestDraft;
-  const suspicion = suspicions.data ? suspicions.data.suspicions[0] : newestSuspicion;
+  const draft = drafts.data
+    ? drafts.data.autoReplies.find(({ conversationRecipient }) => conversationRecipient === address)
+    : newestDraft;
+  const suspicion = suspicions.data
+    ? suspicions.data.suspicions.find((one) => one.address === address)
+    : newestSuspicion;
   const areDraftsRead = drafts.data !== undefined;
   const thread = useReadPages(
     'GET /api/conversations/{address}',
