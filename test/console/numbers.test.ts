@@ -166,7 +166,7 @@ test('the numbers of a campaign are the same on all its tabs, and those of a lin
     count.toLocaleString('en-US'),
   );
   const shown = `${used} of ${limit}`;
-  await row.getByText(shown).waitFor();
+  await row.getByText(shown).last().waitFor();
   await row.press('Enter');
   await page.getByRole('dialog').getByText(shown).first().waitFor();
 });
