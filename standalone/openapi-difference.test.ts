@@ -51,6 +51,19 @@ test.each<[string, Document, [string, boolean][]]>([
     [["the request's `more` is new and required", true]],
   ],
   [
+    'an object that a request may have instead, with a required field',
+    documentOf(
+      {
+        oneOf: [
+          object({ name: text, kind: { enum: ['a', 'b'], type: 'string' } }, ['name']),
+          object({ name: text, more: text }, ['name', 'more']),
+        ],
+      },
+      thing,
+    ),
+    [["the request's `more` is new", false]],
+  ],
+  [
     'values and types',
     documentOf(
       object({ name: { type: 'integer' }, kind: { enum: ['b', 'c'], type: 'string' } }, ['name']),

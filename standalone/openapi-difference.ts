@@ -110,7 +110,7 @@ function operationChanges(
         `${where} ${name}`,
         { ...fieldOf(document, schema), required },
       ]),
-      ...fieldsIn(document, schemaOf(requestBody?.content)),
+      ...fieldsIn({ document, side: 'request' }, schemaOf(requestBody?.content)),
     ]);
   const changes = fieldChanges(
     fields(documents.before, earlier),
@@ -125,7 +125,7 @@ function operationChanges(
     if (codes.length === 0 && !known) changes.push({ text: `may answer ${status}`, breaks: false });
     if (!known || Number(status) >= 400) continue;
     const read = (document: Document, { content }: typeof response): Fields =>
-      new Map(fieldsIn(document, schemaOf(content)));
+      new Map(fieldsIn({ document, side: 'response' }, schemaOf(content)));
     changes.push(...fieldChanges(read(documents.before, known), read(documents.after, response), 'response'));
   }
   for (const status of Object.keys(old))
@@ -189,28 +189,35 @@ const schemaOf = (content: Content = {}): Schema | undefined => content['applica
 
 /** All fields of a schema, by their path: `steps[].message`. */
 function fieldsIn(
-  document: Document,
+  of: { document: Document; side: Side },
   schema: Schema | undefined,
   path = '',
   above: readonly string[] = [],
 ): [string, Field][] {
   if (!schema) return [];
+  const { document, side } = of;
   const name = schema.$ref;
   if (name !== undefined && above.includes(name)) return [];
   const inner = name === undefined ? above : [...above, name];
   const resolved = resolve(document, schema);
-  const parts = [...(resolved.anyOf ?? []), ...(resolved.oneOf ?? []), ...(resolved.allOf ?? [])];
   const fields = new Map<string, Field>();
   for (const [key, property] of Object.entries(resolved.properties ?? {})) {
     const at = path === '' ? key : `${path}.${key}`;
     fields.set(at, { ...fieldOf(document, property), required: resolved.required?.includes(key) ?? false });
-    for (const [below, field] of fieldsIn(document, property, at, inner)) fields.set(below, field);
+    for (const [below, field] of fieldsIn(of, property, at, inner)) fields.set(below, field);
   }
-  for (const [below, field] of fieldsIn(document, resolved.items, `${path}[]`, inner))
-    fields.set(below, field);
-  for (const part of parts)
-    for (const [below, field] of fieldsIn(document, part, path, inner))
-      if (!fields.has(below)) fields.set(below, field);
+  for (const [below, field] of fieldsIn(of, resolved.items, `${path}[]`, inner)) fields.set(below, field);
+  const read = (part: Schema): Fields => new Map(fieldsIn(of, part, path, inner));
+  const choices = [...(resolved.anyOf ?? []), ...(resolved.oneOf ?? [])]
+    .map(read)
+    .filter(({ size }) => size > 0);
+  // A caller picks one of several objects, and needs no field that only others require.
+  const isOptional = (name: string): boolean =>
+    side === 'request' && !choices.every((choice) => choice.get(name)?.required);
+  for (const [below, field] of choices.flatMap((choice) => [...choice]))
+    if (!fields.has(below)) fields.set(below, isOptional(below) ? { ...field, required: false } : field);
+  for (const [below, field] of (resolved.allOf ?? []).flatMap((part) => [...read(part)]))
+    if (!fields.has(below)) fields.set(below, field);
   return [...fields];
 }
 

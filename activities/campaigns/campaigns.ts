@@ -6,8 +6,10 @@ import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import {
   changedLeads,
+  continueLeads,
   enterLeads,
   haveLeadsChanged,
+  nextDue,
   nextLeads,
 } from '#db/commands/campaigns/campaign-entry.ts';
 import {
@@ -121,7 +123,7 @@ const campaignRound = ({ status, toEnter, toClear, progress, ...look }: Campaign
   ...(toClear && { toClear }),
 });
 
-/** Enters or clears the next batch, if the campaign has one. */
+/** Enters, lets continue or clears the next batch, if the campaign has one. */
 async function advance(db: TenantDb, campaignId: string, now: Date): Promise<CampaignLook> {
   const campaign = await lockCampaign(db, campaignId);
   const look = await lookAt(db, campaign, now);
@@ -154,9 +156,11 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
   if (!campaign.enteredAll) return { ...more, toEnter: true };
-  if (isLive(campaign) && (scanDue(campaign) <= now || (await haveLeadsChanged(db, campaign.id))))
+  if ((isLive(campaign) && scanDue(campaign) <= now) || (await haveLeadsChanged(db, campaign.id)))
     return { ...more, toEnter: true };
-  return lookAtProgress(db, campaign, now);
+  const due = await nextDue(db, campaign.id);
+  if (due !== null && due <= now) return { ...more, toEnter: true };
+  return lookAtProgress(db, campaign, due, now);
 }
 
 /** How often a live campaign looks at all leads: what time alone changes, and facts apart from the lead. Changed leads enter at once. */
@@ -171,8 +175,10 @@ async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promis
   // An erasure of one of these leads waits for their messages, and cancels them.
   if (!(await hasItsAudience(db, campaign)))
     return setEntryProgress(db, campaign.id, campaign.enteredTo, true, now);
-  if (campaign.enteredAll && scanDue(campaign) > now) {
-    await enterLeads(db, campaign, await changedLeads(db, campaign, ROWS_PER_TRANSACTION, now), now);
+  if (campaign.enteredAll && !(isLive(campaign) && scanDue(campaign) <= now)) {
+    const changed = await changedLeads(db, campaign, ROWS_PER_TRANSACTION, now);
+    await enterLeads(db, campaign, changed, now);
+    if (changed.length === 0) await continueLeads(db, campaign, now);
     return;
   }
   // A live campaign begins anew.
@@ -183,10 +189,16 @@ async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promis
 }
 
 /** Completes the campaign when every lead has finished or stopped. */
-async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): Promise<CampaignLook> {
+async function lookAtProgress(
+  db: TenantDb,
+  campaign: CampaignRow,
+  due: Date | null,
+  now: Date,
+): Promise<CampaignLook> {
   const { id: campaignId, status } = campaign;
   const counted = await campaignProgress(db, campaign);
   const found = counted.running > 0 ? await campaignWaits(db, campaign, now) : null;
+  const scan = isLive(campaign) ? scanDue(campaign) : null;
   const progress = { ...counted, waiting: found?.waits ?? [] };
   if (found) {
     await notifyProgress(db, campaignId, now);
@@ -194,7 +206,7 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
     return {
       status,
       progress,
-      nextAt: isLive(campaign) ? earliest(nextAt, scanDue(campaign)) : nextAt,
+      nextAt: earliest(earliest(nextAt, scan), due),
       reason: progressText(progress),
     };
   }

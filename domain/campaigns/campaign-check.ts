@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CampaignStep } from './campaign.ts';
+import { type CampaignStep, messageSteps } from './step.ts';
 import { Id } from '../base/ids.ts';
 import { textsOf } from './step-variants.ts';
 import { fieldsRead } from '../messages/template-fields.ts';
@@ -38,7 +38,7 @@ export type CampaignCheck = z.infer<typeof CampaignCheck>;
 /** The fields of leads that any text of a campaign reads. */
 export function fieldsOfSteps(steps: readonly CampaignStep[]): string[] {
   const budget = new TemplateBudget();
-  const texts = steps.flatMap((step) => [
+  const texts = messageSteps(steps).flatMap(({ step }) => [
     ...textsOf(step).flatMap(({ body, subject }) => [body, subject ?? '']),
     step.smsFallbackMessage ?? '',
   ]);

@@ -18,9 +18,12 @@ const state = (fields: Partial<StepState>): StepState => ({
   ...fields,
 });
 
+const placed = (...steps: Parameters<typeof funnelOf>[0][number]['step'][]) =>
+  steps.map((step, index) => ({ index, step }));
+
 describe('the funnel of a campaign', () => {
   it('has every step, also before a lead has entered', () => {
-    const [first, second] = funnelOf([plain, variants('One', 'Two')], NONE);
+    const [first, second] = funnelOf(placed(plain, variants('One', 'Two')), NONE);
     expect(first).toMatchObject({
       stepIndex: 0,
       leads: 0,
@@ -48,7 +51,7 @@ describe('the funnel of a campaign', () => {
       state({ status: 'canceled', holdReason: 'line_gap', leads: 1 }),
     ];
     const untried = [{ stepIndex: 0, variant: null, reason: 'recipient_opted_out' as const, leads: 5 }];
-    const [step] = funnelOf([plain], { ...NONE, states, untried });
+    const [step] = funnelOf(placed(plain), { ...NONE, states, untried });
     expect(step).toMatchObject({
       leads: 59,
       reached: 41,
@@ -67,7 +70,7 @@ describe('the funnel of a campaign', () => {
   });
 
   it.each(['sms', 'email'] as const)('does not know what is read of %s', (messageType) => {
-    const [step] = funnelOf([{ ...plain, messageType }], { ...NONE, states: [state({})] });
+    const [step] = funnelOf(placed({ ...plain, messageType }), { ...NONE, states: [state({})] });
     expect(step?.read).toBeNull();
   });
 
@@ -80,7 +83,7 @@ describe('the funnel of a campaign', () => {
       { stepIndex: 0, variant: 'B' as const, kind: 'opt_out' as const, leads: 9 },
     ];
     const of = (...bodies: string[]) =>
-      funnelOf([variants(...bodies)], { ...NONE, states, responses })[0]?.comparisons;
+      funnelOf(placed(variants(...bodies)), { ...NONE, states, responses })[0]?.comparisons;
     expect(of('One', 'Two')).toMatchObject([
       { variants: ['A', 'B'], metric: 'replied', difference: 0.06, conclusive: true },
       { variants: ['A', 'B'], metric: 'optedOut', conclusive: false },
@@ -94,7 +97,7 @@ describe('the funnel of a campaign', () => {
 
   it('never tells a share above 1, when a message that was answered failed afterwards', () => {
     const responses = [{ stepIndex: 0, variant: null, kind: 'reply' as const, leads: 2 }];
-    const [step] = funnelOf([plain], { ...NONE, states: [state({})], responses });
+    const [step] = funnelOf(placed(plain), { ...NONE, states: [state({})], responses });
     expect(step?.replied).toMatchObject({ leads: 2, share: 1, high: 1 });
   });
 });

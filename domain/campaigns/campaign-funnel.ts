@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CampaignStep } from './campaign.ts';
+import type { MessageStep } from './step.ts';
 import { Channel } from '../base/channel.ts';
 import { Id } from '../base/ids.ts';
 import type { StoredStatus } from '../messages/message-status.ts';
@@ -136,10 +136,13 @@ export interface FunnelCounts {
 
 /** The funnel of a campaign's steps, whether or not leads have entered. */
 export function funnelOf(
-  steps: readonly Pick<CampaignStep, 'messageType' | 'message' | 'variants'>[],
+  steps: readonly {
+    index: number;
+    step: Pick<MessageStep, 'messageType' | 'message'> & Partial<Pick<MessageStep, 'variants'>>;
+  }[],
   counts: FunnelCounts,
 ): FunnelStep[] {
-  return steps.map((step, stepIndex) => {
+  return steps.map(({ step, index: stepIndex }) => {
     const within = (name?: VariantName) => countsOf(step, only(counts, stepIndex, name));
     const variants = textsOf(step).flatMap(({ variant, weight }) =>
       variant === null ? [] : { name: variant, weight, ...within(variant) },
@@ -172,7 +175,7 @@ const sum = (rows: readonly { leads: number }[]): number =>
   rows.reduce((total, { leads }) => total + leads, 0);
 
 function countsOf(
-  { messageType }: Pick<CampaignStep, 'messageType'>,
+  { messageType }: Pick<MessageStep, 'messageType'>,
   { states, untried, responses }: FunnelCounts,
 ): z.infer<typeof Counts> {
   const within = (...statuses: StoredStatus[]) => states.filter(({ status }) => statuses.includes(status));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CampaignStep } from './campaign.ts';
 import { planSteps, stepDate } from './campaign-schedule.ts';
+import { CampaignStep, messageSteps } from './step.ts';
 
 const step = (fields: object) => CampaignStep.parse({ message: 'Hi', ...fields });
 const lead = { phones: ['+14155550100'], emails: ['ada@example.com'] };
@@ -10,7 +10,7 @@ const times = (planned: { at: Date }[]) => planned.map(({ at }) => at.toISOStrin
 describe('planSteps', () => {
   it('counts each delay from the previous step, the first from the time of entry', () => {
     const steps = [step({ delay: { minutes: 5 } }), step({ delay: { days: 2, hours: 1 } }), step({})];
-    expect(times(planSteps(steps, lead, undefined, noon))).toEqual([
+    expect(times(planSteps(messageSteps(steps), lead, undefined, noon))).toEqual([
       '2026-03-02T12:05',
       '2026-03-04T13:05',
       '2026-03-04T13:05',
@@ -20,7 +20,10 @@ describe('planSteps', () => {
   it('moves a step into the send window and counts the next delay from there', () => {
     const steps = [step({ delay: { hours: 8 } }), step({ delay: { hours: 1 } })];
     const window = { timezone: 'UTC', start: '09:00', end: '17:00', days: [1, 2, 3, 4, 5] };
-    expect(times(planSteps(steps, lead, window, noon))).toEqual(['2026-03-03T09:00', '2026-03-03T10:00']);
+    expect(times(planSteps(messageSteps(steps), lead, window, noon))).toEqual([
+      '2026-03-03T09:00',
+      '2026-03-03T10:00',
+    ]);
   });
 
   it('skips steps whose channel cannot reach the lead, but keeps their delays', () => {
@@ -29,7 +32,12 @@ describe('planSteps', () => {
       step({ messageType: 'sms', delay: { days: 1 } }),
       step({ messageType: 'email', delay: { days: 1 } }),
     ];
-    const planned = planSteps(steps, { phones: [], emails: ['ada@example.com'] }, undefined, noon);
+    const planned = planSteps(
+      messageSteps(steps),
+      { phones: [], emails: ['ada@example.com'] },
+      undefined,
+      noon,
+    );
     expect(planned.map(({ stepIndex, address }) => [stepIndex, address])).toEqual([
       [0, 'ada@example.com'],
       [2, 'ada@example.com'],

@@ -1,6 +1,8 @@
 import { contactKey } from '../base/contact-key.ts';
-import type { CampaignStep } from './campaign.ts';
 import type { Channel } from '../base/channel.ts';
+import { durationMs } from '../base/duration.ts';
+import { type CampaignStep, type MessageStep, type Placed } from './step.ts';
+import { pauseBetween } from './walk.ts';
 import { clampToWindow, type SendWindow } from '../sending/send-window.ts';
 
 /** When the steps of a sequence are sent, and to which address. */
@@ -12,6 +14,7 @@ export interface StepLead {
 
 export interface PlannedStep {
   stepIndex: number;
+  stepId: string;
   channel: Channel;
   address: string;
   /** The earliest time; pacing may delay it. */
@@ -26,22 +29,23 @@ export function addressOn(channel: Channel, { phones, emails }: StepLead): strin
 }
 
 /**
- * The steps for a lead that enters at `from`. A step whose channel cannot reach the lead is skipped; its delay still
+ * The messages that follow each other for a lead that comes to the first at `from`. A step whose channel cannot reach the lead is skipped; its delay still
  * counts.
  */
 export function planSteps(
-  steps: readonly CampaignStep[],
+  run: readonly Placed<MessageStep>[],
   lead: StepLead,
   window: SendWindow | undefined,
   from: Date,
 ): PlannedStep[] {
   const planned: PlannedStep[] = [];
   let at = from;
-  steps.forEach(({ messageType: channel, delay }, stepIndex) => {
-    at = clampToWindow(window, new Date(at.getTime() + delayMs(delay)));
+  for (const { id: stepId, index: stepIndex, step } of run) {
+    const { messageType: channel, delay } = step;
+    at = clampToWindow(window, new Date(at.getTime() + durationMs(delay)));
     const address = addressOn(channel, lead);
-    if (address !== null) planned.push({ stepIndex, channel, address, at });
-  });
+    if (address !== null) planned.push({ stepIndex, stepId, channel, address, at });
+  }
   return planned;
 }
 
@@ -53,10 +57,5 @@ export function stepDate(
   window: SendWindow | undefined,
   at: Date,
 ): Date {
-  const pause = steps.slice(done + 1, next + 1).reduce((sum, { delay }) => sum + delayMs(delay), 0);
-  return clampToWindow(window, new Date(at.getTime() + pause));
-}
-
-export function delayMs({ days = 0, hours = 0, minutes = 0 }: CampaignStep['delay']): number {
-  return ((days * 24 + hours) * 60 + minutes) * 60_000;
+  return clampToWindow(window, new Date(at.getTime() + pauseBetween(steps, done, next)));
 }

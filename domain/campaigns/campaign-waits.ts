@@ -5,7 +5,7 @@ export const LeadWait = z
   .object({
     reason: z.string().meta({
       description:
-        'The same as `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: the messages wait for their time or their turn.',
+        'The same as `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: the messages wait for their time or their turn. `campaign_step`: the leads wait at a step of the campaign.',
     }),
     leads: z.int(),
     lines: z.int().meta({ description: 'The number of lines on which the leads wait.' }),

@@ -8,16 +8,19 @@ import { type StepVariant, textsOf } from './step-variants.ts';
  */
 export function campaignWarnings(
   steps: readonly {
-    message: string;
-    variants?: readonly StepVariant[] | undefined;
-    messageType: Channel;
-    attachmentUrls: readonly string[];
-    smsFallbackMessage?: string | undefined;
+    index: number;
+    step: {
+      message: string;
+      variants?: readonly StepVariant[] | undefined;
+      messageType: Channel;
+      attachmentUrls: readonly string[];
+      smsFallbackMessage?: string | undefined;
+    };
   }[],
   quiet: QuietUntil | null,
   customFields: readonly string[],
 ): Warning[] {
-  const found = steps.flatMap((step, index) =>
+  const found = steps.flatMap(({ step, index: place }, index) =>
     textsOf(step).flatMap(({ variant, subject, body: text }) =>
       warningsOf({
         channel: step.messageType,
@@ -31,7 +34,7 @@ export function campaignWarnings(
         customFields,
       }).map((warning) => ({
         ...warning,
-        text: `Step ${index + 1}${variant === null ? '' : ` ${variant}`}: ${warning.text}`,
+        text: `Step ${place + 1}${variant === null ? '' : ` ${variant}`}: ${warning.text}`,
       })),
     ),
   );

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { Duration } from '../base/duration.ts';
-import { Channel } from '../base/channel.ts';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
-import { MAX_BODY_LENGTH, MessageInput, SubjectLine, TimeZone } from '../messages/message.ts';
+import { MessageInput, TimeZone } from '../messages/message.ts';
 import { CampaignQuietHours } from '../sending/quiet-hours.ts';
-import { StepVariants, textsOf } from './step-variants.ts';
-import { TemplateBudget, templateProblem } from '../messages/template.ts';
-import { isBlank, SINGLE_LINE } from '../base/text.ts';
+import { CampaignStep, NewSteps } from './step.ts';
+import { SINGLE_LINE } from '../base/text.ts';
 import { Audience } from '../contacts/segment.ts';
 
 export const CampaignStatus = z
@@ -25,57 +22,6 @@ export const CAMPAIGN_CHANGES = {
   /** A lead is added. */
   reopen: { from: ['completed'], to: 'active' },
 } as const satisfies Record<string, { from: readonly CampaignStatus[]; to: CampaignStatus }>;
-
-/** The delay after the previous step; for the first step, after the lead enters the campaign. */
-const StepDelay = Duration;
-
-/** One message of a sequence. */
-export const CampaignStep = z
-  .object({
-    message: z.string().max(MAX_BODY_LENGTH).default(''),
-    messageType: Channel.default('imessage'),
-    subject: z.string().max(500).optional(),
-    variants: StepVariants.optional().meta({
-      description:
-        'A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.',
-    }),
-    delay: StepDelay.default({}),
-    attachmentUrls: MessageInput.shape.attachmentUrls.unwrap().default([]),
-    smsFallbackEnabled: z.boolean().default(false),
-    smsFallbackMessage: z.string().max(MAX_BODY_LENGTH).optional(),
-  })
-  .meta({ id: 'CampaignStep' });
-export type CampaignStep = z.output<typeof CampaignStep>;
-
-const subjectProblem = (subject = '', budget: TemplateBudget): string | null =>
-  SubjectLine.safeParse(subject).error?.issues[0]?.message ?? templateProblem(subject, budget);
-
-/** Validated steps of a request. All their templates share one budget. */
-const NewSteps = z
-  .array(CampaignStep)
-  .min(1, 'at least one step is required')
-  .max(50)
-  .superRefine((steps, context) => {
-    const budget = new TemplateBudget();
-    for (const [index, step] of steps.entries()) {
-      const { message, variants, smsFallbackMessage, subject, attachmentUrls } = step;
-      const refuse = (path: readonly (string | number)[], problem: string | null): void => {
-        if (problem !== null) context.addIssue({ code: 'custom', path: [index, ...path], message: problem });
-      };
-      for (const { variant, body, path } of textsOf(step)) {
-        if (isBlank(body) && attachmentUrls.length === 0)
-          refuse(path, `a ${variant === null ? 'message' : 'body'} or attachmentUrls is required`);
-        refuse(path, templateProblem(body, budget));
-      }
-      // Sent only if the step has no variants.
-      if (variants) refuse(['message'], templateProblem(message, budget));
-      refuse(['subject'], subjectProblem(subject, budget));
-      variants?.forEach((variant, number) =>
-        refuse(['variants', number, 'subject'], subjectProblem(variant.subject, budget)),
-      );
-      refuse(['smsFallbackMessage'], templateProblem(smsFallbackMessage ?? '', budget));
-    }
-  });
 
 const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, eligibleLineIds, stickinessPolicy } =
   MessageInput.shape;
@@ -117,7 +63,10 @@ const fields = {
     description:
       'Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.',
   }),
-  stopOnReply: z.boolean().optional(),
+  stopOnReply: z.boolean().optional().meta({
+    description:
+      'Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.',
+  }),
   needsAiPersonalization: z.boolean().optional().meta({
     description:
       'The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Call } from '../inbox/call.ts';
 import { Consent } from './consent.ts';
+import { DecidingStep } from '../campaigns/walk.ts';
 import { ConversationNote } from '../inbox/conversation-note.ts';
 import { ThreadItem } from '../inbox/conversation.ts';
 import { Id } from '../base/ids.ts';
@@ -23,6 +24,17 @@ export const ContactTimelineEntry = z
         description:
           '`reply`, `opt_out`, `failed`, `no_address`, `no_consent` or `removed`; null: it had all messages.',
       }),
+    }),
+    z.object({
+      type: z.literal('campaign_decided'),
+      at,
+      campaign,
+      stepId: z.string(),
+      step: DecidingStep,
+      outcome: z.string().meta({
+        description: 'The name of the branch, `else`, `continued`, `timed_out`, `done` or `ended`.',
+      }),
+      why: z.string().meta({ description: 'What was judged, for people; may change.' }),
     }),
     z.object({ type: z.literal('consent'), at, consent: Consent }),
     z.object({ type: z.literal('opt_out'), at, optOut: OptOutChange }),

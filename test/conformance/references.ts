@@ -31,6 +31,7 @@ const LABELS: Record<string, string> = {
   'x-correlation-id': "the caller's own label",
   'response.id': 'of an authenticator, which anybody may have',
   'response.rawId': 'of an authenticator, which anybody may have',
+  'steps[].id': "the caller's own name of a step",
   'last-event-id': 'a position in the stream of the caller',
   'x-workspace-id': 'has a test of its own',
 };
@@ -85,16 +86,24 @@ interface Operation {
   requestBody?: { content?: Record<string, { schema?: Schema }> };
 }
 
-/** The names of all fields of a body, each with those around it. */
-function* fieldsOf(named: Schemas, schema: Schema | undefined, around = ''): Generator<string> {
+/** The names of all fields of a body, each with those around it. What contains itself is named once. */
+function* fieldsOf(
+  named: Schemas,
+  schema: Schema | undefined,
+  around = '',
+  above: readonly string[] = [],
+): Generator<string> {
   if (!schema) return;
-  yield* fieldsOf(named, named[schema.$ref?.split('/').at(-1) ?? ''], around);
+  const name = schema.$ref?.split('/').at(-1) ?? '';
+  if (above.includes(name)) return;
+  const inner = name === '' ? above : [...above, name];
+  yield* fieldsOf(named, named[name], around, inner);
   for (const choice of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])])
-    yield* fieldsOf(named, choice, around);
-  yield* fieldsOf(named, schema.items, `${around}[]`);
+    yield* fieldsOf(named, choice, around, inner);
+  yield* fieldsOf(named, schema.items, `${around}[]`, inner);
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const path = around === '' ? name : `${around}.${name}`;
     yield path;
-    yield* fieldsOf(named, field, path);
+    yield* fieldsOf(named, field, path, inner);
   }
 }

@@ -134,6 +134,7 @@ const bodyOf = ({ id }: TenantRoute, { lineId, listId, leadId, person }: World, 
   }),
   // Either a line or a pool.
   ...(id === 'createOptInLink' && field !== 'poolId' && { lineId }),
+  ...(/(moveToListId|enterCampaignId)$/.test(field) && { steps: [{ kind: 'do' }] }),
   ...(id === 'updatePool' && { lines: [{ lineId }] }),
   ...(id === 'changeAgencyLine' && { action: 'transfer', lineId, targetWorkspaceId: empty }),
 });

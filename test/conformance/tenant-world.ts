@@ -189,6 +189,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       leadId: planted.leadId,
       leadIds: planted.leadId,
       addToListId: planted.listId,
+      moveToListId: planted.listId,
+      enterCampaignId: planted.campaignId,
       removeFromListId: planted.listId,
       listId: planted.listId,
       campaignId: planted.campaignId,

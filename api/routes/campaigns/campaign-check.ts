@@ -4,6 +4,7 @@ import { type CampaignRow, findCampaign } from '#db/queries/campaigns/campaigns.
 import { consentCoverage } from '#db/queries/contacts/consent-coverage.ts';
 import { emptyFields } from '#db/queries/campaigns/empty-fields.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { messageSteps } from '#domain/campaigns/step.ts';
 import { CampaignCheck, fieldsOfSteps } from '#domain/campaigns/campaign-check.ts';
 import type { ForecastPlan } from '#domain/campaigns/forecast/plan.ts';
 import { forecastOf, planOfCampaign } from './forecasts.ts';
@@ -50,10 +51,10 @@ export const campaignCheckRoutes = [
 async function peopleOf(db: TenantDb, campaign: CampaignRow) {
   const { steps, requireConsent } = campaign;
   const audience = await leadsYetToEnter(db, campaign);
-  const [first] = steps;
+  const [first] = messageSteps(steps);
   const nobody = { leads: 0, unreachable: 0, optedOut: 0, suppressed: 0, withoutConsent: 0, emptyFields: {} };
   if (!audience || !first) return nobody;
-  const coverage = await consentCoverage(db, audience, first.messageType);
+  const coverage = await consentCoverage(db, audience, first.step.messageType);
   const { total, unreachable, optedOut, suppressed, revoked, unknown } = coverage;
   const withoutConsent = revoked + unknown;
   return {

@@ -1,11 +1,15 @@
-import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
+import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/messages/intake.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { findList } from '#db/queries/contacts/lists.ts';
 import { findSegment } from '#db/queries/contacts/segments.ts';
+import { requireCustomFields } from '#db/queries/accounts/limits.ts';
+import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { delayMs } from '#domain/campaigns/campaign-schedule.ts';
+import { durationMs } from '#domain/base/duration.ts';
+import { type CampaignStep, messageSteps, placedSteps } from '#domain/campaigns/step.ts';
+import { fieldsAfter, quietPath } from '#domain/campaigns/walk.ts';
 import type { CampaignPatch } from '#domain/campaigns/campaign.ts';
 import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/sending/quiet-hours.ts';
 import { lawName } from '#domain/sending/us-quiet-hours.ts';
@@ -24,7 +28,8 @@ export async function checkCampaign(
   if (listId && segmentId) throw invalid('segmentId', 'cannot be combined with listId');
   if (segmentId && !(await findSegment(db, segmentId)))
     throw new ApiError('NOT_FOUND', 'segmentId: no such segment in this workspace');
-  const inputs = steps.map(({ attachmentUrls }) => ({ attachmentUrls }));
+  const messages = messageSteps(steps);
+  const inputs = messages.map(({ step: { attachmentUrls } }) => ({ attachmentUrls }));
   const { lines, ownAttachments } = await loadIntakeContext(db, inputs, workspace, uploads);
   const unknown = eligibleLineIds?.find((id) => !lines.some((line) => line.id === id));
   if (unknown !== undefined)
@@ -32,22 +37,42 @@ export async function checkCampaign(
   if (poolId && eligibleLineIds) throw invalid('eligibleLineIds', 'cannot be combined with poolId');
   if (poolId && !(await findPool(db, poolId)))
     throw new ApiError('NOT_FOUND', 'poolId: no such pool in this workspace');
-  const issues = steps.flatMap(({ attachmentUrls }, step) =>
+  const issues = messages.flatMap(({ step: { attachmentUrls }, path }) =>
     attachmentUrls.flatMap((url, index) =>
       ownAttachments.has(url)
         ? []
         : {
-            path: `steps.${step}.attachmentUrls.${index}`,
+            path: ['steps', ...path, 'attachmentUrls', index].join('.'),
             message: 'must be an upload of this workspace (POST /api/attachments/upload)',
           },
     ),
   );
   if (issues.length > 0) throw invalidFields(issues);
+  await checkActions(db, steps);
 }
+
+/** What `do` steps name has to exist. */
+async function checkActions(db: TenantDb, steps: readonly CampaignStep[]): Promise<void> {
+  for (const { step, path } of placedSteps(steps)) {
+    if (step.kind !== 'do') continue;
+    const { moveToListId, enterCampaignId, assign, setFields = {} } = step;
+    const at = ['steps', ...path].join('.');
+    if (moveToListId !== undefined && !(await findList(db, moveToListId)))
+      throw new ApiError('NOT_FOUND', `${at}.moveToListId: no such list in this workspace`);
+    if (enterCampaignId !== undefined && !(await findCampaign(db, enterCampaignId)))
+      throw new ApiError('NOT_FOUND', `${at}.enterCampaignId: no such campaign in this workspace`);
+    if (assign !== undefined && assign !== null && !(await findInboxMember(db, assign)))
+      throw new ApiError('NOT_FOUND', `${at}.assign: no such member of this workspace`);
+    const { customFields } = fieldsAfter(NO_FIELDS, setFields);
+    await requireCustomFields(db, [customFields]);
+  }
+}
+
+const NO_FIELDS = { customFields: {}, companyName: '', jobTitle: '', notes: '' };
 
 /** The templates of steps, by their paths. */
 export const templatesOf = (steps: CampaignPatch['steps'] = []) =>
-  steps.flatMap(({ message, subject, smsFallbackMessage, variants = [] }, index) =>
+  messageSteps(steps).flatMap(({ step: { message, subject, smsFallbackMessage, variants = [] }, path }) =>
     (
       [
         ['message', message],
@@ -58,7 +83,7 @@ export const templatesOf = (steps: CampaignPatch['steps'] = []) =>
           [`variants.${number}.subject`, variant.subject] as const,
         ]),
       ] as const
-    ).map(([field, template]) => [`steps.${index}.${field}`, template] as const),
+    ).map(([field, template]) => [['steps', ...path, field].join('.'), template] as const),
   );
 
 /**
@@ -107,9 +132,9 @@ export async function quietUntilOfFirstStep(
   const { timezone, quiet: policy } = await workspacePace(db);
   const zones = [campaign.timezone ?? timezone];
   const recipient = { kind: 'campaign', campaignId: campaign.id, zones, region: null } as const;
-  const [first] = campaign.steps;
+  const [first] = quietPath(campaign.steps);
   return quietUntil(
     { window: campaignWindow(campaign, timezone), quiet: wakingHours(policy, recipient, timezone) },
-    new Date(now.getTime() + (first ? delayMs(first.delay) : 0)),
+    new Date(now.getTime() + (first ? durationMs(first.delay) : 0)),
   );
 }

@@ -1,5 +1,6 @@
 import { funnelCounts } from '#db/queries/campaigns/campaign-funnel.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { messageSteps } from '#domain/campaigns/step.ts';
 import { CampaignFunnel, funnelOf } from '#domain/campaigns/campaign-funnel.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
@@ -18,7 +19,7 @@ export const campaignFunnelRoutes = [
     async handler({ db, params }) {
       const campaign = await findCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
-      const steps = funnelOf(campaign.steps, await funnelCounts(db, campaign.id));
+      const steps = funnelOf(messageSteps(campaign.steps), await funnelCounts(db, campaign.id));
       return { status: 200, body: { success: true, campaignId: campaign.id, steps } };
     },
   }),

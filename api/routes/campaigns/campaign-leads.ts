@@ -26,6 +26,7 @@ import { consentKey } from '#domain/contacts/consent.ts';
 import { Id } from '#domain/base/ids.ts';
 import { firstSendTime } from '#domain/sending/quiet-hours.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/contacts/lead.ts';
+import { messageSteps } from '#domain/campaigns/step.ts';
 import { textsOf } from '#domain/campaigns/step-variants.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
 import {
@@ -132,13 +133,13 @@ export const campaignLeadRoutes = [
       const lead = await leadOf(db, stored, body, caller.workspace.country, now);
       const again = stored.status === 'completed';
       const campaign: CampaignRow = again ? { ...stored, status: 'active' } : stored;
-      const { admitted, noConsent, messageCount } = await enterLeads(db, campaign, [lead], now);
+      const { admitted, unreachable, noConsent, messageCount } = await enterLeads(db, campaign, [lead], now);
       const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
       if (admitted === 0)
         return { status: 200, body: { ...result, message: 'The lead is already in this campaign' } };
       if (noConsent > 0)
         return { status: 201, body: { ...result, message: 'The lead is skipped: it has not consented' } };
-      if (messageCount === 0)
+      if (unreachable > 0)
         throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
       await requireSendTime(db, campaign, lead, now);
       if (again) await reopenCampaign(db, campaign.id);
@@ -182,13 +183,17 @@ export const campaignLeadRoutes = [
       const addresses = planned.map(({ address }) => address);
       const optedOut = await optedOutAmong(db, addresses);
       const suppressed = await suppressedAmong(db, addresses);
+      const ofIndex = new Map(messageSteps(campaign.steps).map((one) => [one.index, one]));
       const steps = planned.map((plannedStep) => {
         const { stepIndex, channel, address, at, lineId, variant } = plannedStep;
-        const step = campaign.steps[stepIndex];
+        const placed = ofIndex.get(stepIndex);
+        const step = placed?.step;
         const texts = (step ? textsOf(step) : []).map(({ body: template, path, subject, ...text }) => ({
           ...text,
-          message: render(template, ['steps', stepIndex, ...path].join('.'), known, budget),
-          subject: subject && render(subject, `steps.${stepIndex}.subject`, known, budget),
+          message: render(template, ['steps', ...(placed?.path ?? []), ...path].join('.'), known, budget),
+          subject:
+            subject &&
+            render(subject, ['steps', ...(placed?.path ?? []), 'subject'].join('.'), known, budget),
         }));
         const text = texts.find((one) => one.variant === variant);
         const times = timesOf(plannedStep);
@@ -216,7 +221,7 @@ export const campaignLeadRoutes = [
           hasConsent,
         };
       });
-      const warnings = campaignWarnings(campaign.steps, null, await knownCustomFields(db));
+      const warnings = campaignWarnings(messageSteps(campaign.steps), null, await knownCustomFields(db));
       return {
         status: 200,
         body: { success: true, campaignId: campaign.id, leadId: lead.id, steps, warnings },
@@ -263,7 +268,9 @@ async function leadOf(
 /** @throws VALIDATION_ERROR if the send window of the campaign never opens while the lead is awake. */
 async function requireSendTime(db: TenantDb, campaign: CampaignRow, lead: LeadRow, now: Date): Promise<void> {
   const timesOf = await stepTimes(db, campaign);
-  for (const { messageType } of campaign.steps) {
+  for (const {
+    step: { messageType },
+  } of messageSteps(campaign.steps)) {
     const address = addressOn(messageType, lead);
     if (address === null) continue;
     const times = timesOf({ lead, address });

@@ -23,6 +23,7 @@ import { LeadWait } from '#domain/campaigns/campaign-waits.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
 import { Id } from '#domain/base/ids.ts';
+import { messageSteps } from '#domain/campaigns/step.ts';
 import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
@@ -112,7 +113,7 @@ export const campaignRoutes = [
       await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);
       const quiet = body.start ? await quietUntilOfFirstStep(db, made, now) : null;
-      const warnings = campaignWarnings(made.steps, quiet, await knownCustomFields(db));
+      const warnings = campaignWarnings(messageSteps(made.steps), quiet, await knownCustomFields(db));
       if (!body.start)
         return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
       const campaign = await changeCampaignStatus(db, made, 'start', now);
@@ -203,9 +204,9 @@ export const campaignRoutes = [
         );
       await checkCampaign(db, body, caller.workspace, { links, now });
       if (changesSequence) await requireSendTimes(db, body, row, now);
-      const changed = await updateCampaign(db, row.id, body);
+      const changed = await updateCampaign(db, row.id, body, now);
       if (!changed) throw campaignNotFound();
-      const warnings = campaignWarnings(changed.steps, null, await knownCustomFields(db));
+      const warnings = campaignWarnings(messageSteps(changed.steps), null, await knownCustomFields(db));
       return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };
     },
   }),

@@ -6,8 +6,9 @@ import { findPool, type PoolRow } from '#db/queries/lines/line-pools.ts';
 import { type ChoosableLine, existingLines, usableLines } from '#db/queries/lines/lines.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { delayMs } from '#domain/campaigns/campaign-schedule.ts';
-import type { CampaignStep } from '#domain/campaigns/campaign.ts';
+import { durationMs } from '#domain/base/duration.ts';
+import type { MessageStep } from '#domain/campaigns/step.ts';
+import { quietPath } from '#domain/campaigns/walk.ts';
 import type { ForecastPlan, ForecastStep } from '#domain/campaigns/forecast/plan.ts';
 import type { Forecast, ForecastInput } from '#domain/campaigns/forecast/forecast-schema.ts';
 import { leadPlacesOf } from '#domain/campaigns/forecast/lead-places.ts';
@@ -50,7 +51,7 @@ export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: 
   const pool = campaign.poolId === null ? null : await findPool(db, campaign.poolId);
   const shares = sharesOf(await usableLines(db), pool, campaign.eligibleLineIds);
   const reach = await reachOf(db, toEnter);
-  const steps = stepsOf(campaign.steps).filter(({ channel }) => reach[channel] > 0);
+  const steps = stepsOf(quietPath(campaign.steps)).filter(({ channel }) => reach[channel] > 0);
   const leads = Math.max(0, ...steps.map(({ channel }) => reach[channel]));
   if (leads > 0) requireCarried(steps, shares);
   // Including messages that wait on lines that the campaign may no longer use.
@@ -115,11 +116,11 @@ function sharesOf(
   }));
 }
 
-const stepsOf = (steps: readonly Pick<CampaignStep, 'delay' | 'messageType'>[]): ForecastStep[] =>
+const stepsOf = (steps: readonly Pick<MessageStep, 'delay' | 'messageType'>[]): ForecastStep[] =>
   steps.map(({ delay, messageType: channel }) => ({
     channel,
     carriers: CARRYING_CHANNELS[channel],
-    delayMs: delayMs(delay),
+    delayMs: durationMs(delay),
   }));
 
 /** @throws NO_ACTIVE_LINE */

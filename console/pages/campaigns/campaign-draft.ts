@@ -1,4 +1,4 @@
-import type { Campaign, CampaignBody } from './campaign.ts';
+import { type Campaign, type CampaignBody, isMessage } from './campaign.ts';
 import { draftOf as stepDraftOf, NEW_STEP, type StepDraft, stepOf } from './step-draft.ts';
 
 /** A campaign as it is being written: what is not set is an empty text or list. */
@@ -53,7 +53,7 @@ export const draftOf = (campaign: Campaign): CampaignDraft => ({
   requireConsent: campaign.requireConsent,
   stopOnReply: campaign.stopOnReply,
   needsAiPersonalization: campaign.needsAiPersonalization,
-  steps: campaign.steps.map(stepDraftOf),
+  steps: campaign.steps.filter(isMessage).map(stepDraftOf),
 });
 
 const given = (text: string): string | null => (text === '' ? null : text);

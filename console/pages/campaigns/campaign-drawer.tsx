@@ -9,7 +9,7 @@ import { Tabs } from '#console/components/tabs.tsx';
 import { percentOf } from '#console/lib/format.ts';
 import { CHANNELS } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
-import { type Campaign, textsOf, whenText } from './campaign.ts';
+import { type Campaign, type Step, allSteps, isMessage, kindText, textsOf, whenText } from './campaign.ts';
 import { CampaignActions } from './campaign-actions.tsx';
 import { CampaignForm } from './campaign-form.tsx';
 import { StepFunnel } from './funnel.tsx';
@@ -90,36 +90,42 @@ export function CampaignDrawer({
 
 const Steps = ({ campaign: { steps } }: { campaign: Campaign }) => (
   <ol className="flex flex-col gap-3">
-    {steps.map((step, index) => (
+    {allSteps(steps).map((step, index) => (
       <li key={index} className="rounded-lg border border-line p-3">
-        <div className="flex flex-wrap items-center gap-2">
-          <Badge>{CHANNELS[step.messageType]}</Badge>
-          <span className="text-muted">{whenText(step, index)}</span>
-          {step.smsFallbackEnabled && (
-            <Badge tone="info">
-              <Trans>SMS fallback</Trans>
-            </Badge>
-          )}
-        </div>
-        {textsOf(step).map(({ name, subject, text, share }) => (
-          <div key={name} className="mt-2">
-            {share !== null && (
-              <p className="text-xs font-medium text-muted">
-                <VariantName name={name} share={share} />
-              </p>
-            )}
-            {subject && <p className="font-medium">{subject}</p>}
-            {text !== '' && <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>}
-          </div>
-        ))}
-        {step.attachmentUrls.map((url) => (
-          <p key={url} className="mt-2 text-xs wrap-anywhere text-muted">
-            {url}
-          </p>
-        ))}
+        {isMessage(step) ? <MessageStep step={step} index={index} /> : <Badge>{kindText(step)}</Badge>}
       </li>
     ))}
   </ol>
+);
+
+const MessageStep = ({ step, index }: { step: Step; index: number }) => (
+  <>
+    <div className="flex flex-wrap items-center gap-2">
+      <Badge>{CHANNELS[step.messageType]}</Badge>
+      <span className="text-muted">{whenText(step, index)}</span>
+      {step.smsFallbackEnabled && (
+        <Badge tone="info">
+          <Trans>SMS fallback</Trans>
+        </Badge>
+      )}
+    </div>
+    {textsOf(step).map(({ name, subject, text, share }) => (
+      <div key={name} className="mt-2">
+        {share !== null && (
+          <p className="text-xs font-medium text-muted">
+            <VariantName name={name} share={share} />
+          </p>
+        )}
+        {subject && <p className="font-medium">{subject}</p>}
+        {text !== '' && <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>}
+      </div>
+    ))}
+    {step.attachmentUrls.map((url) => (
+      <p key={url} className="mt-2 text-xs wrap-anywhere text-muted">
+        {url}
+      </p>
+    ))}
+  </>
 );
 
 function VariantName({ name, share }: { name: string; share: number }) {

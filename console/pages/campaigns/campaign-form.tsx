@@ -8,7 +8,7 @@ import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#con
 import { toast } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
 import { type CampaignDraft, bodyOf, draftOf, NEW_CAMPAIGN } from './campaign-draft.ts';
-import { type Campaign, CAMPAIGNS } from './campaign.ts';
+import { type Campaign, CAMPAIGNS, isMessage } from './campaign.ts';
 import { DraftConsent } from './consent.tsx';
 import { DraftForecast } from './forecast.tsx';
 import { SendingFields } from './sending-fields.tsx';
@@ -63,6 +63,8 @@ export function CampaignForm({
   const [uploads, setUploads] = useState(0);
   const change = (next: Partial<CampaignDraft>): void => setDraft((current) => ({ ...current, ...next }));
   const { steps } = draft;
+  // What decides and waits is made over the API.
+  const keepsSteps = campaign !== undefined && !campaign.steps.every(isMessage);
   const create = useWrite('POST /api/campaigns', OPTIONS);
   const update = useWrite('PATCH /api/campaigns/{id}', OPTIONS);
   const error = create.error ?? update.error;
@@ -81,7 +83,9 @@ export function CampaignForm({
       },
     };
     const query = { refuseUnknownFields: 'true' } as const;
-    if (campaign) update.mutate({ params: { id: campaign._id }, query, body }, callbacks);
+    const { steps: written, ...others } = body;
+    const changed = keepsSteps ? others : { ...others, steps: written };
+    if (campaign) update.mutate({ params: { id: campaign._id }, query, body: changed }, callbacks);
     else create.mutate({ query, body }, callbacks);
   };
   const changeStep = (key: string, update: (step: StepDraft) => StepDraft): void =>
@@ -146,39 +150,41 @@ export function CampaignForm({
           onChange={(event) => change({ listId: event.target.value })}
           error={issueOf(error, 'listId')}
         />
-        <fieldset className="flex flex-col gap-3">
-          <legend className="mb-2 font-medium">
-            <Trans>Steps</Trans>
-          </legend>
-          {steps.map((step, index) => (
-            <StepFields
-              key={step.key}
-              step={step}
-              listId={draft.listId}
-              index={index}
-              onChange={(next) => changeStep(step.key, () => next)}
-              onFilesChange={(update) =>
-                changeStep(step.key, (current) => ({ ...current, files: update(current.files) }))
-              }
-              onBusy={(busy) => setUploads((count) => count + (busy ? 1 : -1))}
-              onRemove={
-                steps.length > 1
-                  ? () => change({ steps: steps.filter((other) => other !== step) })
-                  : undefined
-              }
-              errorOf={(field) => issueOf(error, `steps.${index}.${field}`)}
-            />
-          ))}
-          <div>
-            <Button
-              small
-              icon={<Plus className="size-4" aria-hidden="true" />}
-              onClick={() => change({ steps: [...steps, { ...NEW_STEP(), days: '1' }] })}
-            >
-              <Trans>Add a step</Trans>
-            </Button>
-          </div>
-        </fieldset>
+        {!keepsSteps && (
+          <fieldset className="flex flex-col gap-3">
+            <legend className="mb-2 font-medium">
+              <Trans>Steps</Trans>
+            </legend>
+            {steps.map((step, index) => (
+              <StepFields
+                key={step.key}
+                step={step}
+                listId={draft.listId}
+                index={index}
+                onChange={(next) => changeStep(step.key, () => next)}
+                onFilesChange={(update) =>
+                  changeStep(step.key, (current) => ({ ...current, files: update(current.files) }))
+                }
+                onBusy={(busy) => setUploads((count) => count + (busy ? 1 : -1))}
+                onRemove={
+                  steps.length > 1
+                    ? () => change({ steps: steps.filter((other) => other !== step) })
+                    : undefined
+                }
+                errorOf={(field) => issueOf(error, `steps.${index}.${field}`)}
+              />
+            ))}
+            <div>
+              <Button
+                small
+                icon={<Plus className="size-4" aria-hidden="true" />}
+                onClick={() => change({ steps: [...steps, { ...NEW_STEP(), days: '1' }] })}
+              >
+                <Trans>Add a step</Trans>
+              </Button>
+            </div>
+          </fieldset>
+        )}
         <SendingFields draft={draft} onChange={change} errorOf={(field) => issueOf(error, field)} />
         <fieldset className="flex flex-col gap-2">
           <legend className="mb-2 font-medium">

@@ -3,9 +3,31 @@ import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import { formatLocale } from '#console/lib/locale.ts';
 
 export type Campaign = ResponseOf<'GET /api/campaigns'>['campaigns'][number];
-export type Step = Campaign['steps'][number];
+type AnyStep = Campaign['steps'][number];
+/** A message. */
+export type Step = Extract<AnyStep, { messageType: unknown }>;
 export type Progress = ResponseOf<'GET /api/campaigns/{id}'>['progress'];
 export type CampaignBody = NonNullable<RequestTo<'POST /api/campaigns'>['body']>;
+
+export const isMessage = (step: AnyStep): step is Step => 'messageType' in step;
+
+/** All steps in reading order, with those of branches. */
+export const allSteps = (steps: readonly AnyStep[]): AnyStep[] =>
+  steps.flatMap((step) =>
+    step.kind === 'branch'
+      ? [step, ...step.branches.flatMap((branch) => allSteps(branch.steps)), ...allSteps(step.else)]
+      : [step],
+  );
+
+/** What a step does that is no message. */
+export const kindText = ({ kind }: Exclude<AnyStep, Step>): string =>
+  ({
+    wait: t`Waits`,
+    wait_until: t`Waits until something happens`,
+    branch: t`Decides`,
+    do: t`Changes the contact`,
+    end: t`Ends`,
+  })[kind];
 
 /** What is read again after a campaign has changed. */
 export const CAMPAIGNS = ['GET /api/campaigns', 'GET /api/campaigns/{id}'] as const;

@@ -7,7 +7,7 @@ import { ShareBar } from '#console/components/share-bar.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { numberOf, percentOf } from '#console/lib/format.ts';
 import { CHANNELS } from '#console/lib/line.ts';
-import { type Campaign, whenText } from './campaign.ts';
+import { allSteps, type Campaign, isMessage, whenText } from './campaign.ts';
 import { CampaignForecast } from './forecast.tsx';
 import { comparisonSentence, type FunnelStep } from './funnel-sentence.ts';
 
@@ -65,7 +65,7 @@ const columnsOf = (step: FunnelStep): Column[] =>
 function Head({ campaign, step, most }: { campaign: Campaign; step: FunnelStep; most: number }) {
   const { t } = useLingui();
   const number = step.stepIndex + 1;
-  const written = campaign.steps[step.stepIndex];
+  const written = allSteps(campaign.steps)[step.stepIndex];
   return (
     <div>
       <div className="mb-2 flex flex-wrap items-center gap-2">
@@ -73,7 +73,9 @@ function Head({ campaign, step, most }: { campaign: Campaign; step: FunnelStep; 
           <Trans>Step {number}</Trans>
         </h3>
         <Badge>{CHANNELS[step.messageType]}</Badge>
-        {written && <span className="text-muted">{whenText(written, step.stepIndex)}</span>}
+        {written && isMessage(written) && (
+          <span className="text-muted">{whenText(written, step.stepIndex)}</span>
+        )}
       </div>
       <ShareBar label={t`Leads that reached it`} count={step.reached} of={most} colour="bg-accent" />
     </div>

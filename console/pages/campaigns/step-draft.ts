@@ -1,5 +1,5 @@
 import type { UploadedFile } from '#console/components/attachments.tsx';
-import type { CampaignBody, Step } from './campaign.ts';
+import type { Step } from './campaign.ts';
 
 /** A step as it is being written: numbers are texts until they are saved. */
 export interface StepDraft {
@@ -85,7 +85,7 @@ export const stepOf = ({
   smsFallbackEnabled,
   smsFallbackMessage,
   variants,
-}: StepDraft): CampaignBody['steps'][number] => ({
+}: StepDraft) => ({
   messageType,
   message,
   delay: { days: Number(days), hours: Number(hours), minutes: Number(minutes) },

@@ -12,6 +12,7 @@ import {
   Phone,
   RotateCcw,
   Send,
+  Split,
   StickyNote,
 } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -91,6 +92,8 @@ function keyOf(entry: Entry): string {
     case 'campaign_joined':
     case 'campaign_left':
       return `${entry.type} ${entry.campaign._id}`;
+    case 'campaign_decided':
+      return `${entry.type} ${entry.campaign._id} ${entry.stepId} ${entry.at}`;
     case 'consent':
       return entry.consent._id;
     case 'opt_out':
@@ -148,6 +151,10 @@ function shownOf(entry: Entry): Shown {
     case 'campaign_joined': {
       const { name } = entry.campaign;
       return { icon: LogIn, title: t`Joined ${name}` };
+    }
+    case 'campaign_decided': {
+      const { name } = entry.campaign;
+      return { icon: Split, title: t`Decided in ${name}: ${entry.outcome}`, text: entry.why };
     }
     case 'campaign_left': {
       const { name } = entry.campaign;

@@ -1,6 +1,11 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { planSteps, type PlannedStep } from '#domain/campaigns/campaign-schedule.ts';
+import { type MessageStep, messageSteps, type Placed, placedSteps } from '#domain/campaigns/step.ts';
+import { conditionsOf, type Cursor, type Walk, walk } from '#domain/campaigns/walk.ts';
+import { needsOf } from '#domain/campaigns/condition.ts';
+import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
+import { truncate } from '#domain/base/text.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
 import { newId } from '#domain/base/ids.ts';
 import { type PhonePlace, type SendTimes, wakingHours } from '#domain/sending/quiet-hours.ts';
@@ -10,29 +15,24 @@ import { placeOfRecipient } from '#db/phones/phone-places.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
 import { answerTimes } from '#db/queries/messages/contact-relation.ts';
-import { findLeads, LeadRow } from '#db/queries/contacts/leads.ts';
+import { factsOf, type JudgedLead } from '#db/queries/campaigns/facts.ts';
+import { findLeads, lockLeads, LeadRow } from '#db/queries/contacts/leads.ts';
 import { findSegment, leadsFor, nextInSegment } from '#db/queries/contacts/segments.ts';
 import { enters } from '#db/queries/campaigns/audience.ts';
 import { chooseLines } from '#db/commands/messages/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
-import { NoRows } from '#db/connection/rows.ts';
+import { carryOut, lockConversationsToAssign, lockListsOfSteps } from './step-actions.ts';
+import { insertion, recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { wakeLines } from '#db/wakes/wakes.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
+import { wake, wakeLines } from '#db/wakes/wakes.ts';
 import { workspacePace, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 
 /** The `holdReason` of steps that wait for the previous step. */
 export const PREVIOUS_STEP = 'previous_step';
 
-const EnteringLead = LeadRow.pick({
-  id: true,
-  firstName: true,
-  lastName: true,
-  phones: true,
-  emails: true,
-  timezone: true,
-});
-export type EnteringLead = z.infer<typeof EnteringLead>;
+export type EnteringLead = LeadRow;
 
 /** A message of a lead's sequence. */
 export interface StepMessage extends PlannedStep {
@@ -60,9 +60,8 @@ export async function nextLeads(
     return nextInSegment(db, segment.conditions, { after: enteredTo, only: enters(db, campaign) }, now);
   }
   if (listId === null) return { leads: [], last: null };
-  const rows = await db.any(sql.type(EnteringLead)`
-    select l.id, l.first_name, l.last_name, l.phones, l.emails, l.timezone
-    from (
+  const rows = await db.any(sql.type(LeadRow)`
+    select l.* from (
       select distinct lead_id from list_addresses
       where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id > ${enteredTo}
       order by lead_id limit ${limit}
@@ -72,31 +71,52 @@ export async function nextLeads(
   return { leads: [...rows], last: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
 }
 
-/** The leads that changed, and are in the segment of a live campaign now. Forgets those that it looked at. */
+const CandidateRow = z.object({ leadId: z.string(), isSentOn: z.boolean() });
+
+/**
+ * The leads that changed and are in the segment of a live campaign now, and those that another campaign sent on. Forgets those that it
+ * looked at.
+ */
 export async function changedLeads(
   db: TenantDb,
   { id, segmentId }: CampaignRow,
   limit: number,
   now: Date,
 ): Promise<EnteringLead[]> {
-  const ids = await db.anyFirst(sql.type(LeadIdRow)`
+  const candidates = await db.any(sql.type(CandidateRow)`
     delete from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id in (
       select lead_id from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id}
       order by lead_id limit ${limit})
-    returning lead_id`);
+    returning lead_id, is_sent_on`);
+  const leads = await findLeads(
+    db,
+    candidates.map(({ leadId }) => leadId),
+  );
+  const sentOn = new Set(candidates.flatMap(({ leadId, isSentOn }) => (isSentOn ? [leadId] : [])));
+  const [entering, judged] = [
+    [...leads.values()].filter((lead) => sentOn.has(lead.id)),
+    [...leads.values()].filter((lead) => !sentOn.has(lead.id)),
+  ];
   const segment = segmentId === null ? null : await findSegment(db, segmentId);
-  const leads = [...(await findLeads(db, ids)).values()];
-  return segment ? leadsFor(db, leads, segment.conditions, now) : [];
+  return [...entering, ...(segment ? await leadsFor(db, judged, segment.conditions, now) : [])];
 }
 
-/** Whether leads changed that may have come into the segment of a live campaign. */
+/** Whether leads wait for `changedLeads`. */
 export const haveLeadsChanged = (db: TenantDb, id: string): Promise<boolean> =>
   db.exists(sql.type(NoRows)`
     select 1 from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id}`);
 
+/** A lead that comes to messages which follow each other. */
+export interface Run {
+  lead: EnteringLead;
+  run: readonly Placed<MessageStep>[];
+  /** From when the delay of the first counts. */
+  from: Date;
+}
+
 /**
- * Plans the messages of leads that enter now: all steps that can reach them, with their earliest time and line. Stores only
- * the position of the lines' round-robin, and the contacts' conversations, which it locks: consents are read afterwards.
+ * Plans the messages of leads that enter now, up to the first decision: those that can reach them, with their earliest time and line.
+ * Stores as little as `planRuns`.
  */
 export async function planEntry(
   db: TenantDb,
@@ -104,9 +124,28 @@ export async function planEntry(
   leads: readonly EnteringLead[],
   now: Date,
 ): Promise<StepMessage[]> {
+  const walks = await walkLeads(
+    db,
+    campaign,
+    leads.map((lead) => startOf(lead, now)),
+    now,
+  );
+  return planRuns(db, campaign, runsOf(walks), now);
+}
+
+/**
+ * Plans messages that follow each other. Stores only the position of the lines' round-robin, and the contacts' conversations, which it
+ * locks: consents are read afterwards.
+ */
+export async function planRuns(
+  db: TenantDb,
+  campaign: CampaignRow,
+  runs: readonly Run[],
+  now: Date,
+): Promise<StepMessage[]> {
   const window = campaignWindow(campaign, await workspaceTimezone(db));
-  const planned = leads.flatMap((lead) =>
-    planSteps(campaign.steps, lead, window, now).map((step) => ({ ...step, lead })),
+  const planned = runs.flatMap(({ lead, run, from }) =>
+    planSteps(run, lead, window, from).map((step) => ({ ...step, lead })),
   );
   const chosen = await chooseLines(
     db,
@@ -118,56 +157,282 @@ export async function planEntry(
       stickinessPolicy: campaign.stickinessPolicy,
     })),
   );
-  return chosen.map(({ stepIndex, channel, address, at, lead, lineId }) => ({
+  const steps = new Map(messageSteps(campaign.steps).map(({ id, step }) => [id, step]));
+  return chosen.map(({ stepIndex, stepId, channel, address, at, lead, lineId }) => ({
     id: newId(now),
     stepIndex,
+    stepId,
     channel,
     address,
     at,
     lead,
     lineId,
-    variant: variantFor(campaign.steps[stepIndex] ?? {}, {
-      campaignId: campaign.id,
-      stepIndex,
-      leadId: lead.id,
-    }),
+    variant: variantFor(steps.get(stepId) ?? {}, { campaignId: campaign.id, stepIndex, leadId: lead.id }),
   }));
 }
 
 /**
- * Enters leads into a campaign and creates the messages of all their steps; the first step is queued. Leads that
- * entered before are skipped. Requires `lockCampaign`.
- * @returns the number of leads that entered, of those among them that were skipped without consent, and of messages.
+ * Enters leads into a campaign: they go as far as its steps allow now, and the messages that follow are created; the first is queued.
+ * Leads that entered before are skipped. Requires `lockCampaign`.
+ * @returns the number of leads that entered, of those among them that no message can reach or that were skipped without consent, and of
+ * messages.
  */
 export async function enterLeads(
   db: TenantDb,
   campaign: CampaignRow,
   leads: readonly EnteringLead[],
   now: Date,
-): Promise<{ admitted: number; noConsent: number; messageCount: number }> {
+): Promise<{ admitted: number; unreachable: number; noConsent: number; messageCount: number }> {
   const fresh = await admit(db, campaign.id, leads, now);
   const admitted = fresh.size;
-  const { allowed: messages, refused } = await withConsent(
+  const steps = messageSteps(campaign.steps).map(({ step }) => step);
+  const entering = leads.filter(({ id }) => fresh.has(id));
+  const unreachable = entering.filter(
+    (lead) => steps.length > 0 && !steps.some((step) => reaches(lead, step)),
+  );
+  await markSkipped(db, campaign.id, new Set(unreachable.map(({ id }) => id)), 'no_address');
+  const gone = new Set(unreachable);
+  const walks = await walkLeads(
     db,
     campaign,
-    await planEntry(
-      db,
-      campaign,
-      leads.filter(({ id }) => fresh.has(id)),
-      now,
-    ),
+    entering.filter((lead) => !gone.has(lead)).map((lead) => startOf(lead, now)),
+    now,
   );
-  for (const { lead } of messages) fresh.delete(lead.id);
-  const withoutConsent = new Set(refused.map(({ lead }) => lead.id).filter((id) => fresh.has(id)));
-  for (const id of withoutConsent) fresh.delete(id);
-  await markSkipped(db, campaign.id, fresh, 'no_address');
-  await markSkipped(db, campaign.id, withoutConsent, 'no_consent');
-  const entered = { admitted, noConsent: withoutConsent.size, messageCount: messages.length };
-  if (messages.length === 0) return entered;
+  // What a step does to a lead needs its lock, which comes before those that this transaction has.
+  const acting = walks.filter(({ does }) => does.length > 0);
+  const going = walks.filter(({ does }) => does.length === 0);
+  await letContinue(db, campaign, acting, now);
+  const planned = await planRuns(db, campaign, runsOf(going), now);
+  const { messageCount, noConsent } = await settleWalks(db, campaign, going, planned, now);
+  return { admitted, unreachable: unreachable.length, noConsent, messageCount };
+}
 
-  await insertStepMessages(db, campaign, messages, now);
-  await wakeFirst(db, campaign, messages, now);
-  return entered;
+/** Leaves leads at the first step, from where the campaign's workflow lets them continue at once. */
+async function letContinue(
+  db: TenantDb,
+  { id, steps, status }: CampaignRow,
+  walks: readonly Walked[],
+  now: Date,
+): Promise<void> {
+  const first = placedSteps(steps)[0];
+  if (walks.length === 0 || !first) return;
+  const ids = sql.array(
+    walks.map(({ lead }) => lead.id),
+    'text',
+  );
+  await db.query(sql.type(NoRows)`
+    update campaign_leads set step_id = ${first.id}, arrived_at = ${sql.timestamp(now)}, due_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${ids})`);
+  if (status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
+}
+
+/** Leads that continue at a time: they are locked, and so are their messages' lines. */
+const CONTINUE_BATCH = 200;
+
+const DueRow = z.object({
+  leadId: z.string(),
+  stepId: z.string().nullable(),
+  isPassed: z.boolean(),
+  arrivedAt: z.date().nullable(),
+  enteredAt: z.date(),
+});
+type DueRow = z.infer<typeof DueRow>;
+
+/** When the next lead that waits at a step is to be looked at; null: none waits. */
+export async function nextDue(db: TenantDb, campaignId: string): Promise<Date | null> {
+  return db.oneFirst(sql.type(AtRow)`
+    select min(due_at) "at" from campaign_leads
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' and due_at is not null`);
+}
+
+/**
+ * Lets the leads continue that wait at a step and are due. They are judged once before lines and conversations are locked, to plan their
+ * messages, and once under the locks of their sequences; a lead about whom something changed in between stays due. Requires
+ * `lockCampaign`.
+ * @returns how many it looked at.
+ */
+export async function continueLeads(db: TenantDb, campaign: CampaignRow, now: Date): Promise<number> {
+  const due = sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and state = 'running'
+    and due_at <= ${sql.timestamp(now)}`;
+  const columns = sql.fragment`lead_id, step_id, is_passed, arrived_at, entered_at`;
+  const waiting = await db.any(sql.type(DueRow)`
+    select ${columns} from campaign_leads where ${due} order by due_at limit ${CONTINUE_BATCH}`);
+  const ids = waiting.map(({ leadId }) => leadId);
+  const leads = new Map((await lockLeads(db, ids)).map((lead) => [lead.id, lead]));
+  await rest(
+    db,
+    campaign.id,
+    ids.filter((id) => !leads.has(id)),
+  );
+  const lists = await lockListsOfSteps(db, campaign);
+  const travellersOf = (rows: readonly DueRow[]): Traveller[] =>
+    rows.flatMap((row) => {
+      const lead = leads.get(row.leadId);
+      return lead ? [{ lead: { ...lead, enteredAt: row.enteredAt }, cursor: cursorOf(row) }] : [];
+    });
+  const before = await walkLeads(db, campaign, travellersOf(waiting), now);
+  const planned = await planRuns(db, campaign, runsOf(before), now);
+  await lockConversationsToAssign(db, before);
+  await lockRunning(db, ids);
+  const locked = await db.any(sql.type(DueRow)`
+    select ${columns} from campaign_leads where ${due} and lead_id = any(${sql.array(ids, 'text')}) order by lead_id`);
+  const walks = await walkLeads(db, campaign, travellersOf(locked), now);
+  const isPlanned = new Set(planned.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
+  const settled = walks.filter(
+    ({ lead, rest }) =>
+      rest.kind !== 'sends' ||
+      rest.run.every(({ id, step }) => !reaches(lead, step) || isPlanned.has(`${lead.id} ${id}`)),
+  );
+  const timesOf = new Map(settled.map((one) => [one.lead.id, one]));
+  await settleWalks(
+    db,
+    campaign,
+    settled,
+    planned.filter(({ lead, stepId }) => {
+      const rest = timesOf.get(lead.id)?.rest;
+      return rest?.kind === 'sends' && rest.run.some(({ id }) => id === stepId);
+    }),
+    now,
+    lists,
+  );
+  return waiting.length;
+}
+
+/** Looks no more at leads that are being deleted. */
+async function rest(db: TenantDb, campaignId: string, leadIds: readonly string[]): Promise<void> {
+  if (leadIds.length === 0) return;
+  await db.query(sql.type(NoRows)`
+    update campaign_leads set due_at = null
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
+}
+
+/** Locks all running sequences of leads, since what a step does to a lead concerns its other campaigns. */
+async function lockRunning(db: TenantDb, leadIds: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    select from campaign_leads
+    where workspace_id = ${db.workspaceId} and state = 'running' and lead_id = any(${sql.array([...leadIds], 'text')})
+    order by campaign_id, lead_id for no key update`);
+}
+
+const cursorOf = ({ stepId, isPassed, arrivedAt, enteredAt }: DueRow): Cursor => ({
+  stepId,
+  isPassed,
+  at: arrivedAt ?? enteredAt,
+});
+
+/** A lead on its way. */
+interface Traveller {
+  lead: JudgedLead;
+  cursor: Cursor;
+}
+
+type Walked = Traveller & Walk;
+
+const startOf = (lead: EnteringLead, now: Date): Traveller => ({
+  lead: { ...lead, enteredAt: now },
+  cursor: { stepId: null, isPassed: false, at: now },
+});
+
+const reaches = (lead: EnteringLead, { messageType }: MessageStep): boolean =>
+  addressOn(messageType, lead) !== null;
+
+const runsOf = (walks: readonly Walked[]): Run[] =>
+  walks.flatMap(({ lead, rest }) =>
+    rest.kind === 'sends' ? [{ lead, run: rest.run, from: rest.from }] : [],
+  );
+
+/** Walks on with leads, by what is known about them now. */
+async function walkLeads(
+  db: TenantDb,
+  { id, steps }: CampaignRow,
+  travellers: readonly Traveller[],
+  now: Date,
+): Promise<Walked[]> {
+  const facts = await factsOf(
+    db,
+    travellers.map(({ lead }) => lead),
+    needsOf(conditionsOf(steps)),
+    id,
+  );
+  return travellers.flatMap((traveller) => {
+    const known = facts.get(traveller.lead.id);
+    if (!known) return [];
+    const walked = walk(steps, traveller.cursor, {
+      facts: known,
+      reaches: (step) => reaches(traveller.lead, step),
+      now,
+    });
+    return [{ ...traveller, ...walked }];
+  });
+}
+
+/** Stores how far leads came: what was decided and done, where they wait, and the messages that they get next. */
+async function settleWalks(
+  db: TenantDb,
+  campaign: CampaignRow,
+  walks: readonly Walked[],
+  planned: readonly StepMessage[],
+  now: Date,
+  lists: ReadonlySet<string> = new Set(),
+): Promise<{ messageCount: number; noConsent: number }> {
+  const { allowed: messages, refused } = await withConsent(db, campaign, planned);
+  const sending = new Set(messages.map(({ lead }) => lead.id));
+  const withoutConsent = new Set(refused.map(({ lead }) => lead.id).filter((id) => !sending.has(id)));
+  await insertDecisions(db, campaign.id, walks, now);
+  for (const { lead, does } of walks)
+    if (does.length > 0) await carryOut(db, campaign, lead, does, { now, lists });
+  await storePositions(
+    db,
+    campaign.id,
+    walks.filter(({ lead }) => !withoutConsent.has(lead.id)),
+  );
+  await markSkipped(db, campaign.id, withoutConsent, 'no_consent');
+  if (messages.length > 0) {
+    await insertStepMessages(db, campaign, messages, now);
+    await wakeFirst(db, campaign, messages, now);
+  }
+  return { messageCount: messages.length, noConsent: withoutConsent.size };
+}
+
+async function insertDecisions(
+  db: TenantDb,
+  campaignId: string,
+  walks: readonly Walked[],
+  now: Date,
+): Promise<void> {
+  const rows = walks.flatMap(({ lead, passed }) =>
+    passed.map(({ stepId, kind, outcome, why, at }) => ({
+      workspaceId: db.workspaceId,
+      id: newId(now),
+      campaignId,
+      leadId: lead.id,
+      stepId,
+      kind,
+      outcome,
+      why: truncate(why, 1000),
+      decidedAt: at,
+    })),
+  );
+  if (rows.length > 0) await db.query(sql.type(NoRows)`${insertion('campaign_decisions', rows)}`);
+}
+
+/** Stores where leads are now. Those that enter a campaign which only sends messages are where they were. */
+async function storePositions(db: TenantDb, campaignId: string, walks: readonly Walked[]): Promise<void> {
+  const rows = walks
+    .filter(({ cursor, rest }) => cursor.stepId !== null || rest.kind !== 'sends')
+    .map(({ lead, rest }) => ({
+      leadId: lead.id,
+      state: rest.kind === 'ends' ? 'finished' : 'running',
+      ...(rest.kind === 'waits'
+        ? { stepId: rest.stepId, arrivedAt: rest.at, dueAt: rest.until, isAwaiting: rest.isAwaitingFacts }
+        : { stepId: null, arrivedAt: null, dueAt: null, isAwaiting: false }),
+    }));
+  if (rows.length === 0) return;
+  await db.query(sql.type(NoRows)`
+    update campaign_leads l set state = n.state, step_id = n.step_id, is_passed = false, arrived_at = n.arrived_at, due_at = n.due_at,
+      is_awaiting = n.is_awaiting, updated_at = now()
+    from ${recordset('campaign_leads', rows)} n
+    where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaignId} and l.lead_id = n.lead_id and l.state = 'running'`);
 }
 
 /** Wakes the personalizer, or the lines, for the first steps. */
@@ -239,7 +504,10 @@ const firstSteps = (messages: readonly StepMessage[]): StepMessage[] =>
   messages.filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id);
 
 /** The place of a lead that gets a message: from its time zone, otherwise from its number. */
-function recipientPlace({ timezone, phones }: EnteringLead, address: string): PhonePlace {
+function recipientPlace(
+  { timezone, phones }: Pick<EnteringLead, 'timezone' | 'phones'>,
+  address: string,
+): PhonePlace {
   const place = placeOfRecipient({ address, recipientPhone: phones[0] ?? null });
   return timezone === null ? place : { ...place, zones: [timezone] };
 }
@@ -261,7 +529,7 @@ export async function stepTimes(
   };
 }
 
-/** Inserts all messages in one statement; bodies and windows are read from the campaign's row, once for each text of a step. */
+/** Inserts all messages in one statement, with each text of a step only once; windows are read from the campaign's row. */
 async function insertStepMessages(
   db: TenantDb,
   campaign: CampaignRow,
@@ -269,6 +537,10 @@ async function insertStepMessages(
   now: Date,
 ): Promise<void> {
   const first = new Set(firstSteps(messages).map(({ id }) => id));
+  const used = new Set(messages.map(({ stepId }) => stepId));
+  const steps = messageSteps(campaign.steps)
+    .filter(({ id }) => used.has(id))
+    .map(({ id, index, step }) => ({ id, index, step }));
   const batchIds = new Map<string, string>();
   const answersUntil = await answerTimes(db, new Set(messages.map(({ address }) => address)));
   const rows = messages.map(({ id, lead, lineId, stepIndex, variant, address, at }, position) => {
@@ -306,26 +578,27 @@ async function insertStepMessages(
       workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
       window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
-      source, batch_id, step_index, variant, campaign_id, created_by_user_id, created_at, updated_at)
+      source, batch_id, step_index, step_id, variant, campaign_id, created_by_user_id, created_at, updated_at)
     -- Of the select, since a cluster would send those of the insert to every node.
     with steps as materialized (
-      select (s.number - 1)::int4 step_index, v.name variant, s.step ->> 'messageType' channel,
-        coalesce(v.text ->> 'body', s.step ->> 'message') body, coalesce(v.text ->> 'subject', s.step ->> 'subject') subject,
-        array(select jsonb_array_elements_text(s.step -> 'attachmentUrls')) attachment_urls,
-        (s.step ->> 'smsFallbackEnabled')::boolean sms_fallback_enabled, s.step ->> 'smsFallbackMessage' sms_fallback_message
-      from campaigns k cross join lateral jsonb_array_elements(k.steps) with ordinality s (step, number)
+      select (s.placed ->> 'index')::int4 step_index, s.placed ->> 'id' step_id, v.name variant, s.placed -> 'step' ->> 'messageType' channel,
+        coalesce(v.text ->> 'body', s.placed -> 'step' ->> 'message') body,
+        coalesce(v.text ->> 'subject', s.placed -> 'step' ->> 'subject') subject,
+        array(select jsonb_array_elements_text(s.placed -> 'step' -> 'attachmentUrls')) attachment_urls,
+        (s.placed -> 'step' ->> 'smsFallbackEnabled')::boolean sms_fallback_enabled,
+        s.placed -> 'step' ->> 'smsFallbackMessage' sms_fallback_message
+      from jsonb_array_elements(${sql.jsonb(steps)}) s (placed)
       left join lateral (
         select (${sql.array([...VARIANT_NAMES], 'text')})[v.number] "name", v.text
-        from jsonb_array_elements(s.step -> 'variants') with ordinality v (text, number)
+        from jsonb_array_elements(s.placed -> 'step' -> 'variants') with ordinality v (text, number)
       ) v on true
-      where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     )
     select k.workspace_id, m.id, s.channel, m.status, m.hold_reason, m.held, m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy,
       m.address, m.recipient_phone, m.recipient_email, m.recipient_name, m.lead_id, s.body, s.subject, s.attachment_urls, m.scheduled_at,
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
       k.window_start, k.window_end, k.window_days, m.recipient_zones, m.recipient_region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
-      'campaign', m.batch_id, m.step_index, m.variant, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
+      'campaign', m.batch_id, m.step_index, s.step_id, m.variant, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
     cross join ${recordset('messages', rows)} m

@@ -2,7 +2,8 @@ import { currentTime } from '#domain/base/clock.ts';
 import { emitCanceled } from '#db/commands/messages/message-events.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import { sql } from 'slonik';
-import { CAMPAIGN_CHANGES, type CampaignStatus, type CampaignStep } from '#domain/campaigns/campaign.ts';
+import { CAMPAIGN_CHANGES, type CampaignStatus } from '#domain/campaigns/campaign.ts';
+import { type MessageStep, messageSteps } from '#domain/campaigns/step.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
@@ -42,9 +43,9 @@ export async function requireLines(
   const pool = poolId === null ? null : await findPool(db, poolId);
   const allowed = pool ? pool.lines.map(({ lineId }) => lineId) : eligibleLineIds;
   const lines = (await usableLines(db)).filter(({ id }) => allowed?.includes(id) ?? true);
-  const canSend = ({ messageType }: CampaignStep): boolean =>
+  const canSend = ({ messageType }: MessageStep): boolean =>
     lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel));
-  const unsendable = steps.find((step) => !canSend(step))?.messageType;
+  const unsendable = messageSteps(steps).find(({ step }) => !canSend(step))?.step.messageType;
   if (unsendable !== undefined)
     throw new Refusal('NO_ACTIVE_LINE', null, `The workspace has no active line for ${unsendable}`);
 }
@@ -79,7 +80,7 @@ async function requireStart(
         : ((await findList(db, listId))?.leadCount ?? 0)
       : await sizeOf(db, segmentId);
   // The maximum that it queues.
-  const messages = leads * steps.length;
+  const messages = leads * messageSteps(steps).length;
   if (isTest) await requireRoomForTestMessages(db, messages);
   await requireRoomForMessages(db, messages);
 }

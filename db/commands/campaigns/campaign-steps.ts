@@ -4,12 +4,14 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { stepDate } from '#domain/campaigns/campaign-schedule.ts';
 import { wakeWhenDone } from './campaign-stops.ts';
-import { campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { goesOnAfter } from '#domain/campaigns/walk.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
+import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { wakeLines } from '#db/wakes/wakes.ts';
+import { wake, wakeLines } from '#db/wakes/wakes.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 
 const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({
@@ -60,7 +62,10 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
     from messages
     where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending') order by step_index`);
   const [next] = waiting;
-  if (!next) return finish(db, step, now);
+  if (!next) {
+    const passed = goesOnAfter(campaign.steps, step.stepIndex);
+    return passed ? goOn(db, campaign, step, passed.id, now) : finish(db, step, now);
+  }
   // A later step was canceled by hand; an earlier one has not been sent yet.
   if (waiting.some(({ held }) => !held)) return;
 
@@ -87,6 +92,22 @@ const Waiting = Step.pick({ id: true, stepIndex: true }).extend({
   scheduledAt: MessageRow.shape.scheduledAt,
   held: z.boolean(),
 });
+
+/** The lead has got its messages, and comes to a step that decides. The campaign's workflow lets it continue. */
+async function goOn(
+  db: TenantDb,
+  { id, status }: CampaignRow,
+  step: Step,
+  stepId: string,
+  now: Date,
+): Promise<void> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update campaign_leads set step_id = ${stepId}, is_passed = true, arrived_at = ${sql.timestamp(step.sentAt ?? now)},
+      due_at = ${sql.timestamp(now)}, updated_at = now()
+    -- A message may change again after the lead has gone on.
+    where ${ofLead(db, step)} and state = 'running' and step_id is null`);
+  if (rowCount > 0 && status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
+}
 
 async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   const { rowCount } = await db.query(sql.type(NoRows)`

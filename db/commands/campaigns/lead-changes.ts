@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -12,6 +12,7 @@ const CampaignIdRow = z.object({ campaignId: z.string() });
  */
 export async function followLeadChanges(db: TenantDb, leadIds: readonly string[], now: Date): Promise<void> {
   if (leadIds.length === 0) return;
+  await lookAgain(db, sql.fragment`lead_id = any(${sql.array([...leadIds], 'text')})`, now);
   const campaigns = await db.anyFirst(sql.type(CampaignIdRow)`
     insert into campaign_candidates (workspace_id, campaign_id, lead_id)
     select c.workspace_id, c.id, l.id
@@ -26,6 +27,29 @@ export async function followLeadChanges(db: TenantDb, leadIds: readonly string[]
     on conflict do nothing returning campaign_id`);
   for (const id of new Set(campaigns)) wake(db, campaignWorkflowId(id), now, 'leadsAdded');
 }
+
+/** Lets leads continue whose step waits for a fact. Locks their sequences in order. */
+async function lookAgain(db: TenantDb, who: FragmentSqlToken, now: Date): Promise<void> {
+  const campaigns = await db.anyFirst(sql.type(CampaignIdRow)`
+    with awaiting as materialized (
+      select campaign_id, lead_id from campaign_leads
+      where workspace_id = ${db.workspaceId} and ${who} and state = 'running' and is_awaiting
+      order by campaign_id, lead_id for no key update
+    )
+    update campaign_leads l set due_at = ${sql.timestamp(now)} from awaiting a
+    where l.workspace_id = ${db.workspaceId} and l.campaign_id = a.campaign_id and l.lead_id = a.lead_id
+    returning l.campaign_id`);
+  for (const id of new Set(campaigns)) wake(db, campaignWorkflowId(id), now, 'progressDue');
+}
+
+/** Like `followLeadChanges`, for what a carrier says about a message. Call it before the message is changed. */
+export const followMessageChange = (db: TenantDb, messageId: string, now: Date): Promise<void> =>
+  lookAgain(
+    db,
+    sql.fragment`(campaign_id, lead_id) in (
+      select campaign_id, lead_id from messages where workspace_id = ${db.workspaceId} and id = ${messageId})`,
+    now,
+  );
 
 const LeadIdRow = z.object({ leadId: z.string() });
 

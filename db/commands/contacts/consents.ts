@@ -1,3 +1,4 @@
+import { followContactChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { stopWithoutConsent } from '#db/commands/campaigns/campaign-stops.ts';
 import { consentedAmong, type ConsentRow, insertConsents } from '#db/queries/contacts/consents.ts';
 import { lockContact, lockFirstConversation } from '#db/queries/sending/message-locks.ts';
@@ -24,6 +25,7 @@ export async function recordConsent(db: TenantDb, consent: NewConsent, now: Date
 
 async function insertConsent(db: TenantDb, consent: NewConsent, now: Date): Promise<ConsentRow> {
   const [row] = await insertConsents(db, [consent], now);
+  await followContactChanges(db, consent.address, now);
   if (!row) throw new Error('the consent was not inserted');
   return row;
 }

@@ -77,8 +77,9 @@ export async function sharedLinks(
     or exists (
       select from drip_buffer b where b.workspace_id = ${db.workspaceId} and b.draft -> 'attachmentUrls' ? l.link)
     or exists (
-      select from campaigns c, jsonb_array_elements(c.steps) step
-      where c.workspace_id = ${db.workspaceId} and step -> 'attachmentUrls' ? l.link)`);
+      select from campaigns c
+      where c.workspace_id = ${db.workspaceId}
+        and jsonb_path_exists(c.steps, '$.**.attachmentUrls[*] ? (@ == $link)', jsonb_build_object('link', l.link)))`);
 }
 
 /** Deletes the rows of files that are already deleted, and of the voice notes made from them. */

@@ -1,3 +1,4 @@
+import { followMessageChange } from '#db/commands/campaigns/lead-changes.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, fromNow, realTime, toRealTime } from '#domain/base/clock.ts';
@@ -180,6 +181,7 @@ export async function applyMessageEvent(
   if (attempt.kind === 'fallback') return;
   // The carrier has said that it did not send this one, and another attempt has taken its place.
   if (attempt.outcome === 'transient') return;
+  await followMessageChange(db, messageId, now);
   if (event.kind === 'read') await markRead(db, messageId, event.at, now);
   else await applyReceipt(db, lineId, attempt, event, now);
 }

@@ -17,6 +17,8 @@ const GroupRow = z.object({
   leads: z.int(),
 });
 
+const AtStepsRow = z.object({ leads: z.int() });
+
 /** A message that is due waits for nothing else. */
 const IN_TURN = new Set(['scheduled', 'line_gap']);
 
@@ -37,12 +39,16 @@ export async function campaignWaits(
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and status in ('pending', 'scheduled')
       and (not held or hold_reason = 'personalization')
     group by line_id, hold_reason, is_new, is_due`);
+  const { leads: atSteps } = await db.one(sql.type(AtStepsRow)`
+    select count(*)::int leads from campaign_leads
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and state = 'running' and due_at is not null`);
   const lineIds = new Set(groups.flatMap(({ lineId }) => lineId ?? []));
   const workspace = await workspacePace(db);
   const lines = await findPacedLines(db, [...lineIds], now, workspace);
   const window = campaignWindow(campaign, workspace.timezone);
   const waits = new Map<string, { leads: number; lines: Set<string> }>();
-  let isSending = groups.length === 0;
+  let isSending = groups.length === 0 && atSteps === 0;
+  if (atSteps > 0) waits.set('campaign_step', { leads: atSteps, lines: new Set() });
   for (const group of groups) {
     const { holdReason, isNew, firstAt } = group;
     const message = {

@@ -6,9 +6,10 @@ import {
   type CampaignPatch,
   type CampaignProgress,
   CampaignStatus,
-  CampaignStep,
 } from '#domain/campaigns/campaign.ts';
 import { Audience } from '#domain/contacts/segment.ts';
+import { asksAboutReplies } from '#domain/campaigns/walk.ts';
+import { identified, StoredSteps } from '#domain/campaigns/step.ts';
 import { newId } from '#domain/base/ids.ts';
 import { CampaignQuietHours } from '#domain/sending/quiet-hours.ts';
 import type { SendWindow } from '#domain/sending/send-window.ts';
@@ -22,7 +23,7 @@ export const CampaignRow = z.object({
   name: z.string(),
   description: z.string(),
   status: CampaignStatus,
-  steps: z.array(CampaignStep),
+  steps: StoredSteps,
   listId: z.string().nullable(),
   segmentId: z.string().nullable(),
   audience: Audience,
@@ -117,8 +118,10 @@ export async function insertCampaign(
   const id = newId(now);
   await db.query(sql.type(NoRows)`
     insert into campaigns (workspace_id, id, name, steps, created_by_user_id)
-    values (${db.workspaceId}, ${id}, ${input.name}, ${sql.jsonb(input.steps)}, ${userId})`);
-  const row = await updateCampaign(db, id, input);
+    values (${db.workspaceId}, ${id}, ${input.name}, '[]', ${userId})`);
+  // A lead that a reply stops comes to no condition about it.
+  const stopOnReply = input.stopOnReply ?? !asksAboutReplies(input.steps);
+  const row = await updateCampaign(db, id, { ...input, stopOnReply }, now);
   if (!row) throw new Error('the campaign was not inserted');
   return row;
 }
@@ -127,6 +130,7 @@ export async function updateCampaign(
   db: TenantDb,
   id: string,
   patch: CampaignPatch,
+  now: Date,
 ): Promise<CampaignRow | null> {
   const assignments = [sql.fragment`updated_at = now()`];
   const set = (column: string, value: string | boolean | null | undefined): void => {
@@ -162,7 +166,10 @@ export async function updateCampaign(
     assignments.push(
       sql.fragment`quiet_hours = ${patch.quietHours === null ? sql.fragment`null` : sql.jsonb(patch.quietHours)}`,
     );
-  if (patch.steps !== undefined) assignments.push(sql.fragment`steps = ${sql.jsonb(patch.steps)}`);
+  if (patch.steps !== undefined) {
+    const steps = identified(patch.steps, () => newId(now));
+    assignments.push(sql.fragment`steps = ${sql.jsonb(steps)}`);
+  }
   return db.maybeOne(sql.type(CampaignRow)`
     update campaigns set ${sql.join(assignments, sql.fragment`, `)}
     where workspace_id = ${db.workspaceId} and id = ${id} returning *`);

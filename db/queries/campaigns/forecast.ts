@@ -1,8 +1,8 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { dayBounds, hourBounds } from '#domain/base/calendar.ts';
-import { CampaignStep } from '#domain/campaigns/campaign.ts';
-import { delayMs } from '#domain/campaigns/campaign-schedule.ts';
+import { StoredSteps } from '#domain/campaigns/step.ts';
+import { pauseBetween } from '#domain/campaigns/walk.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import type { ForecastLine, WaitingMessages } from '#domain/campaigns/forecast/plan.ts';
 import { sendTimes } from '#domain/campaigns/forecast/send-times.ts';
@@ -105,7 +105,7 @@ const LaterRow = z.object({
   recipientRegion: z.string().nullable(),
   stepIndex: z.int(),
   count: z.int(),
-  steps: z.array(CampaignStep),
+  steps: StoredSteps,
 });
 type LaterRow = z.infer<typeof LaterRow>;
 
@@ -129,7 +129,7 @@ async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: 
     return (id === null ? [] : (later.get(keyOf({ ...row, campaignId: id })) ?? []))
       .filter((row) => row.stepIndex > done)
       .map(({ steps, count, stepIndex: step }) => {
-        const pause = steps.slice(done + 1, step + 1).reduce((sum, { delay }) => sum + delayMs(delay), 0);
+        const pause = pauseBetween(steps, done, step);
         done = step;
         return { delayMs: pause, count };
       });

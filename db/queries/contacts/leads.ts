@@ -358,6 +358,16 @@ export const setLeadTags = (db: TenantDb, id: string, tags: readonly string[]): 
     update leads set tags = ${sql.array([...tags], 'text')}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
 
+/** Stores the tags, texts and custom fields of a lead, which do not concern its addresses. Requires `lockLeads`. */
+export const changeLeadTexts = (
+  db: TenantDb,
+  { id, tags, customFields, companyName, jobTitle, notes }: LeadRow,
+): Promise<LeadRow> =>
+  db.one(sql.type(LeadRow)`
+    update leads set tags = ${sql.array(tags, 'text')}, custom_fields = ${sql.jsonb(customFields)}, company_name = ${companyName},
+      job_title = ${jobTitle}, notes = ${notes}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
+
 /** Sets the custom fields and owners of leads. Requires `lockLeads`. */
 export async function setLeadFields(
   db: TenantDb,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { findCallsById, presentCall } from './calls.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { FileLinks, LinkReader } from '#domain/messages/attachment.ts';
+import { DecidingStep } from '#domain/campaigns/walk.ts';
 import type { ContactTimelineEntry } from '#domain/contacts/contact-timeline.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
 import { findConsents, presentConsent } from '../contacts/consents.ts';
@@ -11,7 +12,16 @@ import { findNotes, presentNotes } from './conversation-notes.ts';
 import { findThreadItems, presentThread, RECEIVED_AT, SENT_AT } from './conversations.ts';
 import { findOptOutChanges, presentChange } from '../contacts/opt-out-history.ts';
 
-const Kind = z.enum(['message', 'campaign_joined', 'campaign_left', 'consent', 'opt_out', 'note', 'call']);
+const Kind = z.enum([
+  'message',
+  'campaign_joined',
+  'campaign_decided',
+  'campaign_left',
+  'consent',
+  'opt_out',
+  'note',
+  'call',
+]);
 
 const EntryRow = z.object({
   kind: Kind,
@@ -69,6 +79,10 @@ export async function listContactTimeline(
       at: ms(sql.fragment`entered_at`),
       from: inCampaign,
     }),
+    part(sql.fragment`'campaign_decided'`, {
+      at: ms(sql.fragment`decided_at`),
+      from: sql.fragment`from campaign_decisions where ${own} and lead_id = ${lead.id}`,
+    }),
     part(sql.fragment`'campaign_left'`, {
       id: sql.fragment`campaign_id`,
       at: ms(sql.fragment`updated_at`),
@@ -90,6 +104,22 @@ export async function listContactTimeline(
   return db.any(sql.type(EntryRow)`
     ${sql.join(parts, sql.fragment` union all `)} order by "at" desc, "key" desc limit ${limit}`);
 }
+
+const DecisionRow = z.object({
+  id: z.string(),
+  campaignId: z.string(),
+  campaignName: z.string(),
+  stepId: z.string(),
+  step: DecidingStep,
+  outcome: z.string(),
+  why: z.string(),
+});
+
+const findDecisions = (db: TenantDb, ids: readonly string[]) =>
+  db.any(sql.type(DecisionRow)`
+    select d.id, d.campaign_id, c.name campaign_name, d.step_id, d.kind step, d.outcome, d.why
+    from campaign_decisions d join campaigns c on c.workspace_id = d.workspace_id and c.id = d.campaign_id
+    where d.workspace_id = ${db.workspaceId} and d.id = any(${texts([...ids])})`);
 
 const NameRow = z.object({ id: z.string(), name: z.string() });
 const LeftRow = z.object({ campaignId: z.string(), stopReason: z.string().nullable() });
@@ -119,6 +149,9 @@ export async function presentContactTimeline(
     await db.any(sql.type(NameRow)`
       select id, name from campaigns where workspace_id = ${db.workspaceId} and id = any(${campaignIds})`),
   );
+  const decisions = new Map(
+    (await findDecisions(db, idsOf('campaign_decided'))).map((decision) => [decision.id, decision]),
+  );
   const left = new Map(
     (
       await db.any(sql.type(LeftRow)`
@@ -142,6 +175,20 @@ export async function presentContactTimeline(
         return kind === 'campaign_joined'
           ? { type: kind, at, campaign }
           : { type: kind, at, campaign, reason: left.get(id) ?? null };
+      }
+      case 'campaign_decided': {
+        const row = decisions.get(id);
+        if (!row) return null;
+        const { campaignId, campaignName, stepId, step, outcome, why } = row;
+        return {
+          type: kind,
+          at,
+          campaign: { _id: campaignId, name: campaignName },
+          stepId,
+          step,
+          outcome,
+          why,
+        };
       }
       case 'consent': {
         const row = consents.get(id);

@@ -30,7 +30,7 @@ export async function neededLinks(db: SystemDb, workspaceId: string): Promise<st
     union select unnest(attachment_urls) from messages
     where workspace_id = ${workspaceId} and attachment_urls <> '{}' and sent_at > now() - ${`${CARRIER_LINK_DAYS} days`}::interval
     union select jsonb_array_elements_text(draft -> 'attachmentUrls') from drip_buffer where workspace_id = ${workspaceId}
-    union select jsonb_array_elements_text(step -> 'attachmentUrls') from campaigns, jsonb_array_elements(steps) step
+    union select jsonb_path_query(steps, '$.**.attachmentUrls[*]') #>> '{}' from campaigns
     where workspace_id = ${workspaceId} and status <> 'archived'`);
   return [...links];
 }

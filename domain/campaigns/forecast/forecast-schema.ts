@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CampaignStep } from '../campaign.ts';
+import { MessageStep } from '../step.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { Id } from '#domain/base/ids.ts';
 import { MessageInput } from '#domain/messages/message.ts';
@@ -14,7 +14,7 @@ export const ForecastInput = z
         'The number of contacts who get the sequence. None of them has exchanged messages with a line.',
     }),
     steps: z
-      .array(z.object({ delay: CampaignStep.shape.delay, messageType: Channel.default('imessage') }))
+      .array(z.object({ delay: MessageStep.shape.delay, messageType: Channel.default('imessage') }))
       .min(1)
       .max(50),
     lineIds: z.array(Id).min(1).max(500).optional().meta({ description: 'Default: all active lines.' }),

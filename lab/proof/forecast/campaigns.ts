@@ -1,5 +1,5 @@
 import { stepDate } from '../../../domain/campaigns/campaign-schedule.ts';
-import type { CampaignStep } from '../../../domain/campaigns/campaign.ts';
+import type { MessageStep } from '../../../domain/campaigns/step.ts';
 import { type ForecastResult, runForecast } from '../../../domain/campaigns/forecast/forecast.ts';
 import { leadPlacesOf } from '../../../domain/campaigns/forecast/lead-places.ts';
 import { sendTimes } from '../../../domain/campaigns/forecast/send-times.ts';
@@ -100,7 +100,7 @@ export function forecastOf(scenario: Scenario): ForecastResult & { longestStep: 
 export function simulateCampaign(scenario: Scenario): { lastAt: Date; firstStepAt: Date } {
   const { start, weights, leads, delays, window, quiet, sticky, waiting } = scenario;
   const lines = scenario.lines.map((line) => ({ ...line, quiet: quietPolicy(quiet) }));
-  const steps = delays.map((minutes) => ({ delay: { minutes } }) as CampaignStep);
+  const steps = delays.map((minutes) => ({ delay: { minutes } }) as MessageStep);
   const workspace = new Workspace();
   const turns = turnsOf(lines.map((_, index) => weights?.[index] ?? 1));
   const lineOf = (lead: number, step: number): number => {

@@ -133,7 +133,7 @@ describe('a template', () => {
       name: 'Old',
       steps: messages.map(() => ({ message: 'Hi' })),
     });
-    const steps = messages.map((message) => ({ ...body.campaign.steps[0], message }));
+    const steps = messages.map((message) => ({ ...body.campaign.steps[0], id: undefined, message }));
     await systemDb(app.pools).query(sql.type(z.unknown())`
       update campaigns set steps = ${JSON.stringify(steps)} where id = ${body.campaign._id}`);
     return body.campaign._id;

@@ -744,6 +744,9 @@ export type CampaignInput = {
      * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
      */
     requireConsent?: boolean;
+    /**
+     * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+     */
     stopOnReply?: boolean;
     /**
      * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
@@ -752,7 +755,17 @@ export type CampaignInput = {
     start?: boolean;
 };
 
-export type CampaignStep = {
+/**
+ * A step without `kind` is a message.
+ */
+export type CampaignStep = CampaignMessageStep | CampaignWaitStep | CampaignWaitUntilStep | CampaignDoStep | CampaignEndStep | CampaignBranchStep;
+
+export type CampaignMessageStep = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind?: 'message';
     message?: string;
     messageType?: 'imessage' | 'sms' | 'email';
     subject?: string;
@@ -780,6 +793,102 @@ export type StepVariant = {
      * Its share of the leads, relative to the weights of the other variants.
      */
     weight?: number;
+};
+
+export type CampaignWaitStep = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'wait';
+    for: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+};
+
+export type CampaignWaitUntilStep = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'wait_until';
+    /**
+     * The lead continues when one of them holds.
+     */
+    any: Array<Condition>;
+    /**
+     * From the time at which the lead came to the step.
+     */
+    atMost: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * What a lead does for whom none came to hold in time.
+     */
+    else?: 'continue' | 'end';
+};
+
+export type CampaignDoStep = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'do';
+    addTags?: Array<string>;
+    /**
+     * Without regard to case.
+     */
+    removeTags?: Array<string>;
+    /**
+     * Values by field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.
+     */
+    setFields?: {
+        [key: string]: string;
+    };
+    /**
+     * Adds the lead to this list, and takes it out of the campaign's.
+     */
+    moveToListId?: string;
+    /**
+     * The member to whom the conversations with the lead are assigned; null: nobody.
+     */
+    assign?: string | null;
+    /**
+     * The lead also enters this campaign, if it is active.
+     */
+    enterCampaignId?: string;
+};
+
+export type CampaignEndStep = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'end';
+};
+
+export type CampaignBranchStep = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'branch';
+    /**
+     * The first that holds is taken.
+     */
+    branches: Array<{
+        name: string;
+        /**
+         * All of them have to hold.
+         */
+        when: Array<Condition>;
+        steps: Array<CampaignStep>;
+    }>;
+    else?: Array<CampaignStep>;
 };
 
 export type CampaignQuietHours = {
@@ -834,6 +943,9 @@ export type CampaignPatch = {
      * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
      */
     requireConsent?: boolean;
+    /**
+     * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+     */
     stopOnReply?: boolean;
     /**
      * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
@@ -2578,6 +2690,20 @@ export type ContactTimelineEntry = {
      */
     reason: string | null;
 } | {
+    type: 'campaign_decided';
+    at: string;
+    campaign: ContactTimelineCampaign;
+    stepId: string;
+    step: 'wait' | 'wait_until' | 'branch' | 'do' | 'end';
+    /**
+     * The name of the branch, `else`, `continued`, `timed_out`, `done` or `ended`.
+     */
+    outcome: string;
+    /**
+     * What was judged, for people; may change.
+     */
+    why: string;
+} | {
     type: 'consent';
     at: string;
     consent: Consent;
@@ -3070,7 +3196,7 @@ export type CampaignProgress = {
 
 export type LeadWait = {
     /**
-     * The same as `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: the messages wait for their time or their turn.
+     * The same as `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: the messages wait for their time or their turn. `campaign_step`: the leads wait at a step of the campaign.
      */
     reason: string;
     leads: number;
@@ -4125,7 +4251,17 @@ export type ConditionDistanceOutput = {
     minutes?: number;
 };
 
-export type CampaignStepOutput = {
+/**
+ * A step without `kind` is a message.
+ */
+export type CampaignStepOutput = CampaignMessageStepOutput | CampaignWaitStepOutput | CampaignWaitUntilStepOutput | CampaignDoStepOutput | CampaignEndStepOutput | CampaignBranchStepOutput;
+
+export type CampaignMessageStepOutput = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind?: 'message';
     message: string;
     messageType: 'imessage' | 'sms' | 'email';
     subject?: string;
@@ -4153,6 +4289,102 @@ export type StepVariantOutput = {
      * Its share of the leads, relative to the weights of the other variants.
      */
     weight: number;
+};
+
+export type CampaignWaitStepOutput = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'wait';
+    for: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+};
+
+export type CampaignWaitUntilStepOutput = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'wait_until';
+    /**
+     * The lead continues when one of them holds.
+     */
+    any: Array<ConditionOutput>;
+    /**
+     * From the time at which the lead came to the step.
+     */
+    atMost: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * What a lead does for whom none came to hold in time.
+     */
+    else: 'continue' | 'end';
+};
+
+export type CampaignDoStepOutput = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'do';
+    addTags?: Array<string>;
+    /**
+     * Without regard to case.
+     */
+    removeTags?: Array<string>;
+    /**
+     * Values by field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.
+     */
+    setFields?: {
+        [key: string]: string;
+    };
+    /**
+     * Adds the lead to this list, and takes it out of the campaign's.
+     */
+    moveToListId?: string;
+    /**
+     * The member to whom the conversations with the lead are assigned; null: nobody.
+     */
+    assign?: string | null;
+    /**
+     * The lead also enters this campaign, if it is active.
+     */
+    enterCampaignId?: string;
+};
+
+export type CampaignEndStepOutput = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'end';
+};
+
+export type CampaignBranchStepOutput = {
+    /**
+     * Names the step in a campaign, and never changes. Default: a new one.
+     */
+    id?: string;
+    kind: 'branch';
+    /**
+     * The first that holds is taken.
+     */
+    branches: Array<{
+        name: string;
+        /**
+         * All of them have to hold.
+         */
+        when: Array<ConditionOutput>;
+        steps: Array<CampaignStepOutput>;
+    }>;
+    else: Array<CampaignStepOutput>;
 };
 
 export type CampaignQuietHoursOutput = {
@@ -9134,6 +9366,9 @@ export type PostApiCampaignsData = {
          * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
          */
         requireConsent?: boolean;
+        /**
+         * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+         */
         stopOnReply?: boolean;
         /**
          * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
@@ -9279,6 +9514,9 @@ export type PatchApiCampaignsByIdData = {
          * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
          */
         requireConsent?: boolean;
+        /**
+         * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+         */
         stopOnReply?: boolean;
         /**
          * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.

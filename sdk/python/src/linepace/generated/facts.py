@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "eea9e222ccf9dca93531303cf77e4f0cb5530bc313c93427000997f7e9a1907e"
+DIGEST = "0d005922350db5ebcebf26ec12329dd387c7aafa03e964a58f5de0bb3d659646"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, Union
 
 from typing_extensions import NotRequired
 
@@ -310,7 +310,7 @@ class ConditionDistance(TypedDict):
     minutes: NotRequired[int]
 
 
-class CampaignStepDelay(TypedDict):
+class CampaignMessageStepDelay(TypedDict):
     days: NotRequired[int]
     hours: NotRequired[int]
     minutes: NotRequired[int]
@@ -320,6 +320,44 @@ class StepVariant(TypedDict):
     body: NotRequired[str]
     subject: NotRequired[str]
     weight: NotRequired[int]
+
+
+class CampaignWaitStepFor(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+CampaignWaitStep = TypedDict(
+    "CampaignWaitStep",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["wait"],
+        "for": CampaignWaitStepFor,
+    },
+)
+
+
+class CampaignWaitUntilStepAtMost(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class CampaignDoStep(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["do"]
+    addTags: NotRequired[list[str]]
+    removeTags: NotRequired[list[str]]
+    setFields: NotRequired[dict[str, str]]
+    moveToListId: NotRequired[str]
+    assign: NotRequired[str | None]
+    enterCampaignId: NotRequired[str]
+
+
+class CampaignEndStep(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["end"]
 
 
 class CampaignQuietHours(TypedDict):
@@ -1214,19 +1252,19 @@ class Pool(TypedDict):
     updatedAt: str
 
 
-class ContactTimelineEntryContactTimelineEntry3(TypedDict):
+class ContactTimelineEntryContactTimelineEntry4(TypedDict):
     type: Literal["consent"]
     at: str
     consent: Consent
 
 
-class ContactTimelineEntryContactTimelineEntry4(TypedDict):
+class ContactTimelineEntryContactTimelineEntry5(TypedDict):
     type: Literal["opt_out"]
     at: str
     optOut: OptOutChange
 
 
-class ContactTimelineEntryContactTimelineEntry5(TypedDict):
+class ContactTimelineEntryContactTimelineEntry6(TypedDict):
     type: Literal["note"]
     at: str
     note: ConversationNote
@@ -2126,7 +2164,7 @@ class ConditionDistanceOutput(TypedDict):
     minutes: NotRequired[int]
 
 
-class CampaignStepOutputDelay(TypedDict):
+class CampaignMessageStepOutputDelay(TypedDict):
     days: NotRequired[int]
     hours: NotRequired[int]
     minutes: NotRequired[int]
@@ -2136,6 +2174,44 @@ class StepVariantOutput(TypedDict):
     body: str
     subject: NotRequired[str]
     weight: int
+
+
+class CampaignWaitStepOutputFor(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+CampaignWaitStepOutput = TypedDict(
+    "CampaignWaitStepOutput",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["wait"],
+        "for": CampaignWaitStepOutputFor,
+    },
+)
+
+
+class CampaignWaitUntilStepOutputAtMost(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class CampaignDoStepOutput(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["do"]
+    addTags: NotRequired[list[str]]
+    removeTags: NotRequired[list[str]]
+    setFields: NotRequired[dict[str, str]]
+    moveToListId: NotRequired[str]
+    assign: NotRequired[str | None]
+    enterCampaignId: NotRequired[str]
+
+
+class CampaignEndStepOutput(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["end"]
 
 
 class CampaignQuietHoursOutput(TypedDict):
@@ -4895,35 +4971,29 @@ class SegmentPatch(TypedDict):
     when: NotRequired[list[Condition]]
 
 
-class CampaignStep(TypedDict):
+class CampaignMessageStep(TypedDict):
+    id: NotRequired[str]
+    kind: NotRequired[Literal["message"]]
     message: NotRequired[str]
     messageType: NotRequired[Literal["imessage", "sms", "email"]]
     subject: NotRequired[str]
     variants: NotRequired[list[StepVariant]]
-    delay: NotRequired[CampaignStepDelay]
+    delay: NotRequired[CampaignMessageStepDelay]
     attachmentUrls: NotRequired[list[str]]
     smsFallbackEnabled: NotRequired[bool]
     smsFallbackMessage: NotRequired[str]
 
 
-class CampaignPatch(TypedDict):
-    name: NotRequired[str]
-    description: NotRequired[str]
-    steps: NotRequired[list[CampaignStep]]
-    listId: NotRequired[str | None]
-    segmentId: NotRequired[str | None]
-    audience: NotRequired[Literal["snapshot", "live"]]
-    eligibleLineIds: NotRequired[list[str] | None]
-    poolId: NotRequired[str | None]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-    timezone: NotRequired[str | None]
-    sendWindowStart: NotRequired[str | None]
-    sendWindowEnd: NotRequired[str | None]
-    allowedDaysOfWeek: NotRequired[list[int] | None]
-    quietHours: NotRequired[CampaignQuietHours | None]
-    requireConsent: NotRequired[bool]
-    stopOnReply: NotRequired[bool]
-    needsAiPersonalization: NotRequired[bool]
+CampaignWaitUntilStep = TypedDict(
+    "CampaignWaitUntilStep",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["wait_until"],
+        "any": list[Condition],
+        "atMost": CampaignWaitUntilStepAtMost,
+        "else": NotRequired[Literal["continue", "end"]],
+    },
+)
 
 
 class WebhookInput(TypedDict):
@@ -5102,7 +5172,17 @@ class ContactTimelineEntryContactTimelineEntry2(TypedDict):
     reason: str | None
 
 
-class ContactTimelineEntryContactTimelineEntry6(TypedDict):
+class ContactTimelineEntryContactTimelineEntry3(TypedDict):
+    type: Literal["campaign_decided"]
+    at: str
+    campaign: ContactTimelineCampaign
+    stepId: str
+    step: Literal["wait", "wait_until", "branch", "do", "end"]
+    outcome: str
+    why: str
+
+
+class ContactTimelineEntryContactTimelineEntry7(TypedDict):
     type: Literal["call"]
     at: str
     call: ContactTimelineCall
@@ -5190,15 +5270,29 @@ class ConditionOutput(TypedDict):
     campaign: NotRequired[Literal["this", "any"]]
 
 
-class CampaignStepOutput(TypedDict):
+class CampaignMessageStepOutput(TypedDict):
+    id: NotRequired[str]
+    kind: NotRequired[Literal["message"]]
     message: str
     messageType: Literal["imessage", "sms", "email"]
     subject: NotRequired[str]
     variants: NotRequired[list[StepVariantOutput]]
-    delay: CampaignStepOutputDelay
+    delay: CampaignMessageStepOutputDelay
     attachmentUrls: list[str]
     smsFallbackEnabled: bool
     smsFallbackMessage: NotRequired[str]
+
+
+CampaignWaitUntilStepOutput = TypedDict(
+    "CampaignWaitUntilStepOutput",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["wait_until"],
+        "any": list[ConditionOutput],
+        "atMost": CampaignWaitUntilStepOutputAtMost,
+        "else": Literal["continue", "end"],
+    },
+)
 
 
 class SendMessageResponse(TypedDict):
@@ -5343,7 +5437,7 @@ class EndLineReputationOverrideResponse(TypedDict):
 
 class GetLeadTimelineResponse(TypedDict):
     success: Literal[True]
-    entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6]
+    entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6 | ContactTimelineEntryContactTimelineEntry7]
     nextCursor: str | None
 
 
@@ -5363,47 +5457,6 @@ class CreateSegmentRequest(TypedDict):
 class UpdateSegmentRequest(TypedDict):
     name: NotRequired[str]
     when: NotRequired[list[Condition]]
-
-
-class CreateCampaignRequest(TypedDict):
-    name: str
-    description: NotRequired[str]
-    steps: list[CampaignStep]
-    listId: NotRequired[str | None]
-    segmentId: NotRequired[str | None]
-    audience: NotRequired[Literal["snapshot", "live"]]
-    eligibleLineIds: NotRequired[list[str] | None]
-    poolId: NotRequired[str | None]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-    timezone: NotRequired[str | None]
-    sendWindowStart: NotRequired[str | None]
-    sendWindowEnd: NotRequired[str | None]
-    allowedDaysOfWeek: NotRequired[list[int] | None]
-    quietHours: NotRequired[CampaignQuietHours | None]
-    requireConsent: NotRequired[bool]
-    stopOnReply: NotRequired[bool]
-    needsAiPersonalization: NotRequired[bool]
-    start: NotRequired[bool]
-
-
-class UpdateCampaignRequest(TypedDict):
-    name: NotRequired[str]
-    description: NotRequired[str]
-    steps: NotRequired[list[CampaignStep]]
-    listId: NotRequired[str | None]
-    segmentId: NotRequired[str | None]
-    audience: NotRequired[Literal["snapshot", "live"]]
-    eligibleLineIds: NotRequired[list[str] | None]
-    poolId: NotRequired[str | None]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-    timezone: NotRequired[str | None]
-    sendWindowStart: NotRequired[str | None]
-    sendWindowEnd: NotRequired[str | None]
-    allowedDaysOfWeek: NotRequired[list[int] | None]
-    quietHours: NotRequired[CampaignQuietHours | None]
-    requireConsent: NotRequired[bool]
-    stopOnReply: NotRequired[bool]
-    needsAiPersonalization: NotRequired[bool]
 
 
 class PreviewCampaignResponse(TypedDict):
@@ -5545,27 +5598,6 @@ class SegmentInput(TypedDict):
     when: list[Condition]
 
 
-class CampaignInput(TypedDict):
-    name: str
-    description: NotRequired[str]
-    steps: list[CampaignStep]
-    listId: NotRequired[str | None]
-    segmentId: NotRequired[str | None]
-    audience: NotRequired[Literal["snapshot", "live"]]
-    eligibleLineIds: NotRequired[list[str] | None]
-    poolId: NotRequired[str | None]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-    timezone: NotRequired[str | None]
-    sendWindowStart: NotRequired[str | None]
-    sendWindowEnd: NotRequired[str | None]
-    allowedDaysOfWeek: NotRequired[list[int] | None]
-    quietHours: NotRequired[CampaignQuietHours | None]
-    requireConsent: NotRequired[bool]
-    stopOnReply: NotRequired[bool]
-    needsAiPersonalization: NotRequired[bool]
-    start: NotRequired[bool]
-
-
 class Timeline(TypedDict):
     messageId: str
     status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
@@ -5578,34 +5610,6 @@ class Segment(TypedDict):
     name: str
     when: list[ConditionOutput]
     count: int
-    createdAt: str
-    updatedAt: str
-
-
-class Campaign(TypedDict):
-    _id: str
-    workspaceId: str
-    name: str
-    description: str
-    status: Literal["draft", "active", "paused", "completed", "archived"]
-    steps: list[CampaignStepOutput]
-    listId: str | None
-    segmentId: str | None
-    audience: Literal["snapshot", "live"]
-    eligibleLineIds: list[str] | None
-    poolId: str | None
-    stickinessPolicy: Literal["sticky", "round_robin"]
-    timezone: str | None
-    sendWindowStart: str | None
-    sendWindowEnd: str | None
-    allowedDaysOfWeek: list[int] | None
-    quietHours: CampaignQuietHoursOutput | None
-    requireConsent: bool
-    stopOnReply: bool
-    needsAiPersonalization: bool
-    createdByUserId: str | None
-    startedAt: str | None
-    completedAt: str | None
     createdAt: str
     updatedAt: str
 
@@ -5637,6 +5641,130 @@ class UpdateSegmentResponse(TypedDict):
     segment: Segment
 
 
+class CampaignInput(TypedDict):
+    name: str
+    description: NotRequired[str]
+    steps: list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]
+    listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
+    eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str | None]
+    sendWindowStart: NotRequired[str | None]
+    sendWindowEnd: NotRequired[str | None]
+    allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
+    stopOnReply: NotRequired[bool]
+    needsAiPersonalization: NotRequired[bool]
+    start: NotRequired[bool]
+
+
+class CampaignBranchStepBranch(TypedDict):
+    name: str
+    when: list[Condition]
+    steps: list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]
+
+
+CampaignBranchStep = TypedDict(
+    "CampaignBranchStep",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["branch"],
+        "branches": list[CampaignBranchStepBranch],
+        "else": NotRequired[list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]],
+    },
+)
+
+
+class CampaignPatch(TypedDict):
+    name: NotRequired[str]
+    description: NotRequired[str]
+    steps: NotRequired[list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]]
+    listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
+    eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str | None]
+    sendWindowStart: NotRequired[str | None]
+    sendWindowEnd: NotRequired[str | None]
+    allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
+    stopOnReply: NotRequired[bool]
+    needsAiPersonalization: NotRequired[bool]
+
+
+class Campaign(TypedDict):
+    _id: str
+    workspaceId: str
+    name: str
+    description: str
+    status: Literal["draft", "active", "paused", "completed", "archived"]
+    steps: list[Union[CampaignMessageStepOutput, CampaignWaitStepOutput, CampaignWaitUntilStepOutput, CampaignDoStepOutput, CampaignEndStepOutput, "CampaignBranchStepOutput"]]
+    listId: str | None
+    segmentId: str | None
+    audience: Literal["snapshot", "live"]
+    eligibleLineIds: list[str] | None
+    poolId: str | None
+    stickinessPolicy: Literal["sticky", "round_robin"]
+    timezone: str | None
+    sendWindowStart: str | None
+    sendWindowEnd: str | None
+    allowedDaysOfWeek: list[int] | None
+    quietHours: CampaignQuietHoursOutput | None
+    requireConsent: bool
+    stopOnReply: bool
+    needsAiPersonalization: bool
+    createdByUserId: str | None
+    startedAt: str | None
+    completedAt: str | None
+    createdAt: str
+    updatedAt: str
+
+
+class CampaignBranchStepOutputBranch(TypedDict):
+    name: str
+    when: list[ConditionOutput]
+    steps: list[Union[CampaignMessageStepOutput, CampaignWaitStepOutput, CampaignWaitUntilStepOutput, CampaignDoStepOutput, CampaignEndStepOutput, "CampaignBranchStepOutput"]]
+
+
+CampaignBranchStepOutput = TypedDict(
+    "CampaignBranchStepOutput",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["branch"],
+        "branches": list[CampaignBranchStepOutputBranch],
+        "else": list[Union[CampaignMessageStepOutput, CampaignWaitStepOutput, CampaignWaitUntilStepOutput, CampaignDoStepOutput, CampaignEndStepOutput, "CampaignBranchStepOutput"]],
+    },
+)
+
+
+class CreateCampaignRequest(TypedDict):
+    name: str
+    description: NotRequired[str]
+    steps: list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]
+    listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
+    eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str | None]
+    sendWindowStart: NotRequired[str | None]
+    sendWindowEnd: NotRequired[str | None]
+    allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
+    stopOnReply: NotRequired[bool]
+    needsAiPersonalization: NotRequired[bool]
+    start: NotRequired[bool]
+
+
 class CreateCampaignResponse(TypedDict):
     success: Literal[True]
     campaign: Campaign
@@ -5655,6 +5783,26 @@ class GetCampaignResponse(TypedDict):
     progress: CampaignProgress
     waiting: list[LeadWait]
     personalization: PersonalizationProgress | None
+
+
+class UpdateCampaignRequest(TypedDict):
+    name: NotRequired[str]
+    description: NotRequired[str]
+    steps: NotRequired[list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]]
+    listId: NotRequired[str | None]
+    segmentId: NotRequired[str | None]
+    audience: NotRequired[Literal["snapshot", "live"]]
+    eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str | None]
+    sendWindowStart: NotRequired[str | None]
+    sendWindowEnd: NotRequired[str | None]
+    allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
+    stopOnReply: NotRequired[bool]
+    needsAiPersonalization: NotRequired[bool]
 
 
 class UpdateCampaignResponse(TypedDict):

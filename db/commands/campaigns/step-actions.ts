@@ -1,0 +1,101 @@
+import { sql } from 'slonik';
+import { changeConversations } from '#db/commands/inbox/conversation-changes.ts';
+import { emitLeadEvents } from '#db/commands/contacts/lead-events.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import type { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
+import {
+  addLeadsToList,
+  addressesOf,
+  changeLeadTexts,
+  type LeadRow,
+  listsOf,
+  removeLeadsFromList,
+} from '#db/queries/contacts/leads.ts';
+import { lockList } from '#db/queries/contacts/lists.ts';
+import { lockConversation } from '#db/queries/sending/message-locks.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { type DoStep, placedSteps } from '#domain/campaigns/step.ts';
+import { fieldsAfter } from '#domain/campaigns/walk.ts';
+import { changedTags } from '#domain/inbox/bulk-conversations.ts';
+import { MAX_TAGS } from '#domain/inbox/conversation.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
+
+/** What the steps of campaigns do to leads. */
+
+/** Locks the lists into which and from which steps move leads. @returns those that exist. */
+export async function lockListsOfSteps(
+  db: TenantDb,
+  { steps, listId }: CampaignRow,
+): Promise<ReadonlySet<string>> {
+  const targets = placedSteps(steps).flatMap(({ step }) =>
+    step.kind === 'do' && step.moveToListId !== undefined ? [step.moveToListId] : [],
+  );
+  const locked = new Set<string>();
+  if (targets.length === 0) return locked;
+  for (const id of [...new Set([...targets, ...(listId === null ? [] : [listId])])].toSorted())
+    if (await lockList(db, id)) locked.add(id);
+  return locked;
+}
+
+/** Locks the conversations that steps assign. */
+export async function lockConversationsToAssign(
+  db: TenantDb,
+  walks: readonly { lead: LeadRow; does: readonly DoStep[] }[],
+): Promise<void> {
+  const addresses = walks.flatMap(({ lead, does }) =>
+    does.some(({ assign }) => assign !== undefined) ? addressesOf(lead) : [],
+  );
+  for (const address of [...new Set(addresses)].toSorted()) await lockConversation(db, address);
+}
+
+/** Carries out `do` steps, in order. Requires `lockLeads`, `lockListsOfSteps`, `lockConversationsToAssign`, and the lead's sequences. */
+export async function carryOut(
+  db: TenantDb,
+  campaign: CampaignRow,
+  lead: LeadRow,
+  does: readonly DoStep[],
+  { now, lists }: { now: Date; lists: ReadonlySet<string> },
+): Promise<void> {
+  let changed = lead;
+  for (const { addTags, removeTags, setFields = {}, moveToListId, assign, enterCampaignId } of does) {
+    const tags = changedTags(changed.tags, { addTags, removeTags }).slice(0, MAX_TAGS);
+    changed = { ...changed, ...fieldsAfter(changed, setFields), tags };
+    if (moveToListId !== undefined && lists.has(moveToListId))
+      await moveLead(db, lead, { from: campaign.listId, to: moveToListId });
+    if (assign !== undefined)
+      await changeConversations(
+        db,
+        new Map(addressesOf(lead).map((address) => [address, { assigneeId: assign }])),
+        { by: { type: 'system', id: null, name: campaign.name }, now },
+      );
+    if (enterCampaignId !== undefined) await sendOn(db, lead.id, enterCampaignId, now);
+  }
+  if (!isChanged(lead, changed)) return;
+  await emitLeadEvents(db, 'lead.updated', [await changeLeadTexts(db, changed)], now);
+}
+
+const isChanged = (before: LeadRow, after: LeadRow): boolean =>
+  JSON.stringify([before.tags, before.customFields, before.companyName, before.jobTitle, before.notes]) !==
+  JSON.stringify([after.tags, after.customFields, after.companyName, after.jobTitle, after.notes]);
+
+async function moveLead(
+  db: TenantDb,
+  lead: LeadRow,
+  { from, to }: { from: string | null; to: string },
+): Promise<void> {
+  await addLeadsToList(db, [lead], to);
+  const lists = (await listsOf(db, [lead])).get(lead.id) ?? [];
+  if (from !== null && from !== to && lists.includes(from) && lists.length > 1)
+    await removeLeadsFromList(db, [lead], from);
+}
+
+/** Has a lead enter another campaign, if that is active when its workflow comes to it. */
+async function sendOn(db: TenantDb, leadId: string, campaignId: string, now: Date): Promise<void> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    insert into campaign_candidates (workspace_id, campaign_id, lead_id, is_sent_on)
+    select workspace_id, id, ${leadId}, true from campaigns
+    where workspace_id = ${db.workspaceId} and id = ${campaignId} and status in ('active', 'paused') and deleted_at is null
+    on conflict (workspace_id, campaign_id, lead_id) do update set is_sent_on = true`);
+  if (rowCount > 0) wake(db, campaignWorkflowId(campaignId), now, 'leadsAdded');
+}

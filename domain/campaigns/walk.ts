@@ -1,0 +1,271 @@
+import { z } from 'zod';
+import { durationMs } from '../base/duration.ts';
+import { changedTags } from '../inbox/bulk-conversations.ts';
+import { type Condition, type Facts, judgeAll, judgeAny, type Judgement } from './condition.ts';
+import {
+  type CampaignStep,
+  type DoStep,
+  isMessageStep,
+  type MessageStep,
+  type Placed,
+  placedSteps,
+  stepsById,
+} from './step.ts';
+
+/** How a lead goes through the steps of a campaign. Pure functions that take the facts and the time as parameters. */
+
+/** Where a lead is. */
+export interface Cursor {
+  /** null: before the first step. */
+  stepId: string | null;
+  /** It has passed the step. */
+  isPassed: boolean;
+  /** When it came there. */
+  at: Date;
+}
+
+export const DecidingStep = z.enum(['wait', 'wait_until', 'branch', 'do', 'end']);
+
+/** A decision on the way. */
+export interface Passed {
+  stepId: string;
+  kind: z.infer<typeof DecidingStep>;
+  /** The name of the branch, `else`, `continued`, `timed_out`, `done` or `ended`. */
+  outcome: string;
+  /** For people. */
+  why: string;
+  at: Date;
+}
+
+/** Where a walk stops. */
+export type Rest =
+  | {
+      kind: 'waits';
+      stepId: string;
+      at: Date;
+      /** When time alone may let it continue. */
+      until: Date;
+      /** Whether a change of a fact may, too. */
+      isAwaitingFacts: boolean;
+    }
+  | {
+      kind: 'sends';
+      /** Messages that follow each other without a decision. At least one can reach the lead. */
+      run: readonly Placed<MessageStep>[];
+      /** From when the delay of the first counts. */
+      from: Date;
+    }
+  | { kind: 'ends' };
+
+export interface Walk {
+  passed: readonly Passed[];
+  /** What is to be done, in order. */
+  does: readonly DoStep[];
+  rest: Rest;
+}
+
+/**
+ * Walks on from where a lead is, as far as it gets now. What a `do` changes in the lead counts for the conditions after it.
+ * @param reaches whether a message of the step can be sent to the lead.
+ */
+export function walk(
+  steps: readonly CampaignStep[],
+  cursor: Cursor,
+  { facts: known, reaches, now }: { facts: Facts; reaches: (step: MessageStep) => boolean; now: Date },
+): Walk {
+  const placed = stepsById(steps);
+  const passed: Passed[] = [];
+  const does: DoStep[] = [];
+  let facts = known;
+  let { at } = cursor;
+  const start = cursor.stepId === null ? undefined : placed.get(cursor.stepId);
+  let current: Placed | undefined =
+    cursor.stepId === null ? placed.values().next().value : cursor.isPassed ? follow(start) : start;
+
+  function follow(one: Placed | undefined): Placed | undefined {
+    return placed.get(one?.next ?? '');
+  }
+  const decide = (one: Placed, outcome: string, why: string): void => {
+    const { kind } = one.step;
+    if (kind !== undefined && kind !== 'message')
+      passed.push({ stepId: one.id, kind, outcome, why, at: at > now ? now : at });
+  };
+
+  while (current) {
+    const { step } = current;
+    switch (step.kind) {
+      case 'wait': {
+        const until = new Date(at.getTime() + durationMs(step.for));
+        if (until > now) return { passed, does, rest: waits(current, at, until, false) };
+        at = until;
+        decide(current, 'continued', 'the time is over');
+        break;
+      }
+      case 'wait_until': {
+        const deadline = new Date(at.getTime() + durationMs(step.atMost));
+        const judged = judgeAny(step.any, facts, now);
+        if (!judged.holds && deadline > now)
+          return { passed, does, rest: waits(current, at, earlier(judged, deadline), true) };
+        at = judged.holds ? now : deadline;
+        if (!judged.holds && step.else === 'end') {
+          decide(current, 'ended', `the time is over: ${judged.why}`);
+          return { passed, does, rest: { kind: 'ends' } };
+        }
+        decide(
+          current,
+          judged.holds ? 'continued' : 'timed_out',
+          judged.holds ? judged.why : `the time is over: ${judged.why}`,
+        );
+        break;
+      }
+      case 'branch': {
+        const judged = step.branches.map((branch) => ({ branch, ...judgeAll(branch.when, facts, now) }));
+        const taken = judged.find(({ holds }) => holds);
+        decide(
+          current,
+          taken?.branch.name ?? 'else',
+          taken?.why ?? judged.map(({ branch, why }) => `${branch.name}: ${why}`).join('; '),
+        );
+        const [first] = taken?.branch.steps ?? step.else;
+        if (first) {
+          const inner: Placed | undefined = [...placed.values()].find((one) => one.step === first);
+          current = inner;
+          continue;
+        }
+        break;
+      }
+      case 'do':
+        does.push(step);
+        facts = { ...facts, lead: changedLead(facts.lead, step) };
+        decide(current, 'done', describeDo(step));
+        break;
+      case 'end':
+        decide(current, 'ended', 'the campaign ends here');
+        return { passed, does, rest: { kind: 'ends' } };
+      case 'message':
+      case undefined: {
+        const run = runFrom(current, placed);
+        if (run.some((one) => reaches(one.step)))
+          return { passed, does, rest: { kind: 'sends', run, from: at } };
+        current = follow(run.at(-1));
+        continue;
+      }
+    }
+    current = follow(current);
+  }
+  return { passed, does, rest: { kind: 'ends' } };
+}
+
+const waits = (
+  { id: stepId }: Placed,
+  at: Date,
+  until: Date,
+  isAwaitingFacts: boolean,
+): Extract<Rest, { kind: 'waits' }> => ({ kind: 'waits', stepId, at, until, isAwaitingFacts });
+
+const earlier = ({ mayChangeAt }: Judgement, deadline: Date): Date =>
+  mayChangeAt !== null && mayChangeAt < deadline ? mayChangeAt : deadline;
+
+/** The messages that follow each other from a step on, without a decision between them. */
+function runFrom(first: Placed, placed: ReadonlyMap<string, Placed>): Placed<MessageStep>[] {
+  const run: Placed<MessageStep>[] = [];
+  for (let one: Placed | undefined = first; one && isMessageStep(one.step); one = placed.get(one.next ?? ''))
+    run.push(one as Placed<MessageStep>);
+  return run;
+}
+
+/** The message at a number, if a step follows it that was not planned with it; null: none does. */
+export function goesOnAfter(steps: readonly CampaignStep[], index: number): Placed | null {
+  const placed = stepsById(steps);
+  const done = [...placed.values()][index];
+  return done && placed.has(done.next ?? '') ? done : null;
+}
+
+/** The delays from one message of a run to another, by their numbers. */
+export function pauseBetween(steps: readonly CampaignStep[], done: number, next: number): number {
+  const placed = stepsById(steps);
+  const first = placed.get([...placed.values()][done]?.next ?? '');
+  return (first ? runFrom(first, placed) : [])
+    .filter(({ index }) => index <= next)
+    .reduce((sum, { step: { delay } }) => sum + durationMs(delay), 0);
+}
+
+/** A lead after a `do`, as far as conditions see it. */
+function changedLead(lead: Facts['lead'], { addTags, removeTags, setFields = {} }: DoStep): Facts['lead'] {
+  const tags = changedTags(lead.tags, { addTags, removeTags });
+  return { ...lead, ...fieldsAfter(lead, setFields), tags };
+}
+
+/** The fields of a lead that `setFields` changes. */
+export function fieldsAfter(
+  {
+    customFields,
+    companyName,
+    jobTitle,
+    notes,
+  }: Pick<Facts['lead'], 'customFields' | 'companyName' | 'jobTitle' | 'notes'>,
+  setFields: Readonly<Record<string, string>>,
+) {
+  const custom = Object.entries(setFields).flatMap(([field, value]) => {
+    const name = /^customFields\.(.+)$/.exec(field)?.[1];
+    return name === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    customFields: { ...customFields, ...Object.fromEntries(custom) },
+    companyName: setFields['companyName'] ?? companyName,
+    jobTitle: setFields['jobTitle'] ?? jobTitle,
+    notes: setFields['notes'] ?? notes,
+  };
+}
+
+const describeDo = (step: DoStep): string =>
+  Object.entries(step)
+    .filter(([name, value]) => name !== 'id' && name !== 'kind' && value !== undefined)
+    .map(([action]) => action)
+    .join(', ');
+
+/** All conditions that are judged on the way. */
+export const conditionsOf = (steps: readonly CampaignStep[]): Condition[] =>
+  placedSteps(steps).flatMap(({ step }) =>
+    step.kind === 'wait_until'
+      ? step.any
+      : step.kind === 'branch'
+        ? step.branches.flatMap(({ when }) => when)
+        : [],
+  );
+
+/** Whether it is decided by replies how leads go on. */
+export const asksAboutReplies = (steps: readonly CampaignStep[]): boolean =>
+  conditionsOf(steps).some(({ field }) => field === 'replied');
+
+/** The messages for a contact about whom no condition holds, as one sequence: waits add to the delay of what follows. */
+export function quietPath(steps: readonly CampaignStep[]): MessageStep[] {
+  const path: MessageStep[] = [];
+  let waited = 0;
+  const go = (list: readonly CampaignStep[]): boolean =>
+    list.every((step) => {
+      switch (step.kind) {
+        case 'wait':
+          waited += durationMs(step.for);
+          return true;
+        case 'wait_until':
+          waited += durationMs(step.atMost);
+          return step.else === 'continue';
+        case 'branch':
+          return go(step.else);
+        case 'do':
+          return true;
+        case 'end':
+          return false;
+        case 'message':
+        case undefined: {
+          const minutes = (durationMs(step.delay) + waited) / 60_000;
+          path.push(waited === 0 ? step : { ...step, delay: { minutes } });
+          waited = 0;
+          return true;
+        }
+      }
+    });
+  go(steps);
+  return path;
+}

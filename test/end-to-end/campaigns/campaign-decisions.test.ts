@@ -1,0 +1,237 @@
+import { beforeAll, describe, expect, it, test } from 'vitest';
+import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
+import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+beforeAll(async () => {
+  app = await sharedApp();
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+  lineId = await createLine(app, workspace.id);
+});
+
+const { newList, newCampaign, tenant, statusOf, progressOf, messagesOf } = campaignHelpers(() => ({
+  app,
+  workspace,
+  api,
+}));
+
+const textsOf = async (id: string, leadId: string): Promise<string[]> =>
+  (await messagesOf(id))
+    .filter((message) => message.leadId === leadId)
+    .toSorted((a, b) => Number(a.stepIndex) - Number(b.stepIndex))
+    .map(({ message }) => message);
+const hasTexts = (id: string, leadId: string, ...texts: string[]) =>
+  eventually(async () => JSON.stringify(await textsOf(id, leadId)) === JSON.stringify(texts));
+const waitsOf = (id: string) =>
+  tenant(async (db) => {
+    const campaign = await findCampaign(db, id);
+    return campaign ? (await campaignWaits(db, campaign, new Date())).waits : [];
+  });
+const timelineOf = async (
+  leadId: string,
+): Promise<{ type: string; stepId: string; outcome: string; why: string }[]> =>
+  (await api('GET', `/api/leads/${leadId}/timeline`)).body.entries.filter(
+    ({ type }: { type: string }) => type === 'campaign_decided',
+  );
+const enter = async (id: string, fields: object = {}, to = phone()) => {
+  const { status, body } = await api('POST', `/api/campaigns/${id}/leads`, {
+    lead: { phone: to, ...fields },
+  });
+  expect([status, body]).toEqual([201, expect.anything()]);
+  return { leadId: body.leadId as string, messageCount: body.messageCount as number, to };
+};
+
+const ask = {
+  id: 'answer',
+  kind: 'wait_until',
+  any: [
+    { field: 'replied', op: 'contains', value: ['yes', 'sure'] },
+    { field: 'tag', op: 'eq', value: 'hot' },
+  ],
+  atMost: { days: 3 },
+  else: 'end',
+};
+const byPlan = {
+  id: 'plan',
+  kind: 'branch',
+  branches: [
+    {
+      name: 'Gold',
+      when: [{ field: 'customFields.plan', op: 'eq', value: 'gold' }],
+      steps: [{ message: 'Gold' }],
+    },
+  ],
+  else: [{ message: 'Plain' }, { id: 'over', kind: 'end' }],
+};
+
+describe('a campaign that decides', () => {
+  it('gives every step an id that it keeps', async () => {
+    const id = await newCampaign({ steps: [{ message: 'Hi' }, { ...byPlan, id: undefined }] });
+    const { steps } = (await api('GET', `/api/campaigns/${id}`)).body.campaign;
+    expect(steps).toMatchObject([
+      { id: expect.any(String) },
+      { id: expect.any(String), else: [{ id: expect.any(String) }, {}] },
+    ]);
+    expect((await api('PATCH', `/api/campaigns/${id}`, { steps })).body.campaign.steps).toEqual(steps);
+  });
+
+  it('branches by what is known about the lead, and says why on the timeline of the lead', async () => {
+    const id = await newCampaign({ steps: [{ message: 'Hi' }, byPlan, { message: 'Bye' }], start: true });
+    const gold = await enter(id, { customFields: { plan: 'Gold' } });
+    const plain = await enter(id);
+    expect(gold.messageCount).toBe(1);
+    await hasTexts(id, gold.leadId, 'Hi', 'Gold', 'Bye');
+    await hasTexts(id, plain.leadId, 'Hi', 'Plain');
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect(await progressOf(id)).toMatchObject({ finished: 2 });
+    expect(await timelineOf(gold.leadId)).toMatchObject([
+      { stepId: 'plan', outcome: 'Gold', why: 'customFields.plan eq “gold”: is “Gold”' },
+    ]);
+    expect((await timelineOf(plain.leadId)).map(({ stepId, outcome }) => [stepId, outcome])).toEqual([
+      ['over', 'ended'],
+      ['plan', 'else'],
+    ]);
+    const { steps } = (await api('GET', `/api/campaigns/${id}/funnel`)).body;
+    expect(steps.map(({ stepIndex, sent }: Record<string, number>) => [stepIndex, sent])).toEqual([
+      [0, 2],
+      [2, 1],
+      [3, 1],
+      [5, 1],
+    ]);
+  });
+
+  it('waits for a reply with certain words, or for a tag', async () => {
+    const id = await newCampaign({
+      steps: [{ message: 'Ready?' }, ask, { message: 'Go' }],
+      start: true,
+    });
+    const [yes, no, hot] = [await enter(id), await enter(id), await enter(id)];
+    for (const { leadId } of [yes, no, hot]) await hasTexts(id, leadId, 'Ready?');
+    await eventually(async () =>
+      (await waitsOf(id)).some(({ reason, leads }) => reason === 'campaign_step' && leads === 3),
+    );
+    await callBack(app, lineId, replyEvent(no.to, 'No, thank you'));
+    await callBack(app, lineId, replyEvent(yes.to, 'Yes!'));
+    await api('POST', `/api/leads/${hot.leadId}/tags`, { tags: ['Hot'] });
+    await hasTexts(id, yes.leadId, 'Ready?', 'Go');
+    await hasTexts(id, hot.leadId, 'Ready?', 'Go');
+    expect(await textsOf(id, no.leadId)).toEqual(['Ready?']);
+    expect(await timelineOf(hot.leadId)).toMatchObject([
+      { stepId: 'answer', outcome: 'continued', why: expect.stringMatching(/^tag eq/) },
+    ]);
+    // Stops whoever waits, like any other lead.
+    await callBack(app, lineId, replyEvent(no.to, 'STOP'));
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect(await progressOf(id)).toMatchObject({ finished: 2, stopped: 1 });
+  });
+
+  it('acts: tags, fields, lists, assignees and other campaigns', async () => {
+    const { listId } = await newList([{ phone: phone() }]);
+    const second = await newCampaign({ steps: [{ message: 'Second' }], start: true });
+    const does = {
+      kind: 'do',
+      addTags: ['won'],
+      setFields: { 'customFields.stage': 'done', jobTitle: 'Owner' },
+      moveToListId: listId,
+      assign: workspace.ownerId,
+      enterCampaignId: second,
+    };
+    const onTag = {
+      kind: 'branch',
+      branches: [{ name: 'won', when: [{ field: 'tag', value: 'won' }], steps: [{ message: 'Won' }] }],
+      else: [],
+    };
+    const id = await newCampaign({ steps: [{ message: 'Hi' }, does, onTag], start: true });
+    const { leadId, to } = await enter(id);
+    await hasTexts(id, leadId, 'Hi', 'Won');
+    await hasTexts(second, leadId, 'Second');
+    const { lead } = (await api('GET', `/api/leads/${leadId}`)).body;
+    expect(lead).toMatchObject({ tags: ['won'], customFields: { stage: 'done' }, jobTitle: 'Owner' });
+    const { leads } = (await api('GET', `/api/leads?listId=${listId}`)).body;
+    expect(leads.map(({ _id }: { _id: string }) => _id)).toContain(leadId);
+    const { body } = await api('GET', `/api/conversations/${encodeURIComponent(to)}`);
+    expect(JSON.stringify(body)).toContain(workspace.ownerId);
+  });
+
+  it('acts before its first message, too', async () => {
+    const id = await newCampaign({
+      steps: [{ kind: 'do', addTags: ['entered'] }, { message: 'Hi' }],
+      start: true,
+    });
+    const { leadId, messageCount } = await enter(id);
+    expect(messageCount).toBe(0);
+    await hasTexts(id, leadId, 'Hi');
+    expect((await api('GET', `/api/leads/${leadId}`)).body.lead.tags).toEqual(['entered']);
+  });
+
+  it('waits while it is paused, and goes on when it is resumed', async () => {
+    const id = await newCampaign({
+      steps: [{ message: 'Hi' }, ask, { message: 'Go' }],
+      start: true,
+    });
+    const { leadId, to } = await enter(id);
+    await eventually(async () => (await messagesOf(id))[0]?.status === 'delivered');
+    await api('POST', `/api/campaigns/${id}/pause`);
+    await callBack(app, lineId, replyEvent(to, 'Sure'));
+    expect(await textsOf(id, leadId)).toEqual(['Hi']);
+    await api('POST', `/api/campaigns/${id}/resume`);
+    await hasTexts(id, leadId, 'Hi', 'Go');
+  });
+
+  it.each([
+    [[{ message: 'Hi' }, { kind: 'wait', for: {} }], 'steps.1.for'],
+    [
+      [{ kind: 'branch', branches: [{ name: 'x', when: [{ field: 'nope' }], steps: [] }], else: [] }],
+      'steps.0.branches.0.when.0.field',
+    ],
+    [[{ ...byPlan, else: [{ message: '{{ x | nope }}' }] }], 'steps.0.else.0.message'],
+  ])('is refused with steps %j, by the path of the field', async (steps, path) => {
+    const { status, body } = await api('POST', '/api/campaigns', { name: 'Wrong', steps });
+    expect([status, body.issues.map((issue: { path: string }) => issue.path)]).toEqual([400, [path]]);
+  });
+
+  it('is refused if a step names what does not exist', async () => {
+    const steps = [{ kind: 'do', moveToListId: 'f'.repeat(24) }];
+    const { status, body } = await api('POST', '/api/campaigns', { name: 'Wrong', steps });
+    expect([status, body.message ?? body.error]).toEqual([
+      404,
+      expect.stringContaining('steps.0.moveToListId'),
+    ]);
+  });
+});
+
+test('the clock of test mode runs waits for real', async () => {
+  const twin = await openTestMode(app, await createWorkspace(app));
+  await twin.api('POST', '/api/test/lines', { channelType: 'imessage' });
+  const steps = [
+    { message: 'One' },
+    { kind: 'wait', for: { days: 2 } },
+    { message: 'Two' },
+    { ...ask, else: 'continue' },
+    { message: 'Three' },
+  ];
+  const { body } = await twin.api('POST', '/api/campaigns', { name: 'Slow', steps, start: true });
+  const id = body.campaign._id;
+  await twin.api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } });
+  const texts = async (): Promise<string[]> =>
+    (await twin.api('GET', `/api/messages?campaignId=${id}`)).body.messages
+      .map(({ message }: { message: string }) => message)
+      .toReversed();
+  await advanceClock(twin.api, 86_400);
+  expect(await texts()).toEqual(['One']);
+  await advanceClock(twin.api, 2 * 86_400);
+  await eventually(async () => (await texts()).length === 2);
+  await advanceClock(twin.api, 4 * 86_400);
+  await eventually(async () => (await texts()).length === 3);
+});
