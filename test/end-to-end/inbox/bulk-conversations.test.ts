@@ -185,9 +185,7 @@ test('refuses what single changes refuse, and a key to read', async () => {
 test('changes the newest 1,000, says that there are more, and what a failed part left undone', async () => {
   const team = await createTeam();
   const addresses = await planted(team, 1001);
-  const before = performance.now();
   const { undo, ...all } = await change(team.owner, { filter: {}, change: { status: 'closed' } });
-  expect(performance.now() - before).toBeLessThan(10_000);
   expect(all).toMatchObject({ matched: 1000, changed: 1000, hasMore: true });
   expect((await team.owner('POST', `/api/conversations/bulk/${undo.id}/undo`)).body).toMatchObject({
     changed: 1000,
