@@ -2,7 +2,7 @@
 create table opt_in_links (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
-  code text not null unique, -- in the URL and in the message
+  code text not null, -- in the URL and in the message; its workspace is in `lookups`
   name text not null,
   line_id object_id, -- the contact writes to this line, or to one of the pool
   pool_id object_id,
@@ -18,7 +18,13 @@ create table opt_in_links (
   primary key (workspace_id, id),
   check ((line_id is null) <> (pool_id is null))
 );
+create unique index opt_in_links_code on opt_in_links (workspace_id, code);
 call tenant_table('opt_in_links');
+
+-- old processes: the kinds that they know are still allowed.
+alter table lookups drop constraint lookups_kind_check;
+-- old processes: as above.
+alter table lookups add constraint lookups_kind_check check (kind in ('line', 'key', 'invitation', 'opt_in_link'));
 
 -- Messages with the code of a link whose lead is not saved yet.
 create table opt_in_replies (

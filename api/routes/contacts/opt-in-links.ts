@@ -9,11 +9,12 @@ import {
   deleteOptInLink,
   findOptInLink,
   insertOptInLink,
+  optInLinkOf,
   optInMessage,
   optInUrl,
-  ownerOfOptInLink,
   pageOfOptInLinks,
   presentOptInLink,
+  workspaceOfOptInLink,
 } from '#db/queries/contacts/opt-in-links.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
@@ -187,8 +188,8 @@ export const optInPageRoutes = [
 async function linkOf(context: Context, { pools }: Services) {
   const { code: given = '' } = context['params'] as Record<string, string>;
   const [code] = optInCodes(given);
-  const owner = code === undefined ? null : await ownerOfOptInLink(systemDb(pools), code);
-  if (!owner) return null;
-  const row = await withTenant(pools, owner.workspaceId, (db) => findOptInLink(db, owner.id));
-  return row && { workspaceId: owner.workspaceId, row };
+  const workspaceId = code === undefined ? null : await workspaceOfOptInLink(systemDb(pools), code);
+  if (code === undefined || workspaceId === null) return null;
+  const row = await withTenant(pools, workspaceId, (db) => optInLinkOf(db, [code]));
+  return row && { workspaceId, row };
 }

@@ -2,8 +2,11 @@ import { sql } from 'slonik';
 import { NoRows, WorkspaceIdRow } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 
-/** Finds the workspace of what callers name without it: a line by its id, an API key and an invitation by the hash of their secret. */
-type LookupKind = 'line' | 'key' | 'invitation';
+/**
+ * Finds the workspace of what callers name without it: a line by its id, an API key and an invitation by the hash of their secret, an
+ * opt-in link by its code.
+ */
+type LookupKind = 'line' | 'key' | 'invitation' | 'opt_in_link';
 
 /** To be called in the transaction that adds what is looked up. */
 export async function addLookup(db: TenantDb, kind: LookupKind, key: string): Promise<void> {

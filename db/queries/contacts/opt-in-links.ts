@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+import { addLookup, lookUp, removeLookup } from '#db/queries/accounts/lookups.ts';
 import { newId } from '#domain/base/ids.ts';
 import {
   messageLinks,
@@ -62,11 +63,9 @@ export const optInLinkOf = (db: TenantDb, codes: readonly string[]): Promise<Opt
   db.maybeOne(sql.type(OptInLinkRow)`
     ${links(db)} and o.code = any(${sql.array([...codes], 'text')}) order by o.id limit 1`);
 
-const OwnerRow = z.object({ workspaceId: z.string(), id: z.string() });
-
-/** Whose link has this code. */
-export const ownerOfOptInLink = (db: SystemDb, code: string): Promise<z.infer<typeof OwnerRow> | null> =>
-  db.maybeOne(sql.type(OwnerRow)`select workspace_id, id from opt_in_links where code = ${code}`);
+/** The workspace whose link has this code. */
+export const workspaceOfOptInLink = (db: SystemDb, code: string): Promise<string | null> =>
+  lookUp(db, 'opt_in_link', code);
 
 export async function insertOptInLink(
   db: TenantDb,
@@ -79,16 +78,20 @@ export async function insertOptInLink(
     insert into opt_in_links (workspace_id, id, code, name, line_id, pool_id, text, consent, list_id, tags, campaign_id)
     values (${db.workspaceId}, ${id}, ${code}, ${name}, ${lineId ?? null}, ${poolId ?? null}, ${text}, ${consent},
       ${listId ?? null}, ${sql.array(tags ?? [], 'text')}, ${campaignId ?? null})`);
+  await addLookup(db, 'opt_in_link', code);
   const row = await findOptInLink(db, id);
   if (!row) throw new Error('the link was not inserted');
   return row;
 }
 
+const CodeRow = OptInLinkRow.pick({ code: true });
+
 /** @returns false if there is no such link. */
 export async function deleteOptInLink(db: TenantDb, id: string): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(NoRows)`
-    delete from opt_in_links where workspace_id = ${db.workspaceId} and id = ${id}`);
-  return rowCount > 0;
+  const code = await db.maybeOneFirst(sql.type(CodeRow)`
+    delete from opt_in_links where workspace_id = ${db.workspaceId} and id = ${id} returning code`);
+  if (code !== null) await removeLookup(db, 'opt_in_link', code);
+  return code !== null;
 }
 
 /** Counts a step of contacts towards becoming leads. */
