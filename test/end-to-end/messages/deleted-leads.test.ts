@@ -104,7 +104,7 @@ describe('a message whose lead is deleted while it is being sent', () => {
     await remove(leadId);
     await settle(attempt, { kind: 'unavailable', reason: 'no iMessage' });
     expect((await get(id)).status).toBe('fallback');
-    expect(await planAt(soon())).toMatchObject({ owed: [] });
+    expect(await planAt(soon())).toMatchObject({ fallbacksDue: [] });
   });
 });
 
@@ -112,8 +112,8 @@ test('a fallback SMS that waits is not sent once its lead is deleted', async () 
   const leadId = await newLead();
   const id = await send(leadId, { smsFallbackEnabled: true });
   await settle(await claim(), { kind: 'unavailable', reason: 'no iMessage' });
-  expect(await planAt(soon())).toMatchObject({ owed: [id] });
+  expect(await planAt(soon())).toMatchObject({ fallbacksDue: [id] });
   await remove(leadId);
   expect(await inTenant((db) => claimFallback(db, workspace.lineId, id, () => 1000))).toBeNull();
-  expect(await planAt(soon())).toMatchObject({ owed: [] });
+  expect(await planAt(soon())).toMatchObject({ fallbacksDue: [] });
 });

@@ -98,7 +98,7 @@ describe('a message that the carrier accepts after its attempt was given up', ()
     await settle(second, outcome);
     expect((await get(id)).status).toBe('sent');
     expect(await eventsOf(id)).toEqual(['message.sent']);
-    expect(await planAt(later(3600))).toMatchObject({ claims: [], owed: [] });
+    expect(await planAt(later(3600))).toMatchObject({ claims: [], fallbacksDue: [] });
   });
 
   it('stays canceled if it was canceled meanwhile', async () => {
@@ -120,9 +120,9 @@ describe('a message that the carrier accepts after its attempt was given up', ()
     const attempt = await claim();
     await settle(attempt, notSent);
     expect(await get(id)).toMatchObject({ status: 'fallback', fallbackSmsDispatched: false });
-    expect(await planAt(later(60))).toMatchObject({ owed: [id] });
+    expect(await planAt(later(60))).toMatchObject({ fallbacksDue: [id] });
     await settle(attempt, accepted);
-    expect(await planAt(later(60))).toMatchObject({ claims: [], owed: [] });
+    expect(await planAt(later(60))).toMatchObject({ claims: [], fallbacksDue: [] });
   });
 });
 
@@ -133,8 +133,8 @@ test('a fallback SMS that its account accepts after its attempt was given up is 
   const claimed = await inTenant((db) => claimFallback(db, workspace.lineId, id, () => 1000));
   if (!claimed) throw new Error('nothing was claimed');
   await settle(claimed.attempt, notSent);
-  expect(await planAt(later(60))).toMatchObject({ owed: [id] });
+  expect(await planAt(later(60))).toMatchObject({ fallbacksDue: [id] });
   await settle(claimed.attempt, accepted);
   expect(await get(id)).toMatchObject({ status: 'fallback', fallbackSmsDispatched: true });
-  expect(await planAt(later(60))).toMatchObject({ owed: [] });
+  expect(await planAt(later(60))).toMatchObject({ fallbacksDue: [] });
 });
