@@ -149,7 +149,7 @@ export const CampaignStep: z.ZodType<CampaignStep, CampaignStepInput> = z
     id: 'CampaignStep',
     description: 'A step without `kind` is a message.',
     // OpenAPI's discriminator would require it.
-    override: ({ jsonSchema }) => {
+    override: ({ jsonSchema }: { jsonSchema: { discriminator?: unknown } }) => {
       delete jsonSchema.discriminator;
     },
   });
@@ -228,9 +228,6 @@ const sizeOf = ({ branches, else: others }: BranchStep): number =>
 /** The messages among all steps, in reading order. */
 export const messageSteps = (steps: readonly CampaignStep[]): Placed<MessageStep>[] =>
   placedSteps(steps).filter((placed): placed is Placed<MessageStep> => isMessageStep(placed.step));
-
-/** Whether a campaign only sends one message after another. */
-export const isLinear = (steps: readonly CampaignStep[]): boolean => steps.every(isMessageStep);
 
 /** The same steps, where each has an id. @param mint makes an id for a step that has none. */
 export function identified(steps: readonly CampaignStep[], mint: (index: number) => string): CampaignStep[] {

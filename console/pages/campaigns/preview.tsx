@@ -14,7 +14,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { addressName, fullTimeOf, listOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
-import { type Campaign, type Step as CampaignStep, textsOf } from './campaign.ts';
+import { allSteps, type Campaign, isMessage, type Step as CampaignStep, textsOf } from './campaign.ts';
 import { SendTest } from './send-test.tsx';
 
 type Step = ResponseOf<'POST /api/campaigns/{id}/preview'>['steps'][number];
@@ -123,7 +123,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
                 </time>
               </div>
               <Rules step={step} />
-              {lead.data && <EmptyFields step={campaign.steps[step.stepIndex]} lead={lead.data.lead} />}
+              {lead.data && <EmptyFields step={stepAt(campaign, step.stepIndex)} lead={lead.data.lead} />}
               {step.variants.length === 0 ? (
                 <Text subject={step.subject} message={step.message} />
               ) : (
@@ -159,6 +159,12 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
       )}
     </div>
   );
+}
+
+/** The message at a number, in reading order. */
+function stepAt({ steps }: Campaign, index: number): CampaignStep | undefined {
+  const step = allSteps(steps)[index];
+  return step && isMessage(step) ? step : undefined;
 }
 
 /** Fields without a default that the step reads and the lead does not have. */

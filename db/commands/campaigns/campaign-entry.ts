@@ -137,7 +137,7 @@ export async function planEntry(
  * Plans messages that follow each other. Stores only the position of the lines' round-robin, and the contacts' conversations, which it
  * locks: consents are read afterwards.
  */
-export async function planRuns(
+async function planRuns(
   db: TenantDb,
   campaign: CampaignRow,
   runs: readonly Run[],
