@@ -41,6 +41,7 @@ test('a worker reports whether it is running and whether it is ready', async () 
         temporal: 'ok',
         storage: 'ok',
         model: 'ok',
+        mail: 'ok',
       },
     },
   ]);
