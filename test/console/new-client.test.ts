@@ -108,7 +108,7 @@ async function receiveReply(): Promise<void> {
 }
 
 async function approveDraft(): Promise<void> {
-  await page.getByRole('heading', { name: 'Inbox' }).click();
+  await page.getByRole('log').getByText('Six, please!').click();
   await page.locator('[title="a"]').waitFor();
   await page.keyboard.press('a');
   await page.getByRole('region', { name: 'Draft', exact: true }).waitFor({ state: 'detached' });
