@@ -120,5 +120,4 @@ test('the phone of a contact gets what is sent, answers, reacts and reads, and t
   );
   await page.getByRole('button', { name: 'Put the phone away' }).click();
   await phone.waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Leave test mode' }).click();
 });
