@@ -42,12 +42,12 @@ async function lookAgain(db: TenantDb, who: FragmentSqlToken, now: Date): Promis
   for (const id of new Set(campaigns)) wake(db, campaignWorkflowId(id), now, 'progressDue');
 }
 
-/** Like `followLeadChanges`, for what a carrier says about a message. Call it before the message is changed. */
-export const followMessageChange = (db: TenantDb, messageId: string, now: Date): Promise<void> =>
+/** Like `followLeadChanges`, for what a carrier says about messages. Call it before they are changed. */
+export const followMessageChanges = (db: TenantDb, messageIds: readonly string[], now: Date): Promise<void> =>
   lookAgain(
     db,
     sql.fragment`(campaign_id, lead_id) in (
-      select campaign_id, lead_id from messages where workspace_id = ${db.workspaceId} and id = ${messageId})`,
+      select campaign_id, lead_id from messages where workspace_id = ${db.workspaceId} and id = any(${sql.array([...messageIds], 'text')}))`,
     now,
   );
 

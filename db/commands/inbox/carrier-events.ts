@@ -1,4 +1,4 @@
-import { followMessageChange } from '#db/commands/campaigns/lead-changes.ts';
+import { followMessageChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, fromNow, realTime, toRealTime } from '#domain/base/clock.ts';
@@ -151,7 +151,14 @@ async function markMessagesDelivered(
     if (!attempt || attempt.kind === 'fallback') return [];
     return [{ id: attempt.messageId, at: receipt.event.at, happenedIn: receipt.happenedIn ?? happenedIn() }];
   });
-  await emitDelivered(db, await markDelivered(db, delivered), currentTime());
+  if (delivered.length === 0) return;
+  const now = currentTime();
+  await followMessageChanges(
+    db,
+    delivered.map(({ id }) => id),
+    now,
+  );
+  await emitDelivered(db, await markDelivered(db, delivered), now);
 }
 
 /**
@@ -181,7 +188,7 @@ export async function applyMessageEvent(
   if (attempt.kind === 'fallback') return;
   // The carrier has said that it did not send this one, and another attempt has taken its place.
   if (attempt.outcome === 'transient') return;
-  await followMessageChange(db, messageId, now);
+  await followMessageChanges(db, [messageId], now);
   if (event.kind === 'read') await markRead(db, messageId, event.at, now);
   else await applyReceipt(db, lineId, attempt, event, now);
 }

@@ -164,6 +164,13 @@ describe('a campaign that decides', () => {
     expect(JSON.stringify(body)).toContain(workspace.ownerId);
   });
 
+  it('goes on when the message is delivered, for which a step waits', async () => {
+    const delivered = { kind: 'wait_until', any: [{ field: 'delivered' }], atMost: { days: 30 } };
+    const id = await newCampaign({ steps: [{ message: 'Hi' }, delivered, { message: 'Go' }], start: true });
+    const { leadId } = await enter(id);
+    await hasTexts(id, leadId, 'Hi', 'Go');
+  });
+
   it('acts before its first message, too', async () => {
     const id = await newCampaign({
       steps: [{ kind: 'do', addTags: ['entered'] }, { message: 'Hi' }],
