@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
+import { IMESSAGE_CAPABILITIES } from '#domain/lines/capability.ts';
 import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import { firstOf, listOf } from '#domain/base/bounded-schema.ts';
@@ -392,19 +393,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     capabilities(channel, { method }) {
       if (channel !== 'imessage') return ['attachments'];
       // AppleScript can only send.
-      return method === 'private-api'
-        ? [
-            'reactions',
-            'typing',
-            'read_receipts',
-            'replies',
-            'effects',
-            'edit',
-            'unsend',
-            'voice_notes',
-            'attachments',
-          ]
-        : ['voice_notes', 'attachments'];
+      return method === 'private-api' ? IMESSAGE_CAPABILITIES : ['voice_notes', 'attachments'];
     },
     config: BlueBubblesConfig,
     callbackSecret: 'callbackSecret',

@@ -1,6 +1,7 @@
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
+import { IMESSAGE_CAPABILITIES } from '#domain/lines/capability.ts';
 import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import { Unreadable } from '../untrusted/processes.ts';
@@ -77,17 +78,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
     channels: ['imessage', 'sms', 'email'],
     capabilities: (channel) =>
       channel === 'imessage'
-        ? [
-            'reactions',
-            'typing',
-            'read_receipts',
-            'replies',
-            'effects',
-            'edit',
-            'unsend',
-            'voice_notes',
-            'attachments',
-          ]
+        ? IMESSAGE_CAPABILITIES
         : channel === 'email'
           ? ['replies', 'attachments']
           : ['attachments'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { IMESSAGE_CAPABILITIES } from '#domain/lines/capability.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import { TEST_CARRIER, testOutcome } from '#domain/test-mode/test-mode.ts';
 import { BadSignature, type Carrier, type OutboundMessage } from './carrier.ts';
@@ -22,17 +23,7 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
     channels: ['imessage', 'sms', 'email'],
     capabilities: (channel) =>
       channel === 'imessage'
-        ? [
-            'reactions',
-            'typing',
-            'read_receipts',
-            'replies',
-            'effects',
-            'edit',
-            'unsend',
-            'voice_notes',
-            'attachments',
-          ]
+        ? IMESSAGE_CAPABILITIES
         : channel === 'email'
           ? ['replies', 'attachments']
           : ['attachments'],
