@@ -204,6 +204,7 @@ export async function enterLeads(
   await letContinue(db, campaign, acting, now);
   const planned = await planRuns(db, campaign, runsOf(going), now);
   const { messageCount, noConsent } = await settleWalks(db, campaign, going, planned, now);
+  await lookOnceMore(db, campaign, going, now);
   return { admitted, unreachable: unreachable.length, noConsent, messageCount };
 }
 
@@ -223,6 +224,28 @@ async function letContinue(
   await db.query(sql.type(NoRows)`
     update campaign_leads set step_id = ${first.id}, arrived_at = ${sql.timestamp(now)}, due_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${ids})`);
+  if (status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
+}
+
+/**
+ * Has leads that came to wait for a fact be judged again when they have entered: until then nobody saw them, so a change meanwhile
+ * let none of them continue.
+ */
+async function lookOnceMore(
+  db: TenantDb,
+  { id, status }: CampaignRow,
+  walks: readonly Walked[],
+  now: Date,
+): Promise<void> {
+  const waiting = walks.filter(({ rest }) => rest.kind === 'waits' && rest.isAwaitingFacts);
+  if (waiting.length === 0) return;
+  const ids = sql.array(
+    waiting.map(({ lead }) => lead.id),
+    'text',
+  );
+  await db.query(sql.type(NoRows)`
+    update campaign_leads set due_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${ids}) and state = 'running' and is_awaiting`);
   if (status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
 }
 

@@ -4,6 +4,9 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 
+/** Of campaigns: leads wait in them until something is known. */
+const AWAITS_FACTS = sql.fragment`jsonb_path_exists(steps, '$.**.kind ? (@ == "wait_until")')`;
+
 const CampaignIdRow = z.object({ campaignId: z.string() });
 
 /**
@@ -28,16 +31,20 @@ export async function followLeadChanges(db: TenantDb, leadIds: readonly string[]
   for (const id of new Set(campaigns)) wake(db, campaignWorkflowId(id), now, 'leadsAdded');
 }
 
-/** Lets leads continue whose step waits for a fact. Locks their sequences in order. */
+/**
+ * Lets leads continue whose step waits for a fact. Locks their sequences in order, also of those that are on their way to such a step,
+ * and reads where they are under the lock: whoever lets them go there has not seen what changes now.
+ */
 async function lookAgain(db: TenantDb, who: FragmentSqlToken, now: Date): Promise<void> {
   const campaigns = await db.anyFirst(sql.type(CampaignIdRow)`
-    with awaiting as materialized (
-      select campaign_id, lead_id from campaign_leads
-      where workspace_id = ${db.workspaceId} and ${who} and state = 'running' and is_awaiting
+    with locked as materialized (
+      select campaign_id, lead_id, is_awaiting from campaign_leads
+      where workspace_id = ${db.workspaceId} and ${who} and state = 'running' and campaign_id in (
+        select id from campaigns where workspace_id = ${db.workspaceId} and status in ('active', 'paused') and ${AWAITS_FACTS})
       order by campaign_id, lead_id for no key update
     )
-    update campaign_leads l set due_at = ${sql.timestamp(now)} from awaiting a
-    where l.workspace_id = ${db.workspaceId} and l.campaign_id = a.campaign_id and l.lead_id = a.lead_id
+    update campaign_leads l set due_at = ${sql.timestamp(now)} from locked a
+    where l.workspace_id = ${db.workspaceId} and l.campaign_id = a.campaign_id and l.lead_id = a.lead_id and a.is_awaiting
     returning l.campaign_id`);
   for (const id of new Set(campaigns)) wake(db, campaignWorkflowId(id), now, 'progressDue');
 }

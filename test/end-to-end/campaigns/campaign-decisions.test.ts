@@ -1,4 +1,7 @@
+import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, test } from 'vitest';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
@@ -7,6 +10,7 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
 
 let app: TestApp;
@@ -134,6 +138,25 @@ describe('a campaign that decides', () => {
     await callBack(app, lineId, replyEvent(no.to, 'STOP'));
     await eventually(async () => (await statusOf(id)) === 'completed');
     expect(await progressOf(id)).toMatchObject({ finished: 2, stopped: 1 });
+  });
+
+  it('goes on for what becomes known in the moment in which a lead comes to wait for it', async () => {
+    const id = await newCampaign({ steps: [{ message: 'Hi' }, ask, { message: 'Go' }], start: true });
+    const { leadId } = await enter(id);
+    await eventually(async () => (await waitsOf(id)).some(({ reason }) => reason === 'campaign_step'));
+    // Its receipt waits for the same lock.
+    await eventually(async () => (await messagesOf(id))[0]?.status === 'delivered');
+    const setAwaiting = (db: TenantDb, isAwaiting: boolean) =>
+      db.query(sql.type(NoRows)`
+        update campaign_leads set is_awaiting = ${isAwaiting}
+        where workspace_id = ${workspace.id} and campaign_id = ${id} and lead_id = ${leadId}`);
+    await tenant((db) => setAwaiting(db, false));
+    const arriving = await stayOpen<TenantDb>(tenant, (db) => setAwaiting(db, true));
+    const tagged = api('POST', `/api/leads/${leadId}/tags`, { tags: ['Hot'] });
+    await Promise.race([tagged, waitingForLocks(app, 1)]);
+    await arriving.release();
+    expect((await tagged).status).toBe(200);
+    await hasTexts(id, leadId, 'Hi', 'Go');
   });
 
   it('acts: tags, fields, lists, assignees and other campaigns', async () => {
