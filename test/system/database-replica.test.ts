@@ -68,13 +68,12 @@ describe('with DATABASE_REPLICA_URL', () => {
   it('every slow read works on a server that cannot be written to', async () => {
     const slow = tenantRoutes.filter(({ heavy }) => heavy);
     expect(slow.length).toBeGreaterThan(4);
-    const answers = await Promise.all(
-      slow.map(async (route) => [
-        route.id,
-        (await call(app.url, route, `Bearer ${workspace.key}`)).status >= 500,
-      ]),
-    );
-    expect(answers).toEqual(slow.map(({ id }) => [id, false]));
+    const failures = [];
+    for (const route of slow) {
+      const { status, body } = await call(app.url, route, `Bearer ${workspace.key}`);
+      if (status >= 500) failures.push({ id: route.id, status, body });
+    }
+    expect(failures).toEqual([]);
   });
 
   it('changes are still written to the primary', async () => {

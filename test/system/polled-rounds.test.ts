@@ -51,22 +51,24 @@ const stateOf = async (workflowId: string) =>
 const hasMessages = (workspace: string, count: number): Promise<boolean> =>
   systemDb(app.pools).oneFirst(sql.type(z.object({ has: z.boolean() }))`
     select count(*) = ${count} has from messages where workspace_id = ${workspace}`);
-const subscribe = async (url: string) =>
-  api('POST', '/api/webhooks', { name: newId(), url, events: ['message.sent'] });
+const subscribe = async (url: string, as = api) =>
+  as('POST', '/api/webhooks', { name: newId(), url, events: ['message.sent'] });
 
 describe('events and drips', () => {
   it('are delivered and drained without a workflow, once each', async () => {
+    const { id, key } = await createWorkspaceWithLine(app);
+    const fresh = apiClient(app.url, key);
     const target = await startEndpoint();
-    await subscribe(target.url);
+    await subscribe(target.url, fresh);
     for (let n = 0; n < 3; n += 1)
-      await api('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
+      await fresh('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
     for (let n = 0; n < 3; n += 1)
-      await api('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
-    await eventually(async () => target.received.length === 3 && (await hasMessages(workspaceId, 6)));
+      await fresh('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
+    await eventually(async () => target.received.length === 3 && (await hasMessages(id, 6)));
     const ids = target.received.map(({ headers }) => headers['webhook-id']);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(await exists(webhookDispatcherId(workspaceId))).toBe(false);
-    expect(await exists(dripDrainerId(workspaceId))).toBe(false);
+    expect(await exists(webhookDispatcherId(id))).toBe(false);
+    expect(await exists(dripDrainerId(id))).toBe(false);
     await target.close();
   });
 

@@ -3,6 +3,7 @@ import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Sparkles } from 'lucide-react';
 import { useRef } from 'react';
+import { flushSync } from 'react-dom';
 import { ApiFailure, request } from '#console/api/client.ts';
 import { refreshReads, useWrite } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -146,8 +147,9 @@ export function DraftCard({
   };
   const edit = (): void => {
     if (isDeciding.current || !draft) return;
-    if (text === null) setText(draft.draftMessage);
-    requestAnimationFrame(() => editor.current?.focus());
+    // At once, so that the next key is not taken for a shortcut, nor typed into a field that was left meanwhile.
+    if (text === null) flushSync(() => setText(draft.draftMessage));
+    editor.current?.focus();
   };
   const isSeen = useSeen();
   useShortcuts({ e: edit, ...(isSeen && { a: () => act('approve'), x: () => act('reject') }) });
