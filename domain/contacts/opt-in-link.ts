@@ -118,13 +118,14 @@ interface Writable {
 }
 
 /**
- * Links that open a message to a line on a phone.
+ * Links that open a message to a line on a phone; null: there is no line.
  * @returns `?&body=`: iOS reads what follows the ampersand, and Android what follows the question mark (RFC 5724).
  */
 export function messageLinks(
-  line: Writable,
+  line: Writable | null,
   text: string,
 ): Pick<OptInLink, 'sms' | 'imessage'> & { to: string } {
+  if (line === null) return { to: '', sms: null, imessage: null };
   const body = `?&body=${encodeURIComponent(text)}`;
   const to = line.phone ?? line.email ?? '';
   return {

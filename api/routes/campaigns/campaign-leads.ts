@@ -1,7 +1,8 @@
 import { emitLeadEvents } from '#db/commands/contacts/lead-events.ts';
 import { z } from 'zod';
-import { enterLeads, planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
-import { reopenCampaign, requireLines } from '#db/commands/campaigns/campaign-status.ts';
+import { addLead } from '#db/commands/campaigns/added-lead.ts';
+import { planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
+import { requireLines } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
@@ -13,11 +14,10 @@ import {
   lockLead,
   presentLead,
 } from '#db/queries/contacts/leads.ts';
-import { lockList, quickSendsList } from '#db/queries/contacts/lists.ts';
+import { lockList, lockListOrQuickSends } from '#db/queries/contacts/lists.ts';
 import { optedOutAmong } from '#db/queries/contacts/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { dryRun, type TenantDb } from '#db/connection/transactions.ts';
-import { wake } from '#db/wakes/wakes.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
@@ -38,7 +38,6 @@ import {
 import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { dialled } from '#domain/base/contact-key.ts';
-import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError, invalid, invalidFields } from '#api/http/errors.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
@@ -66,9 +65,6 @@ const CampaignLeadResult = z.object({
   messageCount: z.int(),
   message: z.string(),
 });
-
-/** When the campaign's workflow checks its progress after a lead was added. */
-const LOOK_AFTER_MS = 5 * 60_000;
 
 const StepPreview = z.object({
   stepIndex: z.int(),
@@ -131,20 +127,15 @@ export const campaignLeadRoutes = [
       if (stored.status === 'archived') throw new ApiError('INVALID_STATE', 'The campaign is archived');
       if (stored.status === 'active' || stored.status === 'completed') await requireLines(db, stored);
       const lead = await leadOf(db, stored, body, caller.workspace.country, now);
-      const again = stored.status === 'completed';
-      const campaign: CampaignRow = again ? { ...stored, status: 'active' } : stored;
-      const { admitted, unreachable, noConsent, messageCount } = await enterLeads(db, campaign, [lead], now);
-      const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
+      const { admitted, unreachable, noConsent, messageCount } = await addLead(db, stored, lead, now);
+      const result = { success: true, leadId: lead.id, campaignId: stored.id, messageCount } as const;
       if (admitted === 0)
         return { status: 200, body: { ...result, message: 'The lead is already in this campaign' } };
       if (noConsent > 0)
         return { status: 201, body: { ...result, message: 'The lead is skipped: it has not consented' } };
       if (unreachable > 0)
         throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
-      await requireSendTime(db, campaign, lead, now);
-      if (again) await reopenCampaign(db, campaign.id);
-      if (campaign.status === 'active')
-        wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS), 'leadsAdded');
+      await requireSendTime(db, stored, lead, now);
       return { status: 201, body: { ...result, message: `${messageCount} messages scheduled` } };
     },
   }),
@@ -249,9 +240,7 @@ async function leadOf(
   if (problems.length > 0)
     throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
   await requireCustomFields(db, [lead.customFields]);
-  const isListed = listId !== null && (await lockList(db, listId));
-  const target = isListed ? listId : await quickSendsList(db);
-  if (!isListed) await lockList(db, target);
+  const target = await lockListOrQuickSends(db, listId);
   const ownerOf = await contactOwners(db, [lead.contactOwnerEmail]);
   const [saved] = await insertLeads(
     db,

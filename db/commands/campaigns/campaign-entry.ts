@@ -306,13 +306,13 @@ export async function continueLeads(db: TenantDb, campaign: CampaignRow, now: Da
       rest.kind !== 'sends' ||
       rest.run.every(({ id, step }) => !reaches(lead, step) || isPlanned.has(`${lead.id} ${id}`)),
   );
-  const timesOf = new Map(settled.map((one) => [one.lead.id, one]));
+  const restOf = new Map(settled.map((one) => [one.lead.id, one.rest]));
   await settleWalks(
     db,
     campaign,
     settled,
     planned.filter(({ lead, stepId }) => {
-      const rest = timesOf.get(lead.id)?.rest;
+      const rest = restOf.get(lead.id);
       return rest?.kind === 'sends' && rest.run.some(({ id }) => id === stepId);
     }),
     now,

@@ -1,14 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { enterLeads } from '#db/commands/campaigns/campaign-entry.ts';
-import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import { addLead } from '#db/commands/campaigns/added-lead.ts';
 import { recordConsent } from '#db/commands/contacts/consents.ts';
 import { byContact, optIn } from '#db/commands/contacts/opt-outs.ts';
 import { emitLeadEvents, emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
-import { type CampaignRow, lockCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import {
   addLeadsToList,
   findLead,
@@ -17,7 +16,7 @@ import {
   lockLead,
   setLeadTags,
 } from '#db/queries/contacts/leads.ts';
-import { lockList, quickSendsList } from '#db/queries/contacts/lists.ts';
+import { lockList, lockListOrQuickSends } from '#db/queries/contacts/lists.ts';
 import {
   countOptIn,
   findOptInLink,
@@ -34,7 +33,7 @@ import { optInCodes, optInEvidence } from '#domain/contacts/opt-in-link.ts';
 import { verificationCodes } from '#domain/contacts/verification.ts';
 import { changedTags } from '#domain/inbox/bulk-conversations.ts';
 import { MAX_TAGS } from '#domain/inbox/conversation.ts';
-import { campaignWorkflowId, optInEntrantId } from '#workflows/protocol/workflow-ids.ts';
+import { optInEntrantId } from '#workflows/protocol/workflow-ids.ts';
 
 /** What the codes in a contact's message mean: their consent, or that the number is theirs. Requires `lockContact`. */
 export async function receiveCodes(
@@ -83,23 +82,9 @@ export async function enterOptIn(db: TenantDb, waiting: OptIn, now: Date): Promi
     delete from opt_in_replies where workspace_id = ${db.workspaceId} and reply_id = ${waiting.replyId}`);
   if (rowCount === 0 || !link || isErased(waiting.address)) return;
   const { id, isNew } = await leadOf(db, link, waiting, now);
-  if (campaign && campaign.status !== 'archived') await enterCampaign(db, campaign, id, now);
+  const lead = campaign && campaign.status !== 'archived' ? await findLead(db, id) : null;
+  if (campaign && lead) await addLead(db, campaign, lead, now);
   await countOptIn(db, link.id, { messages: 1, leads: isNew ? 1 : 0 });
-}
-
-async function enterCampaign(db: TenantDb, campaign: CampaignRow, leadId: string, now: Date): Promise<void> {
-  const lead = await findLead(db, leadId);
-  if (!lead) return;
-  const again = campaign.status === 'completed';
-  const { messageCount } = await enterLeads(
-    db,
-    again ? { ...campaign, status: 'active' } : campaign,
-    [lead],
-    now,
-  );
-  if (messageCount === 0) return;
-  if (again) await reopenCampaign(db, campaign.id);
-  if (campaign.status === 'active' || again) wake(db, campaignWorkflowId(campaign.id), now, 'leadsAdded');
 }
 
 /** Finds or creates the lead in the list of the link, or in Quick Sends if that list was deleted. */
@@ -111,16 +96,15 @@ async function leadOf(
 ): Promise<{ id: string; isNew: boolean }> {
   const knownId = (await findLeadsByAddress(db, [address])).get(address);
   const known = knownId === undefined ? null : await lockLead(db, knownId);
-  const isListed = link.listId !== null && (await lockList(db, link.listId));
   if (known) {
-    if (isListed && link.listId !== null) await addLeadsToList(db, [known], link.listId);
+    if (link.listId !== null && (await lockList(db, link.listId)))
+      await addLeadsToList(db, [known], link.listId);
     const tags = changedTags(known.tags, { addTags: link.tags }).slice(0, MAX_TAGS);
     if (tags.length > known.tags.length)
       await emitLeadEvents(db, 'lead.updated', [await setLeadTags(db, known.id, tags)], now);
     return { id: known.id, isNew: false };
   }
-  const target = isListed && link.listId !== null ? link.listId : await quickSendsList(db);
-  if (!isListed) await lockList(db, target);
+  const target = await lockListOrQuickSends(db, link.listId);
   const contactOwnerEmail = (await contactOwners(db, []))(null);
   const written = senderPhone ?? address;
   const addresses = written.includes('@') ? { emails: [written] } : { phones: [written] };

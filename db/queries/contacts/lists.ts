@@ -93,6 +93,17 @@ export async function lockList(db: TenantDb, id: string): Promise<boolean> {
 }
 
 /**
+ * Locks the list in which a new lead is saved: the given one, or Quick Sends if it is null or was deleted.
+ * @returns its id.
+ */
+export async function lockListOrQuickSends(db: TenantDb, id: string | null): Promise<string> {
+  if (id !== null && (await lockList(db, id))) return id;
+  const quickSends = await quickSendsList(db);
+  await lockList(db, quickSends);
+  return quickSends;
+}
+
+/**
  * Locks a list in share mode: no lead is added to it or taken from it meanwhile, and it is not deleted.
  * @returns false if there is no such list.
  */

@@ -110,9 +110,7 @@ export const optInUrl = (publicUrl: string, code: string): string => `${publicUr
 /** How a contact writes the message of a link. */
 export const optInMessage = (row: OptInLinkRow): ReturnType<typeof messageLinks> => {
   const { channel, phone, email } = row;
-  return channel === null
-    ? { to: '', sms: null, imessage: null }
-    : messageLinks({ channel, phone, email }, optInText(row));
+  return messageLinks(channel === null ? null : { channel, phone, email }, optInText(row));
 };
 
 export function presentOptInLink(row: OptInLinkRow, publicUrl: string): OptInLink {

@@ -64,18 +64,14 @@ export async function deleteVerificationsOf(db: TenantDb, addresses: readonly st
 
 export function presentVerification(row: VerificationRow, now: Date): Verification {
   const { id, phone, lineId, code, channel, linePhone, lineEmail } = row;
-  const text = `My code is ${code}`;
-  const links =
-    channel === null
-      ? { to: '', sms: null, imessage: null }
-      : messageLinks({ channel, phone: linePhone, email: lineEmail }, text);
+  const line = channel === null ? null : { channel, phone: linePhone, email: lineEmail };
   return {
     _id: id,
     phone,
     status: verificationStatus(row, now),
     code,
     lineId,
-    ...links,
+    ...messageLinks(line, `My code is ${code}`),
     expiresAt: row.expiresAt.toISOString(),
     verifiedAt: row.verifiedAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),

@@ -7,7 +7,7 @@ import { callBack, replyEvent } from '#test/support/inbound.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;
-const { newCampaign } = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
+const { newCampaign, statusOf } = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
 
 beforeAll(async () => void (app = await sharedApp()));
 beforeEach(async () => void (workspace = await createWorkspaceWithLine(app)));
@@ -52,6 +52,22 @@ describe('an opt-in link', () => {
       }),
     ]);
     expect(await funnelOf(link._id)).toEqual({ visits: 0, messages: 1, leads: 1 });
+  });
+
+  it('has a completed campaign continue for the contact, also if it begins with a wait', async () => {
+    const steps = [
+      { kind: 'wait', for: { days: 1 } },
+      { message: 'Welcome', delay: {} },
+    ];
+    const campaignId = await newCampaign({ steps, start: true });
+    const first = phone();
+    await workspace.api('POST', `/api/campaigns/${campaignId}/leads`, { lead: { phone: first } });
+    await write(workspace.lineId, first, 'STOP');
+    await eventually(async () => (await statusOf(campaignId)) === 'completed');
+    const link = await createLink({ campaignId });
+    await write(workspace.lineId, phone(), link.code);
+    await eventually(async () => (await funnelOf(link._id)).leads === 1);
+    expect(await statusOf(campaignId)).toBe('active');
   });
 
   it('opts a contact in who had opted out, but not one who asks to stop', async () => {
