@@ -46,17 +46,52 @@ const COMMON = 10;
 
 function sections(changes: readonly Change[]): string {
   if (changes.length === 0) return NOTHING;
-  const line = ({ text, breaks }: Change): string => (breaks ? `**breaking:** ${text}` : text);
-  const byText = Map.groupBy(changes, line);
-  const isCommon = (change: Change): boolean => (byText.get(line(change))?.length ?? 0) >= COMMON;
-  const common = [...byText]
-    .filter(([, same]) => same.length >= COMMON)
-    .map(([text, same]) => `- ${same.length} endpoints: ${text}`);
-  const rest = changes.filter((change) => change.text === NEW || !isCommon(change));
-  const others = [...Map.groupBy(rest, ({ endpoint }) => endpoint)].map(
-    ([endpoint, own]) => `- \`${endpoint}\`: ${[...new Set(own.map(line))].join('; ')}`,
+  const outermost = changes.filter(isOutermost);
+  const byText = Map.groupBy(outermost, line);
+  const isCommon = (text: string): boolean => text !== NEW && (byText.get(text)?.length ?? 0) >= COMMON;
+  const common = [...byText].filter(([text]) => isCommon(text));
+  const byResource = Map.groupBy(
+    outermost.filter((change) => !isCommon(line(change))),
+    ({ endpoint }) => resourceOf(endpoint),
   );
-  return [...common.filter((text) => !text.endsWith(`: ${NEW}`)), ...others].join('\n');
+  return [
+    ...common.map(([text, same]) => `- ${same.length} endpoints: ${text}`),
+    ...[...byResource].map(([resource, own]) => `- \`${resource}\`: ${changesOf(resource, own)}`),
+  ].join('\n');
+}
+
+const line = ({ text, breaks }: Change): string => (breaks ? `**breaking:** ${text}` : text);
+
+/** What is within a new field needs no mention of its own. */
+function isOutermost(change: Change, _index: number, changes: readonly Change[]): boolean {
+  const [, place, field] = /^the (request|response)'s `([^`]+)` is new$/.exec(change.text) ?? [];
+  return !changes.some(({ endpoint, text }) => {
+    const [, otherPlace, outer] = /^the (request|response)'s `([^`]+)` is new$/.exec(text) ?? [];
+    return (
+      outer !== undefined &&
+      endpoint === change.endpoint &&
+      otherPlace === place &&
+      (field?.startsWith(`${outer}.`) === true || field?.startsWith(`${outer}[]`) === true)
+    );
+  });
+}
+
+/** `/api/messages` of `PATCH /api/messages/{id}`. */
+const resourceOf = (endpoint: string): string =>
+  /(?:\/api)?(?:\/agency)?\/[^/]+/.exec(endpoint)?.[0] ?? endpoint;
+
+/** The changes of one resource: the endpoints that changed alike, and how. */
+function changesOf(resource: string, changes: readonly Change[]): string {
+  const textsOf = new Map(
+    [...Map.groupBy(changes, ({ endpoint }) => endpoint)].map(([endpoint, own]) => [
+      endpoint.replace(resource, '').trim(),
+      [...new Set(own.map(line))],
+    ]),
+  );
+  const alike = Map.groupBy([...textsOf], ([, texts]) => texts.join('; '));
+  return [...alike]
+    .map(([texts, same]) => `${same.map(([endpoint]) => `\`${endpoint}\``).join(', ')} ${texts}`)
+    .join('. ');
 }
 
 /** What callers of the last release can no longer do, one line each. */

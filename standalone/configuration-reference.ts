@@ -18,17 +18,12 @@ export function configurationReference(): string {
     ...SUBJECTS,
     { title: 'Ports of a local installation', variables: LAUNCHER_VARIABLES },
   ];
-  const sections = subjects.map(({ title, introduction, variables }) =>
-    [
-      `## ${title}\n`,
-      ...(introduction === undefined ? [] : [`${introduction}\n`]),
-      '| Variable | Default | Read by | Description |',
-      '| - | - | - | - |',
-      ...Object.entries(variables).map(([name, variable]) => row(name, variable)),
-      '',
-    ].join('\n'),
-  );
-  return `${INTRODUCTION}\n${sections.join('\n')}`;
+  const rows = subjects.flatMap(({ title, introduction = '', variables }) => [
+    `| **${title}** | | | ${introduction} |`,
+    ...Object.entries(variables).map(([name, variable]) => row(name, variable)),
+  ]);
+  const head = ['| Variable | Default | Read by | Description |', '| - | - | - | - |'];
+  return `${INTRODUCTION}\n${[...head, ...rows].join('\n')}\n`;
 }
 
 function row(name: string, variable: z.ZodType): string {

@@ -19,14 +19,8 @@ The reference page (\`/docs\`) lists the codes of each endpoint.
 
 /** docs/errors.md. */
 export function errorReference(): string {
-  const byStatus = Map.groupBy(Object.entries(ERRORS), ([, [status]]) => status);
-  const sections = [...byStatus]
-    .toSorted(([one], [other]) => one - other)
-    .map(([status, errors]) => {
-      const rows = errors.map(([code, [, text]]) => `| \`${code}\` | ${text} |`);
-      return [`## ${status} ${STATUS_CODES[status]}`, '', '| Code | Text |', '| - | - |', ...rows, ''].join(
-        '\n',
-      );
-    });
-  return `${INTRODUCTION}\n${sections.join('\n')}`;
+  const rows = Object.entries(ERRORS)
+    .toSorted(([, [one]], [, [other]]) => one - other)
+    .map(([code, [status, text]]) => `| ${status} ${STATUS_CODES[status]} | \`${code}\` | ${text} |`);
+  return `${INTRODUCTION}\n${['| Status | Code | Text |', '| - | - | - |', ...rows].join('\n')}\n`;
 }

@@ -17,18 +17,20 @@ it (\`endWebhooks\`). Contents that it has created stay: the [audit log](securit
 
 /** docs/scopes.md. */
 export function scopeReference(): string {
-  return `${INTRODUCTION}\n${KEY_SCOPES.map(sectionOf).join('\n')}`;
+  const reached = routes.filter((route): route is TenantRoute => route.caller !== 'anyone');
+  const rows = [...Map.groupBy(reached, ({ tag }) => tag)].flatMap(([tag, group]) => {
+    const cells = KEY_SCOPES.map((scope) => allowedBy(scope, group));
+    return cells.every((text) => text === '') ? [] : [`| ${[tag, ...cells].join(' | ')} |`];
+  });
+  const head = ['Resource', ...KEY_SCOPES.map((scope) => `\`${scope}\``)];
+  return `${INTRODUCTION}\n${[`| ${head.join(' | ')} |`, `|${' - |'.repeat(head.length)}`, ...rows].join('\n')}\n`;
 }
 
-function sectionOf(scope: KeyScope): string {
-  const reached = routes.filter(
-    (route): route is TenantRoute => route.caller !== 'anyone' && scopesOf(route).includes(scope),
-  );
-  const rows = [...Map.groupBy(reached, ({ tag }) => tag)].map(
-    ([tag, group]) => `| ${tag} | ${group.map(({ summary }) => cell(summary)).join('<br>')} |`,
-  );
-  return [`## \`${scope}\``, '', '| Resource | What it can do |', '| - | - |', ...rows, ''].join('\n');
-}
+const allowedBy = (scope: KeyScope, group: readonly TenantRoute[]): string =>
+  group
+    .filter((route) => scopesOf(route).includes(scope))
+    .map(({ summary }) => cell(summary))
+    .join('<br>');
 
 const cell = (text: string): string =>
   text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('{', '&#123;');

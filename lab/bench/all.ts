@@ -5,7 +5,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { drawBars } from './support/bars.ts';
-import { type Row, table } from './support/rows.ts';
+import { type Row, summary } from './support/rows.ts';
 
 /**
  * Runs the benchmarks one after the other, beside the peers and the least that the same work can cost, and writes the
@@ -103,8 +103,7 @@ function page(results: ReadonlyMap<string, Result>): string {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   return [
     `Node ${process.versions.node} on ${cpus().length} cores (${cpus()[0]?.model.trim()}) with ${gigabytes} GB of memory, all processes on the one machine.`,
-    table([...results.values()].flatMap(({ rows }) => rows)),
-    [...results].map(([name, { conditions }]) => `- ${name}: ${conditions}`).join('\n'),
+    summary([...results.values()]),
     '![The medians as bars](images/benchmarks.svg)',
   ].join('\n\n');
 }
