@@ -174,7 +174,6 @@ async function rehearse(installation: Installation): Promise<boolean> {
     faults: faults.map((fault, index) => ({ ...fault, observed: observed[index] ?? '' })),
     alerts,
     verdict,
-    trace: traceOfOne(installation.traces.spans),
     tally: {
       ...(await tally(database.ownerUrl, workspaceIds)),
       workflows: `${workflows}`,
@@ -182,6 +181,7 @@ async function rehearse(installation: Installation): Promise<boolean> {
     },
   });
   writeFileSync(path.join(folder, 'report.md'), report);
+  writeFileSync(path.join(folder, 'trace.txt'), traceOfOne(installation.traces.spans));
   const picture = await drawDashboard(installation.prometheus, periods, startedAt, new Date());
   writeFileSync(path.join(folder, 'rehearsal-dashboard.svg'), picture);
   say(`the report is ${path.join(folder, 'report.md')}`);
