@@ -56,7 +56,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
   const temporal = createTemporalClient(config.temporal);
   const polled = createPolledKinds();
-  const waker = createWaker(temporal, logger, polled.has);
+  const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
   const pools = await createApiPools(config.database, config.databasePoolSize, {
     waker,

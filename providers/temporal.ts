@@ -93,12 +93,13 @@ const ATTEMPT_MS = 5000;
 /**
  * Each wake is retried independently, so that a wake that Temporal does not accept delays no other. Wakes that are dropped or
  * lost in a crash are repeated by the sweep, because the database records due work.
- * @param isPolled whether a worker process looks for due work of this kind itself, so that its workflow needs no signal.
+ * @param polled the kinds of due work for which a worker process looks itself, so that their workflows need no signal. A kind that it does not
+ *   have is looked for once more before the signal, because a process may have begun.
  */
 export function createWaker(
   client: Client,
   logger: Logger,
-  isPolled: (kind: string) => boolean = () => false,
+  polled: { has(kind: string): boolean; look(kind: string): Promise<boolean> } | null = null,
 ): Waker {
   const waiting = new Map<string, WaitingWake>();
   const attempts = new Set<Promise<void>>();
@@ -112,6 +113,8 @@ export function createWaker(
     // Removed first, because a wake during this attempt requires another signal.
     waiting.delete(key);
     try {
+      const kind = kindOf(wake);
+      if (kind !== null && (await polled?.look(kind))) return;
       await client.withDeadline(Date.now() + ATTEMPT_MS, () =>
         signalWorkflow(client, workflowId, workspaceId, signal, carrier),
       );
@@ -144,8 +147,8 @@ export function createWaker(
 
   return {
     wake(workflowId, workspaceId, signal, carrier = null) {
-      const kind = polledKind(workflowId);
-      if (kind !== null && !isFact(signal) && isPolled(kind)) return;
+      const kind = kindOf({ workflowId, signal });
+      if (kind !== null && polled?.has(kind)) return;
       const key = `${workflowId} ${signal}`;
       const pending = waiting.get(key);
       if (pending) {
@@ -171,6 +174,10 @@ export function createWaker(
     },
   };
 }
+
+/** Of due work that worker processes may look for themselves; null: its workflow needs the signal. */
+const kindOf = ({ workflowId, signal }: Pick<WaitingWake, 'workflowId' | 'signal'>): string | null =>
+  isFact(signal) ? null : polledKind(workflowId);
 
 /** Whether a retry is pointless. */
 const isRejected = (error: unknown): boolean => error instanceof UnknownWorkflow || isInvalidCall(error);

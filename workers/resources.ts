@@ -43,7 +43,7 @@ export interface Resources {
 export async function openResources(config: Config, logger: Logger): Promise<Resources> {
   const temporal = createTemporalClient(config.temporal);
   const polled = createPolledKinds();
-  const waker = createWaker(temporal, logger, polled.has);
+  const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
   const pools = await createPools(config.database, {
     size: config.databasePoolSize * 2,

@@ -28,6 +28,15 @@ export const decideToEnd = async (
 export const isDue = ({ nextAt }: Decision): boolean =>
   nextAt !== null && nextAt.getTime() <= currentTime().getTime();
 
+/**
+ * What a round decides that has kept up with what comes until its time was over: nothing, so that the next is due at once. A process takes
+ * it behind the rounds of other workspaces.
+ */
+export const LEFT_DUE: Look = {
+  nextAt: null,
+  reason: 'all that came is done; a worker process takes what comes',
+};
+
 /** A workflow whose next rounds polling processes take ends when it has nothing more to do now. */
 export const leftToPolling = (look: Look): Round =>
   isDue(look) ? roundOf(look) : { ...roundOf(look), nextAt: null, ended: true };

@@ -1,5 +1,6 @@
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import { currentTime, fromNow, realTime } from '#domain/base/clock.ts';
+import { currentTime, fromNow, realFromNow, realTime } from '#domain/base/clock.ts';
+import { firstId } from '#domain/base/ids.ts';
 import { UNSUBSCRIBED_DELIVERIES_PER_DAY } from '#domain/accounts/limits.ts';
 import { hasSubscription } from '#domain/billing/entitlement.ts';
 import { findPayment } from '#db/queries/accounts/credentials.ts';
@@ -25,7 +26,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Rounds } from '../base/polled-rounds.ts';
 import type { DeliverySlots } from './webhook-deliverer.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import { dueNow, isDue, leftToPolling } from '../base/round.ts';
+import { dueNow, isDue, LEFT_DUE, leftToPolling } from '../base/round.ts';
 
 /** Concurrent deliveries of one workspace. */
 const PER_WORKSPACE = 1536;
@@ -43,6 +44,8 @@ const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 const ROUND_MS = 20_000;
 const BEYOND_BUDGET = `not sent: without a subscription, there are ${UNSUBSCRIBED_DELIVERIES_PER_DAY} deliveries a day`;
 const MORE = 'there are more deliveries to send';
+/** Deliveries that have waited for longer at the end of a round are more than its endpoints take. */
+const BEHIND_MS = 5000;
 /** Events come in bursts: looking for a moment is cheaper than the next round. */
 const LINGER_MS = 1000;
 /** How often claims start from the oldest delivery again, to find late commits and reactivated webhooks. */
@@ -117,8 +120,14 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
       await slots.progress(poll);
       poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
     }
-    return dueNow(MORE);
+    return (await tenant(isBehind)) ? dueNow(MORE) : LEFT_DUE;
   };
+
+  /** Otherwise events keep coming, and are delivered as they come. */
+  async function isBehind(db: TenantDb): Promise<boolean> {
+    const oldest = await oldestPending(db, await beginOf(db));
+    return oldest !== null && oldest < firstId(realFromNow(-BEHIND_MS));
+  }
 }
 
 export function createWebhookActivities({ pools, deliverer, roundClaims }: Dependencies) {

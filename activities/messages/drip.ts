@@ -10,7 +10,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import type { Rounds } from '../base/polled-rounds.ts';
-import { dueNow, isDue, leftToPolling, repeatUntil } from '../base/round.ts';
+import { dueNow, isDue, LEFT_DUE, leftToPolling, repeatUntil } from '../base/round.ts';
 import { ROWS_PER_TRANSACTION } from '../base/transaction-size.ts';
 
 /** Drips come in bursts: looking for a moment is cheaper than the next round. */
@@ -28,7 +28,8 @@ async function drain(
   canceled: AbortSignal,
 ): Promise<Look> {
   let idleSince = Date.now();
-  return repeatUntil(Date.now() + ROUND_MS, canceled, MORE, async () => {
+  let isBehind = false;
+  const look = await repeatUntil(Date.now() + ROUND_MS, canceled, MORE, async () => {
     const { taken, refused } = await withTenant(
       pools,
       workspaceId,
@@ -40,13 +41,15 @@ async function drain(
     );
     for (const { messageId, reason } of refused)
       logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
-    if (taken === ROWS_PER_TRANSACTION) return null;
+    isBehind = taken === ROWS_PER_TRANSACTION;
+    if (isBehind) return null;
     if (taken > 0) idleSince = Date.now();
     if (Date.now() - idleSince >= LINGER_MS || isTestTime())
       return decide(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
     await pause(POLL_MS);
     return null;
   });
+  return isDue(look) && !isBehind ? LEFT_DUE : look;
 }
 
 export function createDrainActivities({ roundClaims, ...dependencies }: Dependencies) {

@@ -30,20 +30,22 @@ import { inParallel, until } from './support/waiting.ts';
 import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
- * What a message costs in Temporal: `npm run bench -- cost [--drips 1000 --paced 10 --gaps 8,20 --idle 60 --waiting 660
+ * What a message costs in Temporal: `npm run bench -- cost [--drips 1000 --paced 10 --gaps 8,20 --busy 24 --idle 60 --waiting 300
  * --held 1 --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines in
- * a workspace with one webhook for all events, of a single message, of a line that has nothing to do for `idle` seconds, and of
- * messages posted one by one for lines that hold them (0: not); those of a mailbox in which nothing arrives and of a campaign
- * that waits for its second step, counted for `waiting` seconds and scaled to a day; and those of a line whose carrier accepts
- * nothing, and of one whose carrier no worker serves, in `blocked` seconds. API and worker are processes of their own.
+ * a workspace with one webhook for all events, of the webhook of a workspace with `busy` such lines, of a single message, of a
+ * line that has nothing to do for `idle` seconds, and of messages posted one by one for lines that hold them (0: not); those of a
+ * mailbox in which nothing arrives and of a campaign that waits for its second step, counted for `waiting` seconds and scaled to a
+ * day; and those of a line whose carrier accepts nothing, and of one whose carrier no worker serves, in `blocked` seconds. API and
+ * worker are processes of their own.
  */
 const { values } = parseArgs({
   options: {
     drips: { type: 'string', default: '1000' },
     paced: { type: 'string', default: '10' },
     gaps: { type: 'string', default: '8,20' },
+    busy: { type: 'string', default: '24' },
     idle: { type: 'string', default: '60' },
-    waiting: { type: 'string', default: '660' },
+    waiting: { type: 'string', default: '300' },
     held: { type: 'string', default: '1' },
     blocked: { type: 'string', default: '0' },
   },
@@ -51,6 +53,7 @@ const { values } = parseArgs({
 const DRIPS = Number(values.drips);
 const PACED = Number(values.paced);
 const GAPS = values.gaps.split(',').filter(Boolean).map(Number);
+const BUSY_LINES = Number(values.busy);
 const IDLE_MS = Number(values.idle) * 1000;
 const WAITING_MS = Number(values.waiting) * 1000;
 const DAY_MS = 86_400_000;
@@ -74,6 +77,7 @@ try {
   if (DRIPS > 0) await bulk();
   for (const gap of GAPS) await paced(gap);
   if (IDLE_MS > 0) await single();
+  if (BUSY_LINES > 0) await busy();
   if (WAITING_MS > 0) await waiting();
   if (values.held !== '0') await held();
   if (BLOCKED_MS > 0)
@@ -125,6 +129,24 @@ async function paced(gap: number): Promise<void> {
   await listener.close();
 }
 
+/** Events come for longer than a round of the process that delivers them. */
+async function busy(): Promise<void> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, BUSY_LINES);
+  const listener = await startListener(product, key);
+  await run(sql.type(z.unknown())`
+    update lines set min_gap_seconds = 8, hourly_new_limit = 10000 where workspace_id = ${id}`);
+  for (const lineId of lineIds) await queue(id, lineId, PACED);
+  const messages = BUSY_LINES * PACED;
+  await until(async () => (await count(id, 'delivered')) === messages, 600_000);
+  for (const lineId of lineIds) await rests(linePacerId(lineId));
+  show(
+    `${BUSY_LINES} lines, ${messages} messages: the dispatcher, ${listener.received.length} deliveries`,
+    await events(webhookDispatcherId(id)),
+    { messages },
+  );
+  await listener.close();
+}
+
 /** A mailbox in which nothing arrives, and a campaign whose only lead waits for its second step. */
 async function waiting(): Promise<void> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
@@ -143,6 +165,9 @@ async function waiting(): Promise<void> {
     'a campaign that waits': campaignWorkflowId(campaignId),
   };
   for (const workflowId of Object.values(watched)) await rests(workflowId);
+  // After a send it looks again soon, once.
+  const soon = (timer: number | null): boolean => timer !== null && timer * 1000 < WAITING_MS;
+  await until(async () => !soon(timerOf(await events(watched['a campaign that waits']))), 600_000);
   const before = new Map<string, number>();
   for (const workflowId of Object.values(watched)) before.set(workflowId, (await events(workflowId)).length);
   const pacerBefore = (await events(linePacerId(lineIds[0] ?? ''))).length;
@@ -295,14 +320,19 @@ async function post(path: string, key: string, recipientPhone: string): Promise<
 /** Queues messages that are due and waits until they are delivered and the pacer has said that nothing is left. */
 async function send(workspaceId: string, lineId: string | undefined, messages: number): Promise<void> {
   const sent = await count(workspaceId, 'delivered');
+  await queue(workspaceId, lineId, messages);
+  await until(async () => (await count(workspaceId, 'delivered')) === sent + messages, 600_000);
+  await rests(linePacerId(lineId ?? ''));
+}
+
+/** Queues messages that are due. */
+async function queue(workspaceId: string, lineId: string | undefined, messages: number): Promise<void> {
   const rows = numbers(messages).map((to) => [newId(), to]);
   await run(sql.type(z.unknown())`
     insert into messages (workspace_id, id, line_id, address, recipient_phone, channel, status, body, scheduled_at, source)
     select ${workspaceId}, id, ${lineId ?? ''}, address, address, 'imessage', 'pending', 'Bench', now(), 'api'
     from ${sql.unnest(rows, ['text', 'text'])} as t (id, address)`);
   await wakeLine(workspaceId, lineId);
-  await until(async () => (await count(workspaceId, 'delivered')) === sent + messages, 600_000);
-  await rests(linePacerId(lineId ?? ''));
 }
 
 async function wakeLine(workspaceId: string, lineId = '', signal: SignalName = 'messagesDue'): Promise<void> {

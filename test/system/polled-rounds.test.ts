@@ -31,14 +31,7 @@ beforeAll(async () => {
   const workspace = await createWorkspaceWithLine(app);
   ({ id: workspaceId, lineId } = workspace);
   api = apiClient(app.url, workspace.key);
-  // The API signals the workflows until it has seen that a process polls.
   await eventually(async () => (await polledKinds(systemDb(app.pools))).size === 3);
-  await eventually(async () => {
-    const other = await createWorkspaceWithLine(app);
-    await apiClient(app.url, other.key)('POST', '/api/drip', { message: 'Hi', recipientPhone: phone() });
-    await eventually(() => hasMessages(other.id, 1));
-    return !(await exists(dripDrainerId(other.id)));
-  });
 });
 afterAll(() => app.stop());
 
@@ -72,14 +65,33 @@ describe('events and drips', () => {
     await target.close();
   });
 
-  it('are taken over by the workflow while there is more than a process delivers in its round', async () => {
+  it('are taken over by the workflow while some wait for longer than the round of a process', async () => {
+    const other = await createWorkspaceWithLine(app);
+    const target = await startEndpoint();
+    await other.api('POST', '/api/webhooks', { name: newId(), url: target.url, events: ['lead.created'] });
+    const list = await other.api('POST', '/api/lists', { name: 'Without an end' });
+    const goesOn = async (): Promise<void> => {
+      const lead = { firstName: 'Ada', phone: phone() };
+      await other.api('POST', '/api/leads', { listId: list.body.list._id, leads: [lead] });
+      await other.api('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
+    };
+    await goesOn();
+    await eventually(async () => target.received.length > 0);
+
     const slow = await startEndpoint(hang);
     await subscribe(slow.url);
     // More than an endpoint that does not answer gets at once.
     for (let n = 0; n < 20; n += 1)
       await api('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
     const workflowId = webhookDispatcherId(workspaceId);
-    await eventually(async () => (await activitiesOf(app, workflowId)).includes('deliverWebhooks'));
+    await eventually(async () => {
+      await goesOn();
+      return (await activitiesOf(app, workflowId)).includes('deliverWebhooks');
+    });
+    // They last as long, but none waits.
+    expect(await exists(webhookDispatcherId(other.id))).toBe(false);
+    expect(await exists(dripDrainerId(other.id))).toBe(false);
+    await target.close();
     slow.behave(204);
     slow.drop();
     await eventually(async () => {
