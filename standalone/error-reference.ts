@@ -19,8 +19,12 @@ The reference page (\`/docs\`) lists the codes of each endpoint.
 
 /** docs/errors.md. */
 export function errorReference(): string {
-  const rows = Object.entries(ERRORS)
-    .toSorted(([, [one]], [, [other]]) => one - other)
-    .map(([code, [status, text]]) => `| ${status} ${STATUS_CODES[status]} | \`${code}\` | ${text} |`);
-  return `${INTRODUCTION}\n${['| Status | Code | Text |', '| - | - | - |', ...rows].join('\n')}\n`;
+  const byStatus = Map.groupBy(Object.entries(ERRORS), ([, [status]]) => status);
+  const rows = [...byStatus]
+    .toSorted(([one], [other]) => one - other)
+    .map(([status, errors]) => {
+      const codes = errors.map(([code, [, text]]) => `\`${code}\`: ${text}`);
+      return `| ${status} ${STATUS_CODES[status]} | ${codes.join('<br>')} |`;
+    });
+  return `${INTRODUCTION}\n${['| Status | Codes |', '| - | - |', ...rows].join('\n')}\n`;
 }
