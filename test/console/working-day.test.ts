@@ -18,7 +18,7 @@ import { signInTo } from './console-tab.ts';
 import { docsPicture } from './docs-picture.ts';
 
 /*
- * A working day of three people in one inbox, each in a browser of their own. It takes the pictures of docs/inbox.md:
+ * A working day of three people in one inbox, each in a browser of their own. It takes the pictures of docs/console.md:
  * RENEW_PICTURES=1 npm run test:system -- test/console/working-day.test.ts
  */
 
