@@ -11,6 +11,10 @@ export interface Exchange {
   retryAfter?: string | null;
 }
 
+/** The server, or a proxy in front of it, takes no request of this size. It was not passed on. */
+export const isTooLarge = ({ status }: Pick<Exchange, 'status'>): boolean =>
+  status === 413 || status === 414 || status === 431;
+
 /**
  * Sends one request and reads its response up to `maxResponseBytes`. undici's `request` does not report whether a
  * request was written to a connection, and does not abort a request that waits for a connection.
@@ -31,7 +35,8 @@ export async function exchange(
   function settle(error: unknown): void {
     signal.removeEventListener('abort', giveUp);
     const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString('utf8');
-    resolve({ status, error, connected, body });
+    // Who does not read a large request to its end may close the connection before its response is read.
+    resolve({ status, error: isTooLarge({ status }) ? null : error, connected, body });
   }
   function giveUp(): void {
     settle(signal.reason);

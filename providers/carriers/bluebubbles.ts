@@ -9,7 +9,7 @@ import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
-import { exchange, type Exchange } from '../egress-exchange.ts';
+import { exchange, type Exchange, isTooLarge } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import {
   EVENTS,
@@ -246,7 +246,9 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       form.set('attachment', fileOf(file));
       const uploaded = await call(config, '/attachment/upload', { body: form, signal });
       const path = readOk(uploaded, envelope(z.object({ path: z.string() })))?.data.path;
-      // An older server, perhaps. Nothing has been sent.
+      // Nothing has been sent. Without such a file, the text would leave alone.
+      if (isTooLarge(uploaded)) return sendOutcome(uploaded, BlueBubblesMessage);
+      // An older server, perhaps.
       if (path === undefined) return null;
       parts.push({ partIndex: index + 1, attachment: path, name: file.name });
     }

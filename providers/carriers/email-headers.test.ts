@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { isAutomaticEmail, isAutomaticSubject } from './automatic-email.ts';
 import { InboundEmail } from './inbound-email.ts';
 import { authenticationOf } from './sender-authentication.ts';
@@ -234,6 +234,74 @@ test.each<[string, [string, string][], string | undefined, string | undefined]>(
     'none',
   ],
   ['a verdict of a service', [['X-SES-DMARC-Verdict', 'FAIL']], undefined, 'fail'],
+  [
+    'a verdict of a service beside a named server',
+    [['X-SES-DMARC-Verdict', 'PASS']],
+    'mx.example',
+    undefined,
+  ],
 ])('the authentication by %s', (_what, headers, receiver, expected) => {
   expect(result(headers, receiver)).toBe(expected);
+});
+
+describe('results of Microsoft 365, which name no server', () => {
+  const BY_MICROSOFT: [string, string][] = [
+    [
+      'Received',
+      'from DM6PR1.namprd01.prod.outlook.com (2603:10b6::1) by BN8PR1.namprd01.prod.outlook.com with HTTPS; x',
+    ],
+    [
+      'Received',
+      'from DM3NAM02FT1.eop-nam02.prod.protection.outlook.com (2a01:111::1) by DM6PR1.NAMPRD01.PROD.OUTLOOK.COM with Microsoft SMTP Server; x',
+    ],
+  ];
+  const PASS =
+    'spf=pass (sender IP is 192.0.2.1) smtp.mailfrom=contact.example; dkim=pass (signature was verified) header.d=contact.example;dmarc=pass action=none header.from=contact.example;compauth=pass reason=100';
+  const FAIL =
+    'spf=fail (sender IP is 192.0.2.1) smtp.mailfrom=contact.example; line.example; dkim=none (message not signed) header.d=none;line.example; dmarc=fail action=oreject header.from=contact.example;';
+  const BY_SENDER: [string, string] = [
+    'Received',
+    'from a (192.0.2.1) by DM3.mail.protection.outlook.com; x',
+  ];
+
+  it.each<[string, [string, string][], string | undefined]>([
+    ['on top', [...BY_MICROSOFT, [AR, PASS], BY_SENDER], 'pass'],
+    ['of a forged sender', [...BY_MICROSOFT, [AR, FAIL], BY_SENDER], 'fail'],
+    ['above those that the sender wrote', [...BY_MICROSOFT, [AR, FAIL], BY_SENDER, [AR, PASS]], 'fail'],
+    ['directly above those that the sender wrote', [...BY_MICROSOFT, [AR, FAIL], [AR, PASS]], 'fail'],
+    ['that were renamed', [...BY_MICROSOFT, ['Authentication-Results-Original', PASS]], undefined],
+    [
+      'below those of a named server',
+      [
+        [AR, 'evil.example; dmarc=pass'],
+        [AR, PASS],
+      ],
+      undefined,
+    ],
+    [
+      'that came from elsewhere',
+      [...BY_MICROSOFT, ['Received', 'from evil by gateway.line.example; x'], [AR, PASS]],
+      undefined,
+    ],
+    [
+      'that came from a server with a name like theirs',
+      [
+        ['Received', 'from a by mx.outlook.com.evil.example; x'],
+        [AR, PASS],
+      ],
+      undefined,
+    ],
+    [
+      'that came from a server that calls itself theirs in a comment',
+      [
+        ['Received', 'from a (by mx.outlook.com) by mx.evil.example; x'],
+        [AR, PASS],
+      ],
+      undefined,
+    ],
+    ['that are missing, beside a verdict of others', [['X-SES-DMARC-Verdict', 'PASS']], undefined],
+  ])('%s', (_what, headers, expected) => {
+    expect(result(headers, 'microsoft365')).toBe(expected);
+    expect(result(headers, 'Microsoft365')).toBe(expected);
+  });
 });

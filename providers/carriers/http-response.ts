@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { textUpTo } from '#domain/base/bounded-schema.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
-import type { Exchange } from '../egress-exchange.ts';
+import { type Exchange, isTooLarge } from '../egress-exchange.ts';
 import type { CarrierMedia } from './carrier.ts';
 
 /** The size limits of responses, in bytes: of a single object, and of a page of messages. */
@@ -60,7 +60,7 @@ const ABOUT_THE_LINE: ReadonlySet<number | null> = new Set([403, 404, 405, 407, 
 
 /**
  * The outcome of a send whose error response says nothing about the message: its status is about the account or the server, or it
- * comes from a tunnel or proxy in front of the carrier.
+ * comes from a tunnel or proxy in front of the carrier. Only its size concerns the message, whoever refuses it.
  * @param isOwn whether the body is the carrier's own error.
  * @returns null: the carrier itself refuses the message.
  */
@@ -69,6 +69,10 @@ export function failureOfLine(
   isOwn: boolean,
   reason: string,
 ): SendOutcome | null {
+  if (isTooLarge({ status })) {
+    const size = `too large for the server of the carrier or a proxy in front of it (${status})`;
+    return { kind: 'refused', reason: isOwn ? reason : size };
+  }
   // Also after the message was accepted: a server can fail, or a proxy can lose its response.
   if (status === null || status >= 500) return { kind: 'unknown', reason };
   if (status === 401 || (status === 403 && isOwn)) return refusedCredentials(reason);

@@ -82,6 +82,24 @@ export function messageIdOf(email: InboundEmail): string | null {
 export const eventIdOf = (email: InboundEmail): string =>
   `${EVENT}${shortId(email.MessageID)} ${fingerprintOf(email)}`;
 
+/** A program can write an email without a connection; what differs by more is a wrong clock. */
+const MAX_QUEUED_MS = 86_400_000;
+
+/** When an email was sent: by its sender's clock, unless the server that received it says that it is wrong. */
+export function sentAt(email: InboundEmail): Date {
+  const sent = pastDate(email.Date);
+  const received = receivedAt(header(email, 'Received') ?? '');
+  const isKnown = !Number.isNaN(Date.parse(email.Date ?? ''));
+  if (received === null || (isKnown && received.getTime() - sent.getTime() <= MAX_QUEUED_MS)) return sent;
+  return pastDate(received.toISOString());
+}
+
+/** The time in a header `Received`; of several, the topmost is of the server that received the email (RFC 5321, section 4.4). */
+export function receivedAt(value: string): Date | null {
+  const at = new Date(value.slice(value.lastIndexOf(';') + 1).replaceAll(/\([^()]*\)/g, ' '));
+  return Number.isNaN(at.getTime()) ? null : at;
+}
+
 /** Parses a date; a missing or future one becomes now. */
 export function pastDate(text: string | null | undefined): Date {
   const now = Date.now();

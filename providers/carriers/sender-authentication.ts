@@ -51,6 +51,11 @@ function parseResults(value: string): { server: string; results: Result[] } {
   return { server: (isNamed && head.trim().split(/\s/)[0]?.toLowerCase()) || '', results };
 }
 
+/** The setting for mailboxes of Microsoft 365 and Outlook.com, whose results name no server. */
+const MICROSOFT_365 = 'microsoft365';
+const BY_MICROSOFT =
+  /^\s*(?:from\s+\S+\s+)?by\s+(?:[\w-]+\.)+(?:outlook\.com|outlook\.cn|office365\.com|office365\.us)(?![\w.-])/i;
+
 /**
  * The results of the server that received the email: those on top, because each server adds its own above those that came with the
  * email. Some write one header for each method.
@@ -60,6 +65,7 @@ function receiverResults(
   email: InboundEmail,
   receiver: string | undefined,
 ): ReturnType<typeof parseResults> | null {
+  if (receiver?.toLowerCase() === MICROSOFT_365) return microsoftResults(email);
   let found: ReturnType<typeof parseResults> | null = null;
   for (const { Name, Value } of email.Headers) {
     const name = Name.toLowerCase();
@@ -72,6 +78,21 @@ function receiverResults(
     } else if (parsed.server === found.server) found.results.push(...parsed.results);
   }
   return found;
+}
+
+/**
+ * Anybody can write results without a name, so they count by their place: on top of all others, above which only servers of Microsoft
+ * have handled the email. Those that came with the email are below, or renamed to `Authentication-Results-Original`.
+ */
+function microsoftResults(email: InboundEmail): ReturnType<typeof parseResults> | null {
+  for (const { Name, Value } of email.Headers) {
+    const name = Name.toLowerCase();
+    if (name === 'received' && !BY_MICROSOFT.test(withoutComments(Value))) return null;
+    if (name !== 'authentication-results') continue;
+    const found = parseResults(Value);
+    return found.server === '' ? found : null;
+  }
+  return null;
 }
 
 /** Verdicts that mail services report in headers of their own, and the method of each. */
@@ -115,7 +136,8 @@ export function authenticationOf(
 ): SenderAuthentication | undefined {
   const reported = receiverResults(email, receiver);
   const results = reported?.results ?? [];
-  const all = results.length > 0 ? results : verdictsOf(email);
+  // Anybody can write those, so they count only where no server is named.
+  const all = results.length > 0 || receiver !== undefined ? results : verdictsOf(email);
   const judged = all.filter(({ method }) => ['spf', 'dkim', 'dmarc'].includes(method));
   if (judged.length === 0) return undefined;
   const domain = domainOf(from.toLowerCase());

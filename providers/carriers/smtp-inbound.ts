@@ -19,6 +19,7 @@ import {
   InboundEmail,
   messageIdOf,
   pastDate,
+  sentAt,
   shortId,
   subjectLine,
   textOf,
@@ -133,7 +134,7 @@ function readReaction(email: InboundEmail): CarrierEvent | null {
   const from = normalizeEmail(email.FromFull?.Email || sender?.address || email.From);
   if (!found.success || from === null) return null;
   const { emoji } = found.data;
-  const at = pastDate(email.Date);
+  const at = sentAt(email);
   return {
     kind: 'reaction',
     eventId: eventIdOf(email),
@@ -178,7 +179,7 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
   return {
     kind: 'reply',
     eventId: eventIdOf(email),
-    at: pastDate(email.Date),
+    at: sentAt(email),
     // The same email can arrive by webhook and mailbox; its Message-ID and its content make it one reply.
     carrierMessageId: shortId(messageIdOf(email) ?? email.MessageID),
     fingerprint: fingerprintOf(email),

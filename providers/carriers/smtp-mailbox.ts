@@ -7,6 +7,7 @@ import { isLoopback } from '../egress-address.ts';
 import type { Guard } from '../egress-guard.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import type { InboxBatch, InboxItem } from './carrier.ts';
+import { receivedAt } from './inbound-email.ts';
 import { OWN_MESSAGE_ID } from './own-message-id.ts';
 
 export interface Mailbox {
@@ -195,11 +196,19 @@ async function readFolder(
 interface Head {
   /** It names an email of ours. */
   isOurs: boolean;
-  /** When it was written and when it arrived, as far as is known. */
-  times: (Date | undefined)[];
+  /** When it arrived, by the servers that stored and received it. */
+  times: (Date | null)[];
 }
 
-const HEADS = ['date', 'in-reply-to', 'references', 'content-type', 'auto-submitted', 'return-path'];
+const HEADS = [
+  'date',
+  'received',
+  'in-reply-to',
+  'references',
+  'content-type',
+  'auto-submitted',
+  'return-path',
+];
 /** Reports name our email in their content, so they are read whatever their age. */
 const REPORT = /^content-type:\s*multipart\/report/im;
 
@@ -210,10 +219,14 @@ async function readHeads(client: ImapFlow, uids: readonly number[]): Promise<Map
   const query = { uid: true, internalDate: true, headers: HEADS };
   for await (const email of client.fetch(uids.join(','), query, { uid: true })) {
     const text = (email.headers ?? Buffer.alloc(0)).toString('latin1').replaceAll(/\r?\n[ \t]+/g, ' ');
-    const date = new Date(/^date:(.*)$/im.exec(text)?.[1] ?? '');
+    // Only what never went through a mail server, such as a restored draft, is as old as its sender says.
+    const [, arrived] = /^received:(.*)$/im.exec(text) ?? /^date:(.*)$/im.exec(text) ?? [];
     heads.set(email.uid, {
       isOurs: new RegExp(OWN_MESSAGE_ID.source).test(text) || REPORT.test(text),
-      times: [date, email.internalDate === undefined ? undefined : new Date(email.internalDate)],
+      times: [
+        receivedAt(arrived ?? ''),
+        email.internalDate === undefined ? null : new Date(email.internalDate),
+      ],
     });
   }
   return heads;
@@ -224,7 +237,7 @@ const EARLIEST = Date.UTC(2000, 0);
 
 function isOlder({ times }: Head, connectedAt: string): boolean {
   const limit = Date.parse(connectedAt) - OLD_MARGIN_MS;
-  return times.some((time) => time !== undefined && time.getTime() >= EARLIEST && time.getTime() < limit);
+  return times.some((time) => time !== null && time.getTime() >= EARLIEST && time.getTime() < limit);
 }
 
 const sinceOf = (readAt: string): string => new Date(Date.parse(readAt) - SINCE_MARGIN_MS).toISOString();

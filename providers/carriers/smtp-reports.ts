@@ -1,7 +1,7 @@
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { complaintReason } from '#domain/lines/complaint.ts';
 import { isMailServer } from './automatic-email.ts';
-import { eventIdOf, header, type InboundEmail, pastDate } from './inbound-email.ts';
+import { eventIdOf, header, type InboundEmail, sentAt } from './inbound-email.ts';
 import { SECRET_MESSAGE_ID } from './own-message-id.ts';
 
 /** An enhanced status code (RFC 3463). */
@@ -68,7 +68,7 @@ function readNotification(email: InboundEmail, notification: string, parts: read
   const fields = fieldsOf(notification);
   const carrierMessageId = firstOwn(fields['original-message-id']) ?? reportedMessageId(email, parts);
   if (carrierMessageId === undefined || !/;\s*displayed\b/i.test(fields['disposition'] ?? '')) return [];
-  return [{ kind: 'read', eventId: eventIdOf(email), at: pastDate(email.Date), carrierMessageId }];
+  return [{ kind: 'read', eventId: eventIdOf(email), at: sentAt(email), carrierMessageId }];
 }
 
 function readBounce(email: InboundEmail, report: string | undefined, parts: readonly Part[]): CarrierEvent[] {
@@ -182,7 +182,7 @@ const failure = (email: InboundEmail, carrierMessageId: string, reason: string) 
   ({
     kind: 'receipt',
     eventId: eventIdOf(email),
-    at: pastDate(email.Date),
+    at: sentAt(email),
     carrierMessageId,
     status: 'failed',
     reason,

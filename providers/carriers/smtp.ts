@@ -73,7 +73,7 @@ export const SmtpConfig = z
     /** Which `Authentication-Results` are the receiving server's own (RFC 8601); without it, the topmost count. */
     authservId: z.string().min(1).max(255).optional().meta({
       description:
-        'The name under which the receiving mail server writes Authentication-Results, for example mx.google.com. Without it, the topmost results count.',
+        'The name under which the receiving mail server writes Authentication-Results, for example mx.google.com. For Microsoft 365 and Outlook.com, which write none: microsoft365. Without it, the topmost results count.',
     }),
     /** Certificate authorities of the mail servers besides the public ones. */
     caCertificates: caCertificatesOf('mail servers'),

@@ -257,7 +257,7 @@ const FOREIGN_BODIES = [
 ] as const;
 
 describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', ({ name, connect }) => {
-  it('fails no message, whatever the status and the body', async () => {
+  it('fails no message that is not too large, whatever the status and the body', async () => {
     const other = await startSomebodyElse();
     const { carrier, config, channel } = connect(other.url);
     const reachCallbacks = async () => ({ result: 'pass', text: '' }) as const;
@@ -283,6 +283,11 @@ describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', 
           kind: 'transient',
           ofLine: true,
         });
+      // Others of the line are smaller, or shorter.
+      for (const status of [413, 414, 431]) {
+        const reason = expect.stringMatching(/^too large .* a proxy in front of it \(4\d\d\)$/);
+        expect({ name, body, ...(await send(status, body)) }).toMatchObject({ kind: 'refused', reason });
+      }
       // It may have been passed on to the carrier.
       for (const status of [200, 500, 502, 503, 504, 530])
         expect({ name, status, body, ...(await send(status, body)) }).toMatchObject({ kind: 'unknown' });

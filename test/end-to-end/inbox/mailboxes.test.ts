@@ -194,6 +194,28 @@ test('email from before the connection is no news, unless it belongs to a thread
   expect((await inboundOf(to))[0]).toMatchObject({ message: 'STOP' });
 });
 
+test('a new email is as new as the server that received it says, whatever the clock of its sender', async () => {
+  const received = (at: Date): string =>
+    `from pc (pc.example (comment) [192.0.2.1]) by mx.line.example with ESMTPS id 1; ${at.toUTCString()} (UTC)`;
+  const now = new Date();
+  const senders = [
+    'Thu, 01 Jan 1970 00:00:12 +0000',
+    'Mon, 15 Jan 2018 10:00:00 +0000',
+    'Fri, 13 Dec 1901 20:45:52 GMT',
+    'no date',
+  ].map((wrong): [string, string] => [address(), wrong]);
+  const restored = address();
+  const old = 'Mon, 15 Jan 2024 10:00:00 +0000';
+  mailbox.deliver(from(restored, { Received: received(new Date(old)), Date: now.toUTCString() }), 'Old');
+  for (const [sender, Date] of senders)
+    mailbox.deliver(from(sender, { Received: received(now), Date }), 'Are you open?');
+  for (const [sender] of senders) {
+    const [{ at }] = await arrived(sender);
+    expect([sender, Date.parse(at)]).toEqual([sender, Math.floor(now.getTime() / 1000) * 1000]);
+  }
+  expect(await inboundOf(restored)).toEqual([]);
+});
+
 test('an answer to us does not wait behind many other emails, and all are stored once', async () => {
   const to = address();
   const { id, messageId } = await send(to);
