@@ -13,6 +13,8 @@ describe('texts are the same', () => {
     ['Grüße, Zoë', 'Gru\u0308ße Zoe\u0308'],
     ['Café', 'Cafe'],
     ['½ price', '1/2 price'],
+    ['Große Straße', 'Grosse Strasse'],
+    ['Smørrebrød, Łódź, Œuvre', 'Smorrebrod, Lodz, OEuvre'],
     ['こんにちは、エイダ！', 'こんにちは,エイダ!'],
     ['Привет', 'Привет'],
     ['👍', ' 👍\ufe0f'],

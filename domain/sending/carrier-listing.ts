@@ -81,7 +81,20 @@ export function sameAs(sent: string): (listed: string) => boolean {
 }
 
 /** Carriers replace punctuation, spaces, line ends and accents, and compose or decompose characters. */
-const wordsOf = (text: string): string => lettersOf(lettersOf(text).toLowerCase());
+const wordsOf = (text: string): string =>
+  lettersOf(lettersOf(text).toLowerCase()).replaceAll(/[ßæœøłđþð]/g, (letter) => IN_ASCII[letter] ?? '');
+
+/** Letters that have no decomposition, as carriers write them in ASCII. */
+const IN_ASCII: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  þ: 'th',
+  ð: 'd',
+};
 
 const lettersOf = (text: string): string =>
   normalize(text, 'NFKD', MAX_COMPARED).replaceAll(/[^\p{L}\p{N}]/gu, '');

@@ -42,7 +42,8 @@ export function readBlueBubblesEvent(
 /** @returns the address that a webhook call announces; null if it announces none. */
 export function readNewServer(rawBody: string): string | null {
   const { type, data } = Event.parse(readJsonBody(rawBody));
-  return type === NEW_SERVER ? (z.url().safeParse(data).data?.replace(/\/$/, '') ?? null) : null;
+  const url = type === NEW_SERVER ? z.url().safeParse(data).data : undefined;
+  return url === undefined ? null : new URL(url).href.replace(/\/$/, '');
 }
 
 /**

@@ -68,8 +68,12 @@ export function mailboxFailure(
   error: unknown,
 ): string {
   const name = `${mailbox.host}:${mailbox.port}`;
-  const { authenticationFailed, mailboxMissing, responseText, tlsFailed } = error as Partial<ImapFlowError>;
+  const { authenticationFailed, mailboxMissing, responseText, tlsFailed, reason } = error as Partial<
+    ImapFlowError & { reason: unknown }
+  >;
   const said = responseText === undefined ? '' : `: ${responseText}`;
+  // The server says goodbye before it knows who is there.
+  if (typeof reason === 'string' && reason !== '') return `${name} closes the connection: ${reason}`;
   if (authenticationFailed) return `${name} refuses the user or the password${said}`;
   if (mailboxMissing) return `The mailbox ${mailbox.folder} cannot be opened${said}`;
   return `${name} cannot be used: ${tlsFailed ? tlsReason(error) : responseText === undefined ? reasonOf(error) : responseText}`;
@@ -132,6 +136,9 @@ const WORDS: Record<string, string> = {
   NoConnection: 'connection closed',
   GREETING_TIMEOUT: 'it did not greet',
   CONNECT_TIMEOUT: 'connection timed out',
+  // Of our own.
+  NO_UIDNEXT: 'it reports no UIDNEXT',
+  SEARCH_FAILED: 'it could not search the folder',
 };
 
 function reasonOf(error: unknown): string {

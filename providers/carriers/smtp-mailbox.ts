@@ -128,7 +128,7 @@ async function readFolder(
 ): Promise<InboxBatch> {
   const opened = await client.mailboxOpen(mailbox.folder, { readOnly: true });
   const newest = opened.uidNext - 1;
-  if (!Number.isSafeInteger(newest)) throw new Error('the server does not report UIDNEXT');
+  if (!Number.isSafeInteger(newest)) throw failure('NO_UIDNEXT');
   const here = {
     mailbox: `${mailbox.user}@${mailbox.host}/${mailbox.folder}`,
     uidValidity: String(opened.uidValidity),
@@ -163,7 +163,9 @@ async function readFolder(
           { uid: `${first}:${last}`, ...(since !== undefined && { since: new Date(since) }) },
           { uid: true },
         );
-  const uids = (found || []).filter((uid) => uid >= first && uid <= last).toSorted((a, b) => a - b);
+  // The library hides the error, also of a connection that was lost. Taken for an empty result, emails would be skipped.
+  if (!found) throw failure('SEARCH_FAILED');
+  const uids = found.filter((uid) => uid >= first && uid <= last).toSorted((a, b) => a - b);
   const window = uids.slice(0, LOOK_AHEAD);
   const heads = await readHeads(client, window);
   const known = (isSame && before.aheadUid) || lastUid;
@@ -192,6 +194,9 @@ async function readFolder(
   const rest = items.at(-1)?.uid === end ? [] : [{ events: [], position: at(end, known) }];
   return { read: [...taken, ...rest], more: end < newest };
 }
+
+/** An error with a code that `mailboxFailure` puts into words. */
+const failure = (code: string): Error => Object.assign(new Error(code), { code });
 
 interface Head {
   /** It names an email of ours. */

@@ -1,0 +1,78 @@
+import type { Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { startHostileMailbox } from '#test/support/hostile-mailbox.ts';
+import { smtpCarrier } from './smtp.ts';
+
+/** Reads a mailbox with one new email, of which a server says what `replies` does of the commands. */
+async function readFrom(replies: Record<string, (socket: Socket, tag: string) => void>) {
+  const usual: typeof replies = {
+    LIST: (socket, tag) => socket.write(`* LIST () "/" INBOX\r\n${tag} OK done\r\n`),
+    EXAMINE: (socket, tag) =>
+      socket.write(
+        `* 1 EXISTS\r\n* OK [UIDVALIDITY 1] x\r\n* OK [UIDNEXT 2] x\r\n${tag} OK [READ-ONLY] done\r\n`,
+      ),
+    // SEARCH, then FETCH.
+    UID: (socket, tag) => socket.write(`* SEARCH 1\r\n${tag} OK done\r\n`),
+  };
+  const server = await startHostileMailbox((socket, tag, command) => {
+    const reply = replies[command] ?? usual[command];
+    if (reply) reply(socket, tag);
+    else socket.write(`${tag} OK done\r\n`);
+  });
+  const carrier = smtpCarrier({
+    untrusted: { run: () => Promise.reject(new Error('nothing is read')), close() {} },
+  });
+  onTestFinished(async () => {
+    await carrier.close();
+    await server.stop();
+  });
+  const { host } = new URL(server.url);
+  const now = new Date().toISOString();
+  const position = {
+    mailbox: `dana@${host.split(':')[0]}/INBOX`,
+    uidValidity: '1',
+    lastUid: 0,
+    readAt: now,
+    connectedAt: now,
+  };
+  const config = carrier.config.parse({ url: 'smtp://127.0.0.1:1', imapUrl: server.url });
+  const read = await carrier.readInbox?.(config, JSON.stringify(position), 'tenant').catch((error: Error) => {
+    return error.message.replace(host, 'mail.example');
+  });
+  return read;
+}
+
+test.each<[string, Record<string, (socket: Socket, tag: string) => void>, string]>([
+  [
+    'a search is refused',
+    { UID: (socket, tag) => socket.write(`${tag} NO [INUSE] busy\r\n`) },
+    'mail.example cannot be used: it could not search the folder',
+  ],
+  [
+    'a search is not understood',
+    { UID: (socket, tag) => socket.write(`${tag} BAD command\r\n`) },
+    'mail.example cannot be used: it could not search the folder',
+  ],
+  [
+    'the connection is lost during a search',
+    { UID: (socket) => socket.destroy() },
+    'mail.example cannot be used: it could not search the folder',
+  ],
+  [
+    'the folder is gone',
+    { EXAMINE: (socket, tag) => socket.write(`${tag} NO [NONEXISTENT] Unknown mailbox\r\n`) },
+    'mail.example cannot be used: Unknown mailbox',
+  ],
+  [
+    'it reports no next UID',
+    { EXAMINE: (socket, tag) => socket.write(`* 1 EXISTS\r\n${tag} OK [READ-ONLY] done\r\n`) },
+    'mail.example cannot be used: it reports no UIDNEXT',
+  ],
+  [
+    'it says goodbye',
+    { EXAMINE: (socket) => socket.end('* BYE Too many connections\r\n') },
+    'mail.example closes the connection: Too many connections',
+  ],
+])('no email is skipped, and the reason is told, if %s', async (_what, replies, reason) => {
+  expect(await readFrom(replies)).toBe(reason);
+});
