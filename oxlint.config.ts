@@ -101,6 +101,7 @@ const FETCHED_JSON = {
   allowObjects: ['z', 'sql'],
   message: 'Read the text, and parse it with domain/base/untrusted-json.ts.',
 };
+const CLI_JSON = "Read the text, and parse it with cli/json.ts: a folder or a server may be anybody's.";
 const UNBOUNDED_LIST = {
   object: 'z',
   property: 'array',
@@ -344,6 +345,13 @@ export default defineConfig({
       files: ['domain/**', 'db/**', 'activities/**', 'workflows/**', 'workers/**', 'api/**', 'simulator/**'],
       excludeFiles: ['**/*.test.ts', 'domain/base/own-json.ts'],
       rules: { 'eslint/no-restricted-properties': ['error', UNBOUNDED_TEXT, OWN_JSON] },
+    },
+    {
+      files: ['cli/**/*.ts'],
+      excludeFiles: ['**/*.test.ts', 'cli/json.ts'],
+      rules: {
+        'eslint/no-restricted-properties': ['error', UNBOUNDED_TEXT, { ...OWN_JSON, message: CLI_JSON }],
+      },
     },
     { files: ['domain/base/text.ts'], rules: { 'eslint/no-restricted-properties': ['error', OWN_JSON] } },
     {

@@ -2,6 +2,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { CommandFailed, EXIT } from './exit-code.ts';
+import { objectOf, parseJson, textIn } from './json.ts';
 import { openKeychain } from './keychain.ts';
 
 /** Where a server is, and as whom to call it. Named, so that one person works with several. */
@@ -40,9 +41,20 @@ export function requireSafe(url: string): void {
 const folder = (): string => join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'linepace');
 const file = (): string => join(folder(), 'config.json');
 
+/** @throws CommandFailed */
 async function readSettings(): Promise<Settings> {
   const text = await readFile(file(), 'utf8').catch(() => null);
-  return text === null ? { current: 'default', profiles: {} } : (JSON.parse(text) as Settings);
+  if (text === null) return { current: 'default', profiles: {} };
+  const settings = objectOf(parseJson(text));
+  const stored = objectOf(settings?.['profiles']);
+  if (!stored)
+    throw new CommandFailed(`${file()} is damaged: delete it, and sign in again`, EXIT.UNAVAILABLE);
+  const profiles = Object.entries(stored).flatMap(([name, value]): [string, Profile][] => {
+    const profile = objectOf(value);
+    const [url, apiKey] = [textIn(profile, 'url'), textIn(profile, 'apiKey')];
+    return url === undefined ? [] : [[name, { url, ...(apiKey !== undefined && { apiKey }) }]];
+  });
+  return { current: textIn(settings, 'current') ?? 'default', profiles: Object.fromEntries(profiles) };
 }
 
 async function writeSettings(settings: Settings): Promise<void> {
@@ -75,7 +87,7 @@ export async function saveProfile({
 export async function credentials(name?: string): Promise<Credentials & { keySource: string }> {
   const { current, profiles } = await readSettings();
   const profile = name ?? process.env['LINEPACE_PROFILE'] ?? current;
-  const known = profiles[profile];
+  const known = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
   const url = process.env['LINEPACE_URL'] ?? known?.url ?? 'http://localhost:3000';
   const ownKey = process.env['LINEPACE_API_KEY'];
   requireSafe(url);

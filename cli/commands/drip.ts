@@ -8,6 +8,7 @@ import pLimit from 'p-limit';
 import { type Linepace, LinepaceError } from '#sdk/typescript/src/index.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
 import { readInput } from '../input.ts';
+import { parseJson } from '../json.ts';
 import { globalOptions, print, progressBar } from '../output.ts';
 import { type Credentials, credentials } from '../profiles.ts';
 import { clientOf } from '../session.ts';
@@ -136,7 +137,10 @@ async function openProgress(work: string) {
   const name = createHash('sha256').update(work).digest('hex').slice(0, 40);
   const file = join(folder, `drip-${name}.json`);
   const saved = await readFile(file, 'utf8').catch(() => '[]');
-  const queued = new Set(JSON.parse(saved) as number[]);
+  const rows = parseJson(saved);
+  const queued = new Set(
+    Array.isArray(rows) ? rows.filter((row) => Number.isSafeInteger(row)) : [],
+  ) as Set<number>;
   // One after the other, because they share a temporary file. A command that is killed must not leave half of the progress.
   const saving = pLimit(1);
   return {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { Linepace } from '#sdk/typescript/src/index.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
+import { objectOf, parseJson, textIn } from '../json.ts';
 import { globalOptions, print, printable, table } from '../output.ts';
 import { isLoopback, profileNames, requireSafe, saveProfile } from '../profiles.ts';
 
@@ -19,8 +20,8 @@ const TEST_KEY_PREFIX = 'svc_test_';
 /** What `npm start` writes in the clone of the repository. */
 interface Demo {
   baseUrl?: string;
-  workspaceKey?: string;
-  sessionToken?: string;
+  workspaceKey?: string | undefined;
+  sessionToken?: string | undefined;
 }
 
 export const login = (): Command =>
@@ -68,10 +69,13 @@ async function readDemo(): Promise<Demo> {
   const text = await readFile('.data/demo.json', 'utf8').catch(() => null);
   if (text === null)
     throw new CommandFailed('There is no .data/demo.json here: run `npm start` first', EXIT.USAGE);
-  const demo = JSON.parse(text) as Demo;
-  if (demo.baseUrl === undefined || !isLoopback(demo.baseUrl))
+  const demo = objectOf(parseJson(text));
+  const [baseUrl, workspaceKey, sessionToken] = ['baseUrl', 'workspaceKey', 'sessionToken'].map((name) =>
+    textIn(demo, name),
+  );
+  if (baseUrl === undefined || !isLoopback(baseUrl))
     throw new CommandFailed('The demo in .data/demo.json is not on this machine', EXIT.USAGE);
-  return demo;
+  return { baseUrl, workspaceKey, sessionToken };
 }
 
 async function askForKey(url: string, isTest = false): Promise<string> {

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
+import { objectOf, parseJson } from '../json.ts';
 import { globalOptions } from '../output.ts';
 import { type Credentials, credentials } from '../profiles.ts';
 
@@ -62,14 +63,7 @@ interface ApiError {
   error?: string;
 }
 
-function parsed(text: string): Message | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
+const parsed = (text: string): Message | null => objectOf(parseJson(text));
 
 const failure = (id: string | number | null, code: number, message: string): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } });
