@@ -31,13 +31,7 @@ import { takeScreenshot } from './support/screenshot.ts';
 const MAX_LINES = 50;
 const TIMEOUT_MS = 120_000;
 /** Without the pacer, because the page of a running workflow never stops loading. */
-const SCREENSHOTS = [
-  'line-request-paid',
-  'line-request-canceled',
-  'draft-approve-by-api',
-  'draft-approve-by-operator',
-  'campaign-paused',
-];
+const SCREENSHOTS = ['line-request-paid', 'draft-approve-by-operator'];
 
 const chromium = process.env['CHROMIUM'];
 const file = path.join(process.env['DATA_DIR'] ?? '.data', 'demo.json');
