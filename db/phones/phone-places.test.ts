@@ -42,7 +42,7 @@ describe('the place of a number', () => {
   });
 });
 
-/** The table in docs/compliance.md. */
+/** Ten messages that are due at the same time, with quiet hours and the law of the United States. */
 test('ten messages to ten numbers at one moment leave when all zones of their numbers are awake', () => {
   const at = new Date('2026-11-25T02:17:00Z');
   const leaves = (phone: string): string => {
