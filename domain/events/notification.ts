@@ -22,7 +22,13 @@ export const Notice = z.discriminatedUnion('about', [
   z.object({ about: z.literal('line_failed'), lineId: z.string(), reason: z.string() }),
   z.object({ about: z.literal('opt_out_suspected'), suspicionId: z.string() }),
   z.object({ about: z.literal('mentioned'), noteId: z.string(), userId: z.string() }),
-  z.object({ about: z.literal('webhook_failing'), webhookId: z.string(), failures: z.int() }),
+  z.object({
+    about: z.literal('webhook_failing'),
+    webhookId: z.string(),
+    failures: z.int(),
+    /** Its endpoint said that it is gone for good, so the webhook was deactivated. */
+    isGone: z.boolean().optional(),
+  }),
 ]);
 export type Notice = z.infer<typeof Notice>;
 

@@ -82,7 +82,7 @@ export async function noticeText(
     case 'opt_out_suspected':
       return optOutSuspected(db, notice.suspicionId, publicUrl);
     case 'webhook_failing':
-      return webhookFailing(db, notice.webhookId, notice.failures);
+      return webhookFailing(db, notice);
   }
 }
 
@@ -253,9 +253,21 @@ async function optOutSuspected(
   };
 }
 
-async function webhookFailing(db: TenantDb, webhookId: string, failures: number): Promise<NoticeText | null> {
+async function webhookFailing(
+  db: TenantDb,
+  { webhookId, failures, isGone = false }: Extract<Notice, { about: 'webhook_failing' }>,
+): Promise<NoticeText | null> {
   const webhook = await findWebhook(db, webhookId);
   if (!webhook) return null;
+  if (isGone)
+    return {
+      title: `A webhook was deactivated: ${webhook.name}`,
+      paragraphs: [
+        `${webhook.url} responded that it is gone (410), so nothing is delivered to it any more.`,
+        'Once the webhook has another URL, you can activate it again.',
+      ],
+      action: null,
+    };
   const since = webhook.lastSuccessAt?.toISOString() ?? null;
   return {
     title: `A webhook is failing: ${webhook.name}`,

@@ -1,11 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { GONE, retryAt } from '#domain/events/webhook-retries.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { DeliveryResult } from '#db/queries/events/webhook-deliveries.ts';
 import { wake } from '#db/wakes/wakes.ts';
+import { notify } from './notifications.ts';
 
 /** How many retries become pending at once. */
 const QUEUED_AT_ONCE = 1000;
@@ -28,9 +30,11 @@ export async function planRetries(
       and delivery_id = any(${texts(retried.map(({ id }) => id))})`);
   const gone = retried.filter(({ responseStatus }) => responseStatus === GONE);
   if (gone.length > 0)
-    await db.query(sql.type(NoRows)`
-      update webhooks set is_active = false, updated_at = now()
-      where workspace_id = ${db.workspaceId} and id = any(${texts(gone.map(({ webhookId }) => webhookId))}) and is_active`);
+    await deactivate(
+      db,
+      gone.map(({ webhookId }) => webhookId),
+      now,
+    );
   const planned = retried.flatMap(({ success, attemptCount, responseStatus, ...result }) => {
     const at = success ? null : retryAt({ ...result, attempts: attemptCount, status: responseStatus }, now);
     return at ? [{ id: result.id, webhookId: result.webhookId, at }] : [];
@@ -45,6 +49,28 @@ export async function planRetries(
     join webhooks h on h.workspace_id = ${db.workspaceId} and h.id = r.webhook_id and h.retries = 'standard'`);
   const first = Math.min(...planned.map(({ at }) => at.getTime()));
   wake(db, webhookDispatcherId(db.workspaceId), new Date(first), 'deliveriesDue');
+}
+
+/** Deactivates webhooks whose endpoints are gone, and tells the workspace of each. */
+async function deactivate(db: TenantDb, webhookIds: readonly string[], now: Date): Promise<void> {
+  const deactivated = await db.anyFirst(sql.type(IdRow)`
+    update webhooks set is_active = false, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = any(${texts(webhookIds)}) and is_active
+    returning id`);
+  for (const webhookId of deactivated) {
+    await insertAuditEntry(
+      { db, workspaceId: db.workspaceId },
+      {
+        actor: { type: 'system', id: null, name: 'The endpoint' },
+        channel: 'system',
+        action: 'webhook.updated',
+        target: { type: 'webhook', id: webhookId },
+        reason: 'It responded that it is gone (410).',
+        changes: { isActive: false },
+      },
+    );
+    await notify(db, webhookId, { about: 'webhook_failing', webhookId, failures: 1, isGone: true }, now);
+  }
 }
 
 /** Makes the deliveries pending again whose next attempt is due, up to `QUEUED_AT_ONCE`. */

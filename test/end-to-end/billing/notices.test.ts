@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
+import { z } from 'zod';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -128,6 +129,32 @@ describe('error emails', () => {
         return all.length > 1 && all;
       });
       expect(twice).toHaveLength(2);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  it('report a webhook whose endpoint is gone, which the audit log has, too', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const receiver = await startEndpoint((response) => void response.writeHead(410).end());
+    try {
+      const { body } = await api('POST', '/api/webhooks', {
+        name: 'CRM',
+        url: receiver.url,
+        events: ['message.reply'],
+        retries: 'standard',
+      });
+      await callBack(app, lineId, replyEvent(phone(), 'Hello'));
+      const told = await mail('A webhook was deactivated: CRM');
+      expect(told.text).toContain('gone (410)');
+      const path = `/api/webhooks/${body.webhook._id}`;
+      expect((await api('GET', path)).body.webhook.isActive).toBe(false);
+      const entries = await app.pools.system.any(sql.type(z.record(z.string(), z.unknown()))`
+        select channel, actor_type, action, changes from audit_log
+        where workspace_id = ${workspace.id} and target_id = ${body.webhook._id} and channel = 'system'`);
+      expect(entries).toEqual([
+        { channel: 'system', actorType: 'system', action: 'webhook.updated', changes: { isActive: false } },
+      ]);
     } finally {
       await receiver.close();
     }
