@@ -31,6 +31,7 @@ import { typingRoutes } from './routes/inbox/typing.ts';
 import { conversationRoutes } from './routes/inbox/conversations.ts';
 import { dripRoutes } from './routes/messages/drip.ts';
 import { emailPreferenceRoutes } from './routes/events/email-preferences.ts';
+import { evidenceRoutes } from './routes/contacts/evidence.ts';
 import { eventStreamRoutes } from './routes/events/event-stream.ts';
 import { fallbackConfigRoutes } from './routes/messages/fallback-config.ts';
 import { fallbackSmsRoutes } from './routes/messages/fallback-sms.ts';
@@ -137,7 +138,13 @@ export const routes: readonly Route[] = [
   ...under('/api/pools', poolRoutes),
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
-  ...under('/api/leads', [...bulkLeadRoutes, ...leadRoutes, ...leadTagRoutes, ...contactExportRoutes]),
+  ...under('/api/leads', [
+    ...bulkLeadRoutes,
+    ...leadRoutes,
+    ...leadTagRoutes,
+    ...contactExportRoutes,
+    ...evidenceRoutes,
+  ]),
   ...under('/api/lists', listRoutes),
   ...under('/api/lists', importRoutes),
   ...under('/api/segments', segmentRoutes),

@@ -1,3 +1,4 @@
+import { sealRecords } from '#db/commands/contacts/seal-records.ts';
 import { publishAllEvents } from '#db/commands/events/publish-events.ts';
 import { keepPartitions, trimAged } from '#db/queries/operations/retention.ts';
 import { trimTestMode } from '#db/queries/test-mode/test-retention.ts';
@@ -15,7 +16,7 @@ export function createRetentionActivities(dependencies: Dependencies) {
   return {
     /**
      * Deletes expired data: partitions of events, deliveries and carrier events, and rows of other tables. Records how large
-     * the workspaces are now, and publishes events for which no stream has asked.
+     * the workspaces are now, publishes events for which no stream has asked, and seals what was recorded since.
      * @returns the number of deleted rows and uploads.
      */
     async trim(): Promise<number> {
@@ -29,6 +30,12 @@ export function createRetentionActivities(dependencies: Dependencies) {
             keepPartitions(db, dependencies.retention),
           ),
           noteWorkspaceSizes(db),
+          sealRecords(dependencies.pools, mayContinue, (workspaceId, error) => {
+            dependencies.logger.warn(
+              { workspaceId, error },
+              'records cannot be sealed; the next run tries again',
+            );
+          }),
         ]);
         const trimmed =
           (await trimAged(db, dependencies.retention, mayContinue)) +

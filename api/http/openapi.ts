@@ -230,6 +230,7 @@ function requestBody({ body, consumes }: Pick<TenantRoute, 'body' | 'consumes'>)
 }
 
 const TEXT = { type: 'string' } as const;
+const BINARY = { type: 'string', format: 'binary' } as const;
 const STREAMS: Record<string, object> = {
   'multipart/form-data': {
     type: 'object',
@@ -249,7 +250,10 @@ const successes = (route: TenantRoute) =>
           content:
             route.produces === undefined
               ? { 'application/json': { schema } }
-              : { [route.produces]: { schema: route.streams ?? TEXT } },
+              : {
+                  [route.produces]: { schema: route.streams ?? TEXT },
+                  ...(route.alsoProduces !== undefined && { [route.alsoProduces]: { schema: BINARY } }),
+                },
         },
       ]),
   );

@@ -66,6 +66,8 @@ interface Declaration<
   consumes?: readonly string[];
   /** The media type of a response other than JSON, for example a stream (`ResponseStream`). */
   produces?: string;
+  /** Another media type in which the handler may respond, named in its `Content-Type`. */
+  alsoProduces?: string;
   /** The schema of a streamed JSON response, for the OpenAPI document. */
   streams?: Schema;
 }

@@ -109,5 +109,5 @@ async function send(
   const text = route.produces === undefined ? await stringifyInTurns(body) : undefined;
   context.body = text ?? body;
   if (text !== undefined) context.type = 'application/json';
-  if (route.produces !== undefined) context.type = route.produces;
+  if (route.produces !== undefined) context.type = headers['Content-Type'] ?? route.produces;
 }

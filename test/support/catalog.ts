@@ -47,7 +47,7 @@ const OTHER_KEYS: Record<string, string> = {
 };
 
 /** Tables whose rows cannot be changed, and are deleted only by retention or the erasure of a contact. */
-const APPEND_ONLY = ['consents', 'audit_log', 'agency_audit_log'];
+const APPEND_ONLY = ['consents', 'audit_log', 'agency_audit_log', 'record_seals'];
 
 /** Functions that run with the owner's rights, and why. */
 const OWNERS_FUNCTIONS: Record<string, string> = {

@@ -136,6 +136,16 @@ export async function auditEntriesAfter(
   return [...rows];
 }
 
+/** The entries about these objects, oldest first. */
+export async function entriesAbout(
+  db: TenantDb,
+  targetIds: readonly string[],
+): Promise<readonly AuditEntryRow[]> {
+  return db.any(sql.type(EntryRow)`
+    select * from audit_log
+    where workspace_id = ${db.workspaceId} and target_id = any(${sql.array([...targetIds], 'text')}) order by id`);
+}
+
 export const presentAuditEntry = (row: AuditEntryRow): AuditEntry => ({
   _id: row.id,
   at: row.at.toISOString(),

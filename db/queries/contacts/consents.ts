@@ -13,7 +13,7 @@ import {
 } from '#domain/contacts/consent.ts';
 import { newId } from '#domain/base/ids.ts';
 
-const ConsentRow = z.object({
+export const ConsentRow = z.object({
   id: z.string(),
   address: z.string(),
   channel: ConsentChannel,

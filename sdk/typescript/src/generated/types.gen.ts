@@ -3098,6 +3098,215 @@ export type ContactExport = {
     }>;
 };
 
+export type Evidence = {
+    success: true;
+    generatedAt: string;
+    workspaceId: string;
+    leadId: string;
+    name: string;
+    addresses: Array<string>;
+    timezone: string;
+    /**
+     * Oldest first.
+     */
+    consents: Array<{
+        _id: string;
+        address: string;
+        channel: 'imessage' | 'sms' | 'email' | 'any';
+        status: 'granted' | 'revoked';
+        source: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
+        evidence: string | null;
+        /**
+         * When it was given or withdrawn, as the caller says.
+         */
+        at: string;
+        recordedAt: string;
+        /**
+         * The key or person that recorded it; null: the contact themselves, or unknown.
+         */
+        recordedBy: string | null;
+        createdAt: string;
+        seal: Seal;
+    }>;
+    optOuts: Array<{
+        consentId: string;
+        address: string;
+        at: string;
+        source: 'reply' | 'unsubscribe' | 'carrier' | 'complaint' | 'api';
+        /**
+         * What the contact wrote.
+         */
+        text: string | null;
+        /**
+         * When the contact opted in again.
+         */
+        endedAt: string | null;
+        /**
+         * Messages that left after the opt-out, until it ended.
+         */
+        messagesAfter: number;
+        /**
+         * From the opt-out to the last message that left after it; 0: none did.
+         */
+        secondsUntilNothingLeft: number;
+    }>;
+    /**
+     * Oldest first.
+     */
+    messages: Array<{
+        messageId: string;
+        channel: 'imessage' | 'sms' | 'email';
+        to: string;
+        lineId: string | null;
+        status: MessageStatus;
+        text: string;
+        subject: string | null;
+        attachmentNames: Array<string>;
+        acceptedAt: string;
+        /**
+         * Who wrote it: a person, a campaign, a program, or for a draft, who drafted it.
+         */
+        wrote: {
+            source: string;
+            userId: string | null;
+            name: string | null;
+            campaignId: string | null;
+            draftSource: DraftSource | null;
+            model: string | null;
+        };
+        /**
+         * Who approved the draft; null: it was none.
+         */
+        approved: {
+            by: string | null;
+            channel: 'dashboard' | 'api' | 'chat_app' | 'chat_app_edit' | 'chat_app_retry' | 'inbox_direct_send' | null;
+            at: string | null;
+        } | null;
+        /**
+         * null: no carrier has accepted it.
+         */
+        released: {
+            /**
+             * When it was given to its carrier.
+             */
+            at: string;
+            attemptId: string;
+            carrier: string;
+            /**
+             * That time in each zone where the recipient may be: `2026-12-24 10:00`.
+             */
+            local: Array<{
+                timezone: string;
+                time: string;
+            }>;
+            /**
+             * `quiet_hours`: it was within the hours in which the recipient may get messages. `answer`: the recipient had written within 24 hours, so quiet hours did not apply. `none`: no quiet hours apply to such a message. `outside_current_quiet_hours`: by the hours of today it would have waited; see `rulesChangedAt`.
+             */
+            rule: 'quiet_hours' | 'answer' | 'none' | 'outside_current_quiet_hours';
+            quietHours: {
+                start: string;
+                end: string;
+                /**
+                 * The state whose law also applied; `US`: only federal law.
+                 */
+                law: string | null;
+            } | null;
+            /**
+             * Its own send window.
+             */
+            window: {
+                timezone: string;
+                start?: string;
+                end?: string;
+                days?: Array<number>;
+            } | null;
+            /**
+             * When quiet hours were changed after it was sent. The rule is then that of today.
+             */
+            rulesChangedAt: string | null;
+            /**
+             * What delayed it before, of the last 30 days.
+             */
+            delays: Array<{
+                at: string;
+                from: string;
+                to: string;
+                reason: string;
+            }>;
+        } | null;
+        sentAt: string | null;
+        deliveredAt: string | null;
+        readAt: string | null;
+        editedAt: string | null;
+        unsentAt: string | null;
+        errorMessage: string | null;
+        /**
+         * null: no carrier has accepted it, or the attempt is no longer kept.
+         */
+        seal: Seal | null;
+    }>;
+    /**
+     * Older messages were left out.
+     */
+    truncated: boolean;
+    /**
+     * What the audit log says about the contact, its messages and their drafts. Oldest first.
+     */
+    audit: Array<{
+        _id: string;
+        at: string;
+        actor: {
+            type: 'user' | 'key' | 'operator' | 'system';
+            id: string | null;
+            /**
+             * As it was at that time.
+             */
+            name: string | null;
+        };
+        channel: 'api' | 'session' | 'operator' | 'system';
+        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        target: {
+            type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+            id: string;
+        };
+        reason: string | null;
+        changes: {
+            [key: string]: JsonValue;
+        };
+        seal: Seal;
+    }>;
+    verification: {
+        /**
+         * `changed`: something is not what was recorded. `incomplete`: something has no seal although it should.
+         */
+        result: 'intact' | 'incomplete' | 'changed';
+        counts: {
+            [key: string]: number;
+        };
+        /**
+         * The number of seals in the workspace's chain.
+         */
+        chainPosition: number;
+        /**
+         * The hash of the last seal: whoever notes it can show later that nothing before it was exchanged.
+         */
+        chainHash: string | null;
+    };
+};
+
+export type Seal = {
+    /**
+     * `intact`: it is what was recorded. `edited`: its text is not what was sent first, because it was edited or taken back afterwards, as the audit log says. `changed`: it is not what was recorded, or the chain is broken around it. `pending`: it is too new to be sealed. `unsealed`: it is older and has no seal.
+     */
+    state: 'intact' | 'edited' | 'changed' | 'pending' | 'unsealed';
+    /**
+     * In the workspace's chain.
+     */
+    position: number | null;
+    hash: string | null;
+    sealedAt: string | null;
+};
+
 export type LeadList = {
     _id: string;
     name: string;
@@ -8727,6 +8936,38 @@ export type GetApiLeadsByIdExportResponses = {
 };
 
 export type GetApiLeadsByIdExportResponse = GetApiLeadsByIdExportResponses[keyof GetApiLeadsByIdExportResponses];
+
+export type GetApiLeadsByIdEvidenceData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        /**
+         * Default: by the `Accept` header.
+         */
+        format?: 'json' | 'pdf';
+    };
+    url: '/api/leads/{id}/evidence';
+};
+
+export type GetApiLeadsByIdEvidenceErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLeadsByIdEvidenceError = GetApiLeadsByIdEvidenceErrors[keyof GetApiLeadsByIdEvidenceErrors];
+
+export type GetApiLeadsByIdEvidenceResponses = {
+    /**
+     * Success
+     */
+    200: Evidence;
+};
+
+export type GetApiLeadsByIdEvidenceResponse = GetApiLeadsByIdEvidenceResponses[keyof GetApiLeadsByIdEvidenceResponses];
 
 export type GetApiListsData = {
     body?: never;

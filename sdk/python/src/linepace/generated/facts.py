@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "0d005922350db5ebcebf26ec12329dd387c7aafa03e964a58f5de0bb3d659646"
+DIGEST = "205d84874714d2621a3dc7a2f55f8421211c320664aef55aac252e7f799c8a05"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1529,6 +1529,98 @@ class ContactExportEvent(TypedDict):
     deliveries: list[ContactExportEventDelivery]
 
 
+class EvidenceOptOut(TypedDict):
+    consentId: str
+    address: str
+    at: str
+    source: Literal["reply", "unsubscribe", "carrier", "complaint", "api"]
+    text: str | None
+    endedAt: str | None
+    messagesAfter: int
+    secondsUntilNothingLeft: float
+
+
+class EvidenceMessageWrote(TypedDict):
+    source: str
+    userId: str | None
+    name: str | None
+    campaignId: str | None
+    draftSource: Literal["copilot", "dashboard", "api"] | None
+    model: str | None
+
+
+class EvidenceMessageApproved(TypedDict):
+    by: str | None
+    channel: Literal["dashboard", "api", "chat_app", "chat_app_edit", "chat_app_retry", "inbox_direct_send"] | None
+    at: str | None
+
+
+class EvidenceMessageReleasedLocalItem(TypedDict):
+    timezone: str
+    time: str
+
+
+class EvidenceMessageReleasedQuietHours(TypedDict):
+    start: str
+    end: str
+    law: str | None
+
+
+class EvidenceMessageReleasedWindow(TypedDict):
+    timezone: str
+    start: NotRequired[str]
+    end: NotRequired[str]
+    days: NotRequired[list[int]]
+
+
+EvidenceMessageReleasedDelay = TypedDict(
+    "EvidenceMessageReleasedDelay",
+    {
+        "at": str,
+        "from": str,
+        "to": str,
+        "reason": str,
+    },
+)
+
+
+class EvidenceMessageReleased(TypedDict):
+    at: str
+    attemptId: str
+    carrier: str
+    local: list[EvidenceMessageReleasedLocalItem]
+    rule: Literal["quiet_hours", "answer", "none", "outside_current_quiet_hours"]
+    quietHours: EvidenceMessageReleasedQuietHours | None
+    window: EvidenceMessageReleasedWindow | None
+    rulesChangedAt: str | None
+    delays: list[EvidenceMessageReleasedDelay]
+
+
+class EvidenceAuditItemActor(TypedDict):
+    type: Literal["user", "key", "operator", "system"]
+    id: str | None
+    name: str | None
+
+
+class EvidenceAuditItemTarget(TypedDict):
+    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]
+    id: str
+
+
+class EvidenceVerification(TypedDict):
+    result: Literal["intact", "incomplete", "changed"]
+    counts: dict[Literal["intact", "edited", "changed", "pending", "unsealed"], int]
+    chainPosition: int
+    chainHash: str | None
+
+
+class Seal(TypedDict):
+    state: Literal["intact", "edited", "changed", "pending", "unsealed"]
+    position: int | None
+    hash: str | None
+    sealedAt: str | None
+
+
 class LeadList(TypedDict):
     _id: str
     name: str
@@ -3298,6 +3390,10 @@ class RemoveLeadTagsRequest(TypedDict):
 class RemoveLeadTagsResponse(TypedDict):
     success: Literal[True]
     lead: LeadOutput
+
+
+class GetEvidenceParametersQuery(TypedDict):
+    format: NotRequired[Literal["json", "pdf"]]
 
 
 class ListListsParametersQuery(TypedDict):
@@ -5207,6 +5303,70 @@ class ContactExport(TypedDict):
     drafts: list[AutoReply]
     calls: list[ContactExportCall]
     events: list[ContactExportEvent]
+
+
+class EvidenceConsent(TypedDict):
+    _id: str
+    address: str
+    channel: Literal["imessage", "sms", "email", "any"]
+    status: Literal["granted", "revoked"]
+    source: Literal["form", "import", "keyword", "verbal", "api"]
+    evidence: str | None
+    at: str
+    recordedAt: str
+    recordedBy: str | None
+    createdAt: str
+    seal: Seal
+
+
+class EvidenceMessage(TypedDict):
+    messageId: str
+    channel: Literal["imessage", "sms", "email"]
+    to: str
+    lineId: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    text: str
+    subject: str | None
+    attachmentNames: list[str]
+    acceptedAt: str
+    wrote: EvidenceMessageWrote
+    approved: EvidenceMessageApproved | None
+    released: EvidenceMessageReleased | None
+    sentAt: str | None
+    deliveredAt: str | None
+    readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
+    errorMessage: str | None
+    seal: Seal | None
+
+
+class EvidenceAuditItem(TypedDict):
+    _id: str
+    at: str
+    actor: EvidenceAuditItemActor
+    channel: Literal["api", "session", "operator", "system"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    target: EvidenceAuditItemTarget
+    reason: str | None
+    changes: dict[str, Any]
+    seal: Seal
+
+
+class Evidence(TypedDict):
+    success: Literal[True]
+    generatedAt: str
+    workspaceId: str
+    leadId: str
+    name: str
+    addresses: list[str]
+    timezone: str
+    consents: list[EvidenceConsent]
+    optOuts: list[EvidenceOptOut]
+    messages: list[EvidenceMessage]
+    truncated: bool
+    audit: list[EvidenceAuditItem]
+    verification: EvidenceVerification
 
 
 class ImportPreviewRow(TypedDict):

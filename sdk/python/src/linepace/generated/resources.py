@@ -934,6 +934,12 @@ class Contacts:
         A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
 
+    def get_evidence(self, id: str, **query: Unpack[models.GetEvidenceParametersQuery]) -> models.Evidence:
+        """Get what proves how a contact was treated, as JSON or PDF.
+
+        Consents with their wording; every message, who wrote and approved it, the rule by which it left at that local time, and its receipts; opt-outs, and how long after each a message left. Each consent, audit entry and message that was sent is compared with its seal: a keyed hash, chained with all others of the workspace, that was made within ten minutes. A later change in the database shows as `changed`. The PDF is sent for `Accept: application/pdf` or `format=pdf`; it contains the JSON document as an attachment. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
+        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/evidence", query=query)
+
     def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
         """List lead lists, newest first.
 
@@ -1144,6 +1150,12 @@ class AsyncContacts:
 
         A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
+
+    async def get_evidence(self, id: str, **query: Unpack[models.GetEvidenceParametersQuery]) -> models.Evidence:
+        """Get what proves how a contact was treated, as JSON or PDF.
+
+        Consents with their wording; every message, who wrote and approved it, the rule by which it left at that local time, and its receipts; opt-outs, and how long after each a message left. Each consent, audit entry and message that was sent is compared with its seal: a keyed hash, chained with all others of the workspace, that was made within ten minutes. A later change in the database shows as `changed`. The PDF is sent for `Accept: application/pdf` or `format=pdf`; it contains the JSON document as an attachment. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
+        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/evidence", query=query)
 
     async def list_lists(self, **query: Unpack[models.ListListsParametersQuery]) -> models.ListListsResponse:
         """List lead lists, newest first.
