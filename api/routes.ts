@@ -67,6 +67,7 @@ import { operationsRoutes } from './routes/server/operations.ts';
 import { passkeyRoutes, passkeySignInRoutes } from './routes/accounts/passkeys.ts';
 import { payloadCodecRoutes } from './routes/server/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/billing/payment-callbacks.ts';
+import { frequencyCapRoutes } from './routes/accounts/frequency-cap.ts';
 import { quietHoursRoutes } from './routes/contacts/quiet-hours.ts';
 import { referenceRoutes } from './routes/server/reference.ts';
 import { replyRoutes } from './routes/inbox/replies.ts';
@@ -162,6 +163,7 @@ export const routes: readonly Route[] = [
   ...under('/api/workspace/limits', limitRoutes),
   ...under('/api/workspace/setup', setupRoutes),
   ...under('/api/workspace/quiet-hours', quietHoursRoutes),
+  ...under('/api/workspace/frequency-cap', frequencyCapRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),
   ...under('/api/analytics', analyticsRoutes),

@@ -25,6 +25,7 @@ import {
   lockCampaign,
   setEntryProgress,
 } from '#db/queries/campaigns/campaigns.ts';
+import { releaseNext } from '#db/commands/sending/person-releases.ts';
 import { notify, notifyProgress } from '#db/commands/events/notifications.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -155,6 +156,7 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
     };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
+  if (campaign.releasesHeld) return { ...more, toEnter: true };
   if (!campaign.enteredAll) return { ...more, toEnter: true };
   if ((isLive(campaign) && scanDue(campaign) <= now) || (await haveLeadsChanged(db, campaign.id)))
     return { ...more, toEnter: true };
@@ -172,6 +174,7 @@ const scanDue = ({ scannedAt }: CampaignRow): Date =>
   new Date(scannedAt === null ? 0 : scannedAt.getTime() + SCAN_EVERY_MS);
 
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
+  if (campaign.releasesHeld) return releaseNext(db, campaign.id, ROWS_PER_TRANSACTION, now);
   // An erasure of one of these leads waits for their messages, and cancels them.
   if (!(await hasItsAudience(db, campaign)))
     return setEntryProgress(db, campaign.id, campaign.enteredTo, true, now);

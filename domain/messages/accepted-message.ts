@@ -21,6 +21,12 @@ import { isBlank } from '../base/text.ts';
 /** The `source` of messages from `POST /api/drip`. */
 export const DRIP_SOURCE = 'crm-drip';
 
+/** The `source` of messages that a member wrote, or approved. */
+export const MEMBER_SOURCES = ['inbox', 'device', 'ai-draft'];
+
+/** Whether a member wrote or approved it, and not a program. */
+export const isByMember = ({ source }: { source: string }): boolean => MEMBER_SOURCES.includes(source);
+
 /** Whether somebody wrote this one message. Steps of campaigns and drips answer nobody. */
 export const isWritten = ({ source, campaignId }: { source: string; campaignId: string | null }): boolean =>
   campaignId === null && source !== DRIP_SOURCE;

@@ -10,6 +10,7 @@ import {
   wakingHours,
 } from './quiet-hours.ts';
 import type { ProvisioningStatus } from '../lines/line.ts';
+import type { PersonRules } from './person-holds.ts';
 import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 
 /**
@@ -68,6 +69,8 @@ export interface PacedLine extends LimitedLine {
   restsUntil?: Date | null;
   /** Absent: the workspace and its campaigns have no quiet hours. */
   quiet?: QuietPolicy;
+  /** Absent: the workspace has no rules about persons. */
+  persons?: PersonRules;
   usedUp: UsedUp;
 }
 

@@ -11,6 +11,7 @@ import {
   rulesOf,
   usedUpAt,
 } from './holds.ts';
+import type { PersonHold } from './person-holds.ts';
 import type { Recipient } from './quiet-hours.ts';
 import type { SendWindow } from './send-window.ts';
 import { briefOf, type LineReason } from './wait-reasons.ts';
@@ -61,6 +62,12 @@ export interface QueuedMessage extends PacedMessage {
   optedOut?: boolean;
   /** Like `optedOut`: the agency sends nothing to the address. */
   suppressed?: boolean;
+  /** The lead that it reaches. */
+  leadId?: string | null;
+  /** It is of a campaign. */
+  isStep?: boolean;
+  /** What holds it because of its person; an operator's order does not wait for that. */
+  personHold?: PersonHold | null;
   /** Skipped: it waits for the decision whether the contact has opted out. The caller takes it from the queue. */
   suspected?: boolean;
 }
@@ -155,6 +162,8 @@ export interface Choice {
   send: string[];
   /** Contacts who are sent a message now, and until when their other due messages wait. */
   resting: Map<string, Date>;
+  /** Messages of campaigns that wait because of their persons. */
+  held: Map<string, PersonHold>;
   /** Messages held by a cap or window: those to send now, or found in the wrong lane. */
   misplaced: string[];
 }
@@ -171,19 +180,25 @@ export function chooseSends(
   { batch }: { batch: number },
 ): Choice {
   const room = line.minGapSeconds > 0 || line.circuit?.state === 'trial' ? 1 : batch;
-  const choice: Choice = { send: [], resting: new Map(), misplaced: [] };
+  const choice: Choice = { send: [], resting: new Map(), held: new Map(), misplaced: [] };
   const count = { ...history };
   const written = new Set<string>();
+  /** The leads to which campaigns write now. */
+  const approached = new Set<string>();
   let { usedUp } = line;
   for (const message of found
     .filter(({ optedOut, suppressed, suspected }) => !optedOut && !suppressed && !suspected)
     .toSorted(compareTurns)) {
     if (choice.send.length === room) break;
-    const { id, address, scheduledAt } = message;
+    const { id, address, scheduledAt, leadId = null, isStep = false, personHold = null } = message;
     const opens = message.isNew && !message.isAnswer && !written.has(address);
     const holds = holdsOn({ ...line, usedUp }, { ...rulesOf(message), opens }, now);
     if (holds.some(({ before, until }) => scheduledAt < before && until > now)) {
       choice.misplaced.push(id);
+      continue;
+    }
+    if (personHold && !message.isUrgent) {
+      choice.held.set(id, personHold);
       continue;
     }
     const rested = endOfRest(line, written.has(address) ? now : message.contactLastSentAt);
@@ -193,6 +208,9 @@ export function chooseSends(
     }
     // What is sent together may arrive in any order.
     if (written.has(address)) continue;
+    // The cap on what a person gets counts this one first.
+    if (isStep && leadId !== null && approached.has(leadId)) continue;
+    if (isStep && leadId !== null) approached.add(leadId);
     choice.send.push(id);
     written.add(address);
     count.sentToday += 1;

@@ -186,6 +186,24 @@ export const WAIT_REASONS = {
     text: (wait) =>
       `The contact was sent another message less than ${seconds(wait.line?.contactGapSeconds ?? 0)} before. This one is sent ${soon(wait)}.`,
   },
+  contact_busy: {
+    brief:
+      'A member is writing with the contact; messages of campaigns wait for the end of the conversation.',
+    past: 'a member was writing with the contact',
+    text: (wait) =>
+      `A member is writing with the contact, so messages of campaigns wait. This one is sent ${fromText(wait.until, wait.now, wait.timezone)}, a day after the member's last message, or once the conversation is closed before.`,
+  },
+  frequency_cap: {
+    brief: 'The contact has got as many messages of campaigns as the workspace allows.',
+    past: 'the contact had got as many messages of campaigns as the workspace allows',
+    text: ({ line, now, until, timezone }) => {
+      const cap = line?.persons?.frequencyCap;
+      const got = cap
+        ? `${count(cap.messages, 'message')} of campaigns within ${count(cap.days, 'day')}, as many`
+        : 'as many messages of campaigns';
+      return `The contact has got ${got} as the workspace allows. This message is sent ${fromText(until, now, timezone)}.`;
+    },
+  },
   send_window: {
     brief: 'Outside its send window; moved to the next opening.',
     past: 'it was outside of its send window',

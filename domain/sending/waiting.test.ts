@@ -183,6 +183,23 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
       /^The line pauses about 3600 seconds between two messages. The next one is sent today at 1\d:\d\d Europe\/Berlin.$/,
     ),
   ],
+  contact_busy: [
+    movedTo('contact_busy', seconds(45)),
+    seconds(45),
+    expect.stringMatching(
+      /^A member is writing with the contact, so messages of campaigns wait. This one is sent today from /,
+    ),
+  ],
+  frequency_cap: [
+    {
+      ...movedTo('frequency_cap', seconds(45)),
+      line: { persons: { frequencyCap: { messages: 1, days: 7 }, contactBusy: true } },
+    },
+    seconds(45),
+    expect.stringMatching(
+      /^The contact has got 1 message of campaigns within 7 days, as many as the workspace allows. This message is sent today from /,
+    ),
+  ],
   contact_gap: [
     movedTo('contact_gap', seconds(45)),
     seconds(45),

@@ -74,8 +74,10 @@ const UNQUEUED = ['opt_out_suspected', 'personalization', 'previous_step'] as co
 const MOVED = [
   'carrier_pause',
   'carrier_retry',
+  'contact_busy',
   'contact_gap',
   'credentials_refused',
+  'frequency_cap',
   'recipient_quiet_hours',
   'send_window',
 ] as const satisfies WaitReason[];

@@ -258,6 +258,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'resetTestMode',
     'resumeLine',
     'rotateWebhookSecret',
+    'setFrequencyCap',
     'setQuietHours',
     'testCarrierSettings',
     'testLineCarrier',

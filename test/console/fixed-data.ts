@@ -423,6 +423,7 @@ export const RESPONSES: {
       aiTokensPerDay: 2_000_000,
       aiTokensUsedToday: 184_200,
       aiBudgetExhausted: false,
+      contactBusy: true,
       mode: 'live',
       liveWorkspaceId: null,
       testWorkspaceId: null,

@@ -10,6 +10,8 @@ import {
 } from '#db/queries/accounts/workspaces.ts';
 import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/connection/transactions.ts';
 import { modelBudget, setTokensPerDay } from '#db/queries/drafts/ai-usage.ts';
+import { personRules, setContactBusy } from '#db/queries/sending/person-holds.ts';
+import { releaseAllLater } from '#db/commands/sending/person-releases.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { isExhausted } from '#domain/drafts/ai-budget.ts';
 import { currentTime } from '#domain/base/clock.ts';
@@ -49,6 +51,10 @@ const WorkspaceRecord = z
       description: 'How many tokens the language model may use a day, in the time zone of the workspace.',
     }),
     aiTokensUsedToday: z.int(),
+    contactBusy: z.boolean().meta({
+      description:
+        'Whether campaigns write nothing to a contact with whom a member writes: for 24 hours after a message of a member, unless the conversation is closed.',
+    }),
     aiBudgetExhausted: z
       .boolean()
       .meta({ description: 'Whether they are used up: until tomorrow, the model writes nothing.' }),
@@ -66,6 +72,7 @@ const WorkspacePatch = z
   .object({
     reputationPolicy: ReputationPolicy,
     aiTokensPerDay: z.int().min(0).max(1_000_000_000),
+    contactBusy: z.boolean(),
     setupDismissed: z
       .boolean()
       .meta({ description: 'Whether the console hides the first steps (`GET /api/workspace/setup`).' }),
@@ -161,7 +168,7 @@ export const workspaceRoutes = [
       path: '/api/workspace',
       tag: 'Workspace',
       summary:
-        'Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden',
+        'Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden',
       role: 'admin',
       body: WorkspacePatch,
       responses: {
@@ -173,7 +180,7 @@ export const workspaceRoutes = [
       audit: {
         action: 'workspace.updated',
         target: 'workspace',
-        changes: ['reputationPolicy', 'aiTokensPerDay', 'setupDismissed'],
+        changes: ['reputationPolicy', 'aiTokensPerDay', 'contactBusy', 'setupDismissed'],
       },
       async handler({ db, caller, body, now }) {
         if (body.reputationPolicy !== undefined) {
@@ -182,6 +189,10 @@ export const workspaceRoutes = [
           for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
         }
         if (body.aiTokensPerDay !== undefined) await setTokensPerDay(db, body.aiTokensPerDay);
+        if (body.contactBusy !== undefined) {
+          await setContactBusy(db, body.contactBusy);
+          if (!body.contactBusy) await releaseAllLater(db, now);
+        }
         if (body.setupDismissed !== undefined) await dismissSetup(db, body.setupDismissed, now);
         const { id, country, billingMode, subscriptionStatus, suspended, liveWorkspaceId } = caller.workspace;
         const mode = modeOf(caller.workspace);
@@ -228,5 +239,6 @@ async function profileOf(db: TenantDb) {
     aiTokensPerDay: budget.perDay,
     aiTokensUsedToday: budget.used,
     aiBudgetExhausted: isExhausted(budget),
+    contactBusy: (await personRules(db)).contactBusy,
   };
 }

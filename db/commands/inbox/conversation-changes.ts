@@ -1,6 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
+import { releaseOfClosed } from '#db/commands/sending/person-releases.ts';
 import { findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { recordset } from '#db/connection/recordset.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
@@ -50,6 +51,14 @@ export async function changeConversations(
       changed.map(({ address, after }) => ({ address, ...after })),
     )} n
     where c.workspace_id = ${db.workspaceId} and c.address = n.address`);
+  const closed = changed.filter(
+    ({ before, after }) => after.status === 'closed' && before.status !== 'closed',
+  );
+  await releaseOfClosed(
+    db,
+    closed.map(({ address }) => address),
+    now,
+  );
   const leads = await findLeadsByAddress(db, addresses);
   await emitEvents(
     db,

@@ -5,6 +5,7 @@ import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import {
   dueMessages,
+  holdPersons,
   holdSuspected,
   isOneOf,
   markNew,
@@ -12,6 +13,7 @@ import {
   restContacts,
   urgentMessages,
 } from '#db/queries/sending/queue.ts';
+import { personHolds } from '#db/queries/sending/person-holds.ts';
 import { advanceMessage } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { PacedLine } from '#domain/sending/holds.ts';
@@ -70,13 +72,19 @@ export async function claimDue(
     const { open, next } = planQueue(line, history, await queueLanes(db, line.id, now), now);
     const urgent = await urgentMessages(db, line.id, wanted, now);
     const due = await dueMessages(db, line.id, open, now, LOOKAHEAD);
-    const found = [...urgent, ...due.filter(({ id }) => !wanted.includes(id))];
+    const found = await withPersonHolds(
+      db,
+      line,
+      [...urgent, ...due.filter(({ id }) => !wanted.includes(id))],
+      now,
+    );
     const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
 
     // Before other messages are locked, because this waits for their locks.
     await failUnwelcome(db, found.filter(isUnwelcome), now);
     const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
     if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
+    await holdPersons(db, choice.held);
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
 
@@ -85,6 +93,16 @@ export async function claimDue(
     await markNew(db, misplacedOf(due, choice));
   }
   return lookAgain(now);
+}
+
+async function withPersonHolds(
+  db: TenantDb,
+  { persons }: PacedLine,
+  found: readonly QueuedMessage[],
+  now: Date,
+): Promise<QueuedMessage[]> {
+  const holds = persons ? await personHolds(db, persons, found, now) : null;
+  return found.map((message) => ({ ...message, personHold: holds?.get(message.id) ?? null }));
 }
 
 /** What one read of the queue found. */

@@ -7,6 +7,7 @@ import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
 import { findLead, findLeads, type LeadRow } from '#db/queries/contacts/leads.ts';
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
+import { lockPersons, personHolds } from '#db/queries/sending/person-holds.ts';
 import { markKnownUnlessBusy, recordMoves } from '#db/queries/sending/queue.ts';
 import {
   endFallbackSms,
@@ -21,7 +22,7 @@ import { findWorkspaceStop } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { isLinked } from '#domain/lines/first-touch.ts';
 import { SILENT_FROM } from '#domain/lines/line-signals.ts';
-import { isWritten } from '#domain/messages/accepted-message.ts';
+import { isByMember, isWritten } from '#domain/messages/accepted-message.ts';
 import { newId } from '#domain/base/ids.ts';
 import { delayedBy, endOfGap, type LineHistory, type PacedLine } from '#domain/sending/holds.ts';
 import type { QueuedMessage } from '#domain/sending/pacing.ts';
@@ -52,7 +53,12 @@ export async function claimMessages(
     db,
     chosen.map(({ address }) => address),
   );
-  const free = chosen.filter(({ address }) => !inUse.has(address));
+  const free = await withinCap(
+    db,
+    line,
+    chosen.filter(({ address }) => !inUse.has(address)),
+    now,
+  );
   const busy = await markKnownUnlessBusy(
     db,
     line.id,
@@ -79,6 +85,26 @@ export async function claimMessages(
   }
   await recordMoves(db, moves);
   return claims;
+}
+
+/** Without messages that another line's send, since the plan, puts beyond the cap of their persons. Requires their conversations' locks. */
+async function withinCap(
+  db: TenantDb,
+  { persons }: PacedLine,
+  messages: readonly QueuedMessage[],
+  now: Date,
+): Promise<readonly QueuedMessage[]> {
+  const steps = messages.filter(({ isStep, isUrgent }) => isStep && !isUrgent);
+  if (!persons?.frequencyCap || steps.length === 0) return messages;
+  const busy = await lockPersons(
+    db,
+    steps.flatMap(({ leadId }) => leadId ?? []),
+  );
+  const holds = await personHolds(db, persons, steps, now);
+  const left = new Set(
+    steps.filter(({ id, leadId }) => holds.has(id) || busy.has(leadId ?? '')).map(({ id }) => id),
+  );
+  return messages.filter(({ id }) => !left.has(id));
 }
 
 const latest = (a: Date, b: Date): Date => (a > b ? a : b);
@@ -172,6 +198,9 @@ async function recordSends(
       opened: new Set(opening.map(({ message }) => message.address)),
       answered: new Set(
         claims.filter(({ message }) => isWritten(message)).map(({ message }) => message.address),
+      ),
+      byMember: new Set(
+        claims.filter(({ message }) => isByMember(message)).map(({ message }) => message.address),
       ),
     },
     now,

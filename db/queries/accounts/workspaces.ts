@@ -8,6 +8,7 @@ import {
   QuietHours,
   type QuietPolicy,
 } from '#domain/sending/quiet-hours.ts';
+import { FrequencyCap, type PersonRules } from '#domain/sending/person-holds.ts';
 import { ReputationPolicy } from '#domain/lines/reputation.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
@@ -30,6 +31,8 @@ const SendingRow = z.object({
   reputationPolicy: ReputationPolicy,
   quietHours: QuietHours.nullable(),
   campaigns: z.record(z.string(), CampaignQuietHours).nullable(),
+  frequencyCap: FrequencyCap.nullable(),
+  contactBusy: z.boolean(),
 });
 
 /** What the pacing rules need to know about the workspace. */
@@ -38,12 +41,13 @@ export interface WorkspacePace {
   pastDue: boolean;
   suspended: boolean;
   quiet: QuietPolicy;
+  persons: PersonRules;
   reputationPolicy: ReputationPolicy;
 }
 
 export async function workspacePace(db: TenantDb): Promise<WorkspacePace> {
-  const { quietHours, campaigns, ...pace } = await db.one(sql.type(SendingRow)`
-    select timezone, ${IS_UNPAID} past_due, suspended_at is not null suspended, reputation_policy, quiet_hours, (
+  const { quietHours, campaigns, frequencyCap, contactBusy, ...pace } = await db.one(sql.type(SendingRow)`
+    select timezone, ${IS_UNPAID} past_due, suspended_at is not null suspended, reputation_policy, quiet_hours, frequency_cap, contact_busy, (
       select jsonb_object_agg(c.id, c.quiet_hours) from campaigns c
       where c.workspace_id = ${db.workspaceId} and c.quiet_hours is not null
     ) campaigns
@@ -52,7 +56,7 @@ export async function workspacePace(db: TenantDb): Promise<WorkspacePace> {
     workspace: quietHours ?? NO_QUIET_HOURS,
     campaigns: new Map(Object.entries(campaigns ?? {})),
   };
-  return { ...pace, quiet };
+  return { ...pace, quiet, persons: { frequencyCap, contactBusy } };
 }
 
 /** Replaces the quiet hours of the workspace. */

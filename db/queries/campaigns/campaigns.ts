@@ -42,6 +42,8 @@ export const CampaignRow = z.object({
   enteredAll: z.boolean(),
   /** When all leads of its segment were last looked at. */
   scannedAt: z.date().nullable(),
+  /** What waits because of its persons is to be looked at again. */
+  releasesHeld: z.boolean(),
   createdByUserId: z.string().nullable(),
   startedAt: z.date().nullable(),
   completedAt: z.date().nullable(),

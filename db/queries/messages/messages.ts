@@ -11,7 +11,7 @@ import {
   storedStatuses,
 } from '#domain/messages/message-status.ts';
 import { Effect } from '#domain/messages/effect.ts';
-import { DRIP_SOURCE, type AcceptedMessage } from '#domain/messages/accepted-message.ts';
+import { DRIP_SOURCE, type AcceptedMessage, MEMBER_SOURCES } from '#domain/messages/accepted-message.ts';
 import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
 import { Transport, transportOf } from '#domain/messages/transport.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
@@ -24,6 +24,9 @@ export const IS_DISPATCHED = sql.fragment`(sent_at is not null or status = 'send
 export const DISPATCHED_AT = sql.fragment`coalesce(sent_at, fallback_at, updated_at)`;
 /** `isWritten`, of messages. */
 export const IS_WRITTEN = sql.fragment`(campaign_id is null and source <> ${DRIP_SOURCE})`;
+
+/** `isByMember`, of messages. */
+export const IS_BY_MEMBER = sql.fragment`(source = any(${sql.array([...MEMBER_SOURCES], 'text')}))`;
 
 export const MessageRow = z.object({
   id: z.string(),

@@ -52,7 +52,7 @@ async function paceLines(
   given?: WorkspacePace,
 ): Promise<PacedLine[]> {
   const workspace = given ?? (await workspacePace(db));
-  const { pastDue, suspended, quiet } = workspace;
+  const { pastDue, suspended, quiet, persons } = workspace;
   const calls = await callHistories(
     db,
     rows.map(({ id }) => id),
@@ -66,6 +66,7 @@ async function paceLines(
       pastDue,
       suspended,
       quiet,
+      persons,
       ...(history && { circuit: circuitAt(history, now) }),
     };
     lines.push(isFailing(line) ? { ...line, lastFailure: await lastFailure(db, row.id) } : line);

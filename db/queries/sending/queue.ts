@@ -2,6 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/sending/pacing.ts';
+import type { PersonHold } from '#domain/sending/person-holds.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/messages/voice-note.ts';
 import { ROWS_INSERTED } from '#db/connection/recordset.ts';
 import { AddressRow, IdRow, NoRows } from '#db/connection/rows.ts';
@@ -106,6 +107,7 @@ const QueueRow = MessageWindow.extend(MessageRecipient.shape).extend({
   suspected: z.boolean(),
   suppressed: z.boolean(),
   contactLastSentAt: z.date().nullable(),
+  leadId: z.string().nullable(),
 });
 
 /** Open lanes as rows `o`. */
@@ -180,7 +182,7 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     with queued as materialized (
-      select m.id, m.address, m.line_id, m.scheduled_at, m.arrival, f.is_answer, ${isSuspected(db)} suspected, ${RULES}
+      select m.id, m.address, m.lead_id, m.line_id, m.scheduled_at, m.arrival, f.is_answer, ${isSuspected(db)} suspected, ${RULES}
       from (${found}) f
       join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
     )
@@ -207,6 +209,7 @@ async function describeQueued(
       hasErased,
       suspected,
       suppressed,
+      leadId,
       ...rules
     }) => ({
       id,
@@ -218,6 +221,8 @@ async function describeQueued(
       contactLastSentAt,
       suspected,
       suppressed,
+      leadId,
+      isStep: rules.campaignId !== null,
       optedOut: optedOut || (hasErased && erased.has(address)),
       recipient: recipientOf(rules),
       ...sendWindow(rules),
@@ -325,6 +330,33 @@ export async function restContacts(
     'contact_gap',
     moved.filter(({ again }) => !again),
   );
+}
+
+/** Postpones messages of campaigns that wait because of their persons. Skips locked messages. */
+export async function holdPersons(db: TenantDb, held: ReadonlyMap<string, PersonHold>): Promise<void> {
+  for (const [reason, these] of Map.groupBy(held, ([, hold]) => hold.reason)) {
+    const rows = these.map(([id, { until }]) => [id, until.toISOString()]);
+    const moved = await db.any(sql.type(RestedRow)`
+      with free as materialized (
+        ${free(
+          db,
+          these.map(([id]) => id),
+        )}
+      ),
+      moved as (
+        select m.id, m.scheduled_at, m.hold_reason, h.until
+        from free join ${sql.unnest(rows, ['text', 'timestamptz'])} as h (id, until) on h.id = free.id
+        join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
+      )
+      update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = ${reason}, updated_at = now()
+      from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id
+      returning m.id, moved.scheduled_at moved_from, moved.until moved_to, moved.hold_reason is not distinct from ${reason} again`);
+    await insertMoves(
+      db,
+      reason,
+      moved.filter(({ again }) => !again),
+    );
+  }
 }
 
 const MovedRow = z.object({ id: z.string(), movedFrom: z.date(), movedTo: z.date() });

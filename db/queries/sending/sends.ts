@@ -4,7 +4,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import { signalDay } from '#domain/lines/line-signals.ts';
 import type { StoredStatus } from '#domain/messages/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
-import { DISPATCHED_AT, IS_DISPATCHED, IS_WRITTEN, MessageRow } from '../messages/messages.ts';
+import { DISPATCHED_AT, IS_BY_MEMBER, IS_DISPATCHED, IS_WRITTEN, MessageRow } from '../messages/messages.ts';
 import { type Happening, traceMoment } from '#db/connection/message-traces.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { Transport } from '#domain/messages/transport.ts';
@@ -64,13 +64,18 @@ const UnansweredRow = z.object({ address: z.string(), unanswered: z.int() });
  * Records that the line wrote to these addresses, for new conversations, contact gaps, stickiness and reputation.
  * @param opened those with which it opens a conversation.
  * @param answered those to whom a person writes.
+ * @param byMember those to whom a member writes.
  * @returns how many messages in a row each has not answered, with these.
  */
 export async function recordOutbound(
   db: TenantDb,
   lineId: string,
   addresses: readonly string[],
-  { opened, answered }: { opened: ReadonlySet<string>; answered: ReadonlySet<string> },
+  {
+    opened,
+    answered,
+    byMember,
+  }: { opened: ReadonlySet<string>; answered: ReadonlySet<string>; byMember: ReadonlySet<string> },
   now: Date,
 ): Promise<readonly z.infer<typeof UnansweredRow>[]> {
   const counts = Map.groupBy(addresses, (address) => address);
@@ -84,15 +89,17 @@ export async function recordOutbound(
     )} as t (a, opened)
     on conflict do nothing`);
   return db.any(sql.type(UnansweredRow)`
-    insert into conversations (workspace_id, address, line_id, last_outbound_at, answered_at, unanswered)
-    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)}, case when answered then ${sql.timestamp(now)} end, n
+    insert into conversations (workspace_id, address, line_id, last_outbound_at, answered_at, member_answered_at, unanswered)
+    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)}, case when answered then ${sql.timestamp(now)} end,
+      case when by_member then ${sql.timestamp(now)} end, n
     from ${sql.unnest(
-      sorted.map((a) => [a, answered.has(a), counts.get(a)?.length ?? 0]),
-      ['text', 'bool', 'int4'],
-    )} as t (a, answered, n)
+      sorted.map((a) => [a, answered.has(a), byMember.has(a), counts.get(a)?.length ?? 0]),
+      ['text', 'bool', 'bool', 'int4'],
+    )} as t (a, answered, by_member, n)
     on conflict (workspace_id, address) do update
       set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id),
         answered_at = coalesce(excluded.answered_at, conversations.answered_at),
+        member_answered_at = coalesce(excluded.member_answered_at, conversations.member_answered_at),
         unanswered = conversations.unanswered + excluded.unanswered
     returning address, unanswered`);
 }
@@ -103,13 +110,15 @@ export async function recordReached(
   { messageId, lineId, startedAt }: Pick<AttemptRow, 'messageId' | 'lineId' | 'startedAt'>,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    insert into conversations as c (workspace_id, address, line_id, last_outbound_at, answered_at)
-    select workspace_id, address, ${lineId}, ${sql.timestamp(startedAt)}, case when ${IS_WRITTEN} then ${sql.timestamp(startedAt)} end
+    insert into conversations as c (workspace_id, address, line_id, last_outbound_at, answered_at, member_answered_at)
+    select workspace_id, address, ${lineId}, ${sql.timestamp(startedAt)}, case when ${IS_WRITTEN} then ${sql.timestamp(startedAt)} end,
+      case when ${IS_BY_MEMBER} then ${sql.timestamp(startedAt)} end
     from messages
     where workspace_id = ${db.workspaceId} and id = ${messageId} and not starts_with(address, 'erased:')
     on conflict (workspace_id, address) do update
       set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at),
-        answered_at = greatest(c.answered_at, excluded.answered_at), line_id = coalesce(c.line_id, excluded.line_id)`);
+        answered_at = greatest(c.answered_at, excluded.answered_at),
+        member_answered_at = greatest(c.member_answered_at, excluded.member_answered_at), line_id = coalesce(c.line_id, excluded.line_id)`);
 }
 
 /**
@@ -123,11 +132,12 @@ export async function recordOwnMessage(
   at: Date,
 ): Promise<boolean> {
   await db.query(sql.type(NoRows)`
-    insert into conversations as c (workspace_id, address, line_id, last_outbound_at, answered_at)
-    values (${db.workspaceId}, ${address}, ${lineId}, ${sql.timestamp(at)}, ${sql.timestamp(at)})
+    insert into conversations as c (workspace_id, address, line_id, last_outbound_at, answered_at, member_answered_at)
+    values (${db.workspaceId}, ${address}, ${lineId}, ${sql.timestamp(at)}, ${sql.timestamp(at)}, ${sql.timestamp(at)})
     on conflict (workspace_id, address) do update
       set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at),
-        answered_at = greatest(c.answered_at, excluded.answered_at), line_id = coalesce(c.line_id, excluded.line_id)`);
+        answered_at = greatest(c.answered_at, excluded.answered_at),
+        member_answered_at = greatest(c.member_answered_at, excluded.member_answered_at), line_id = coalesce(c.line_id, excluded.line_id)`);
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into line_contacts (workspace_id, line_id, address, since, opened_on)
     values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)}, ${signalDay(at)}::date)
@@ -164,6 +174,12 @@ export async function revertOutbound(
       where m.workspace_id = c.workspace_id and m.address = c.address and ${IS_DISPATCHED} and ${IS_WRITTEN}
         and ${DISPATCHED_AT} < ${sql.timestamp(startedAt)})
     where workspace_id = ${db.workspaceId} and address = ${address} and answered_at = ${sql.timestamp(startedAt)}`);
+  await db.query(sql.type(NoRows)`
+    update conversations c set member_answered_at = (
+      select max(${DISPATCHED_AT}) from messages m
+      where m.workspace_id = c.workspace_id and m.address = c.address and ${IS_DISPATCHED} and ${IS_BY_MEMBER}
+        and ${DISPATCHED_AT} < ${sql.timestamp(startedAt)})
+    where workspace_id = ${db.workspaceId} and address = ${address} and member_answered_at = ${sql.timestamp(startedAt)}`);
   const reverted = await db.maybeOne(sql.type(UnansweredRow)`
     update conversations set unanswered = unanswered - 1
     where workspace_id = ${db.workspaceId} and address = ${address} and unanswered > 0

@@ -158,6 +158,8 @@ const EXAMPLES: [WaitReason, Situation][] = [
   ['line_changing', { ...sendable, changing: 1 }],
   ['carrier_answer', ofMessage({ status: 'sending' })],
   ['fallback_sms', ofMessage({ status: 'fallback' })],
+  ['contact_busy', ofMessage({ scheduled_at: 60, hold_reason: 'contact_busy' })],
+  ['frequency_cap', ofMessage({ scheduled_at: 60, hold_reason: 'frequency_cap' })],
   ['contact_gap', ofMessage({ scheduled_at: 60, hold_reason: 'contact_gap' })],
 ];
 

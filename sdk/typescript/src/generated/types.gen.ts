@@ -1069,10 +1069,22 @@ export type ReplayInput = {
 export type WorkspacePatch = {
     reputationPolicy?: 'protect' | 'observe' | 'off';
     aiTokensPerDay?: number;
+    contactBusy?: boolean;
     /**
      * Whether the console hides the first steps (`GET /api/workspace/setup`).
      */
     setupDismissed?: boolean;
+};
+
+export type FrequencyCapInput = {
+    /**
+     * null: no cap.
+     */
+    messages: number | null;
+    /**
+     * Of 24 hours each, back from every message.
+     */
+    days?: number;
 };
 
 export type FallbackConfigPatch = {
@@ -3783,6 +3795,10 @@ export type Workspace = {
     aiTokensPerDay: number;
     aiTokensUsedToday: number;
     /**
+     * Whether campaigns write nothing to a contact with whom a member writes: for 24 hours after a message of a member, unless the conversation is closed.
+     */
+    contactBusy: boolean;
+    /**
      * Whether they are used up: until tomorrow, the model writes nothing.
      */
     aiBudgetExhausted: boolean;
@@ -3833,6 +3849,14 @@ export type Setup = {
      * The steps are hidden (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than this feature.
      */
     dismissed: boolean;
+};
+
+export type FrequencyCap = {
+    messages: number;
+    /**
+     * Of 24 hours each, back from every message.
+     */
+    days: number;
 };
 
 export type FallbackConfig = {
@@ -10717,6 +10741,7 @@ export type PatchApiWorkspaceData = {
     body?: {
         reputationPolicy?: 'protect' | 'observe' | 'off';
         aiTokensPerDay?: number;
+        contactBusy?: boolean;
         /**
          * Whether the console hides the first steps (`GET /api/workspace/setup`).
          */
@@ -10766,6 +10791,10 @@ export type PatchApiWorkspaceResponses = {
             aiTokensPerDay: number;
             aiTokensUsedToday: number;
             /**
+             * Whether campaigns write nothing to a contact with whom a member writes: for 24 hours after a message of a member, unless the conversation is closed.
+             */
+            contactBusy: boolean;
+            /**
              * Whether they are used up: until tomorrow, the model writes nothing.
              */
             aiBudgetExhausted: boolean;
@@ -10784,6 +10813,7 @@ export type PutApiWorkspaceData = {
     body?: {
         reputationPolicy?: 'protect' | 'observe' | 'off';
         aiTokensPerDay?: number;
+        contactBusy?: boolean;
         /**
          * Whether the console hides the first steps (`GET /api/workspace/setup`).
          */
@@ -10832,6 +10862,10 @@ export type PutApiWorkspaceResponses = {
              */
             aiTokensPerDay: number;
             aiTokensUsedToday: number;
+            /**
+             * Whether campaigns write nothing to a contact with whom a member writes: for 24 hours after a message of a member, unless the conversation is closed.
+             */
+            contactBusy: boolean;
             /**
              * Whether they are used up: until tomorrow, the model writes nothing.
              */
@@ -11001,6 +11035,77 @@ export type PutApiWorkspaceQuietHoursResponses = {
 };
 
 export type PutApiWorkspaceQuietHoursResponse = PutApiWorkspaceQuietHoursResponses[keyof PutApiWorkspaceQuietHoursResponses];
+
+export type GetApiWorkspaceFrequencyCapData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/workspace/frequency-cap';
+};
+
+export type GetApiWorkspaceFrequencyCapErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiWorkspaceFrequencyCapError = GetApiWorkspaceFrequencyCapErrors[keyof GetApiWorkspaceFrequencyCapErrors];
+
+export type GetApiWorkspaceFrequencyCapResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * null: there is none.
+         */
+        frequencyCap: FrequencyCap | null;
+    };
+};
+
+export type GetApiWorkspaceFrequencyCapResponse = GetApiWorkspaceFrequencyCapResponses[keyof GetApiWorkspaceFrequencyCapResponses];
+
+export type PutApiWorkspaceFrequencyCapData = {
+    body: {
+        /**
+         * null: no cap.
+         */
+        messages: number | null;
+        /**
+         * Of 24 hours each, back from every message.
+         */
+        days?: number;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/workspace/frequency-cap';
+};
+
+export type PutApiWorkspaceFrequencyCapErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PutApiWorkspaceFrequencyCapError = PutApiWorkspaceFrequencyCapErrors[keyof PutApiWorkspaceFrequencyCapErrors];
+
+export type PutApiWorkspaceFrequencyCapResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * null: there is none.
+         */
+        frequencyCap: FrequencyCap | null;
+    };
+};
+
+export type PutApiWorkspaceFrequencyCapResponse = PutApiWorkspaceFrequencyCapResponses[keyof PutApiWorkspaceFrequencyCapResponses];
 
 export type GetApiWorkspaceFallbackConfigData = {
     body?: never;

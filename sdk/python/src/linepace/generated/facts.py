@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "205d84874714d2621a3dc7a2f55f8421211c320664aef55aac252e7f799c8a05"
+DIGEST = "8c863bf9c0469a5f97c95b2b888dc18fd52c3a735d143435f241d5e68363fe18"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -416,7 +416,13 @@ class ReplayInput(TypedDict):
 class WorkspacePatch(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
     aiTokensPerDay: NotRequired[int]
+    contactBusy: NotRequired[bool]
     setupDismissed: NotRequired[bool]
+
+
+class FrequencyCapInput(TypedDict):
+    messages: int | None
+    days: NotRequired[int]
 
 
 class FallbackConfigPatch(TypedDict):
@@ -1782,6 +1788,7 @@ class Workspace(TypedDict):
     reputationPolicy: Literal["protect", "observe", "off"]
     aiTokensPerDay: int
     aiTokensUsedToday: int
+    contactBusy: bool
     aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
@@ -1811,6 +1818,11 @@ class Setup(TypedDict):
     steps: list[SetupStep]
     complete: bool
     dismissed: bool
+
+
+class FrequencyCap(TypedDict):
+    messages: int
+    days: int
 
 
 class FallbackConfig(TypedDict):
@@ -3745,6 +3757,7 @@ class GetWorkspaceResponse(TypedDict):
 class UpdateWorkspaceRequest(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
     aiTokensPerDay: NotRequired[int]
+    contactBusy: NotRequired[bool]
     setupDismissed: NotRequired[bool]
 
 
@@ -3759,6 +3772,7 @@ class UpdateWorkspaceResponseWorkspace(TypedDict):
     reputationPolicy: Literal["protect", "observe", "off"]
     aiTokensPerDay: int
     aiTokensUsedToday: int
+    contactBusy: bool
     aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
@@ -3772,6 +3786,7 @@ class UpdateWorkspaceResponse(TypedDict):
 class PutWorkspaceRequest(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
     aiTokensPerDay: NotRequired[int]
+    contactBusy: NotRequired[bool]
     setupDismissed: NotRequired[bool]
 
 
@@ -3786,6 +3801,7 @@ class PutWorkspaceResponseWorkspace(TypedDict):
     reputationPolicy: Literal["protect", "observe", "off"]
     aiTokensPerDay: int
     aiTokensUsedToday: int
+    contactBusy: bool
     aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
@@ -3827,6 +3843,21 @@ class SetQuietHoursRequest(TypedDict):
 class SetQuietHoursResponse(TypedDict):
     success: Literal[True]
     quietHours: QuietHoursOutput
+
+
+class GetFrequencyCapResponse(TypedDict):
+    success: Literal[True]
+    frequencyCap: FrequencyCap | None
+
+
+class SetFrequencyCapRequest(TypedDict):
+    messages: int | None
+    days: NotRequired[int]
+
+
+class SetFrequencyCapResponse(TypedDict):
+    success: Literal[True]
+    frequencyCap: FrequencyCap | None
 
 
 class GetFallbackConfigResponse(TypedDict):

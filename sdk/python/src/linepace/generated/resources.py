@@ -455,13 +455,13 @@ class Workspace:
         return self._transport.call("GET", "/api/workspace")
 
     def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return self._transport.call("PATCH", "/api/workspace", body=body)
 
     def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return self._transport.call("PUT", "/api/workspace", body=body)
@@ -496,6 +496,18 @@ class Workspace:
         Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
         return self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
 
+    def get_frequency_cap(self) -> models.GetFrequencyCapResponse:
+        """Get how many messages of campaigns a person gets at most.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/frequency-cap")
+
+    def set_frequency_cap(self, **body: Unpack[models.SetFrequencyCapRequest]) -> models.SetFrequencyCapResponse:
+        """Set how many messages of campaigns a person gets at most, over all campaigns and lines.
+
+        A message that exceeds it waits with `holdReason: "frequency_cap"` until it does not. A person is a lead with all its addresses. Messages to a contact who wrote within 24 hours do not wait, and messages that do not belong to campaigns neither wait nor count. What waits already is looked at again. A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return self._transport.call("PUT", "/api/workspace/frequency-cap", body=body)
+
     def get_fallback_config(self) -> models.GetFallbackConfigResponse:
         """Get the SMS fallback of the workspace; null until it is configured.
 
@@ -526,13 +538,13 @@ class AsyncWorkspace:
         return await self._transport.call("GET", "/api/workspace")
 
     async def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return await self._transport.call("PATCH", "/api/workspace", body=body)
 
     async def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return await self._transport.call("PUT", "/api/workspace", body=body)
@@ -566,6 +578,18 @@ class AsyncWorkspace:
 
         Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
         return await self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
+
+    async def get_frequency_cap(self) -> models.GetFrequencyCapResponse:
+        """Get how many messages of campaigns a person gets at most.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/frequency-cap")
+
+    async def set_frequency_cap(self, **body: Unpack[models.SetFrequencyCapRequest]) -> models.SetFrequencyCapResponse:
+        """Set how many messages of campaigns a person gets at most, over all campaigns and lines.
+
+        A message that exceeds it waits with `holdReason: "frequency_cap"` until it does not. A person is a lead with all its addresses. Messages to a contact who wrote within 24 hours do not wait, and messages that do not belong to campaigns neither wait nor count. What waits already is looked at again. A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return await self._transport.call("PUT", "/api/workspace/frequency-cap", body=body)
 
     async def get_fallback_config(self) -> models.GetFallbackConfigResponse:
         """Get the SMS fallback of the workspace; null until it is configured.
