@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from './bluebubbles.ts';
 import type { Carrier, ConnectionSubject, OutboundMessage } from './carrier.ts';
+import { sendblueCarrier } from './sendblue.ts';
+import { telnyxCarrier } from './telnyx.ts';
 import { twilioCarrier } from './twilio.ts';
 
 /** Answers that cost seconds or gigabytes if they are read without bounds. */
@@ -96,13 +98,23 @@ function callsOf(carrier: Carrier, config: unknown, channel: 'imessage' | 'sms')
 describe('A server of a tenant', () => {
   const bluebubbles = blueBubblesCarrier({ recheckMs: 1 });
   const twilio = twilioCarrier();
+  const telnyx = telnyxCarrier();
+  const sendblue = sendblueCarrier();
   afterAll(async () => {
-    await Promise.all([bluebubbles.close?.(), twilio.close?.()]);
+    await Promise.all([bluebubbles.close?.(), twilio.close?.(), telnyx.close(), sendblue.close()]);
   });
 
   it.each(Object.keys(ANSWERS))('takes neither time nor memory with %s', async (shape) => {
     answer = ANSWERS[shape] ?? '';
     const twilioConfig = { accountSid: 'AC1', authToken: 'x', baseUrl: url };
+    const telnyxConfig = { apiKey: 'x', publicKey: Buffer.alloc(32).toString('base64'), baseUrl: url };
+    const sendblueConfig = {
+      apiKeyId: 'x',
+      apiSecretKey: 'x',
+      fromNumber: from.address,
+      callbackSecret: 'x'.repeat(16),
+      baseUrl: url,
+    };
     const calls = [
       ...Object.entries(
         callsOf(
@@ -112,6 +124,8 @@ describe('A server of a tenant', () => {
         ),
       ),
       ...Object.entries(callsOf(twilio, twilioConfig, 'sms')),
+      ...Object.entries(callsOf(telnyx, telnyxConfig, 'sms')),
+      ...Object.entries(callsOf(sendblue, sendblueConfig, 'imessage')),
     ];
     for (status of [200, 500, 404])
       for (const [name, call] of calls) {

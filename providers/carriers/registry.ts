@@ -7,8 +7,10 @@ import type { UntrustedWork } from '../untrusted/processes.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
 import type { Carrier, FetchMedia } from './carrier.ts';
 import { type CarrierCall, observed } from './observed.ts';
+import { sendblueCarrier } from './sendblue.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
 import { smtpCarrier } from './smtp.ts';
+import { telnyxCarrier } from './telnyx.ts';
 import { testCarrier, type TestSends } from './test.ts';
 import { TWILIO_OPERATOR, twilioOperatorCarrier, type TwilioOperatorAccount } from './twilio-operator.ts';
 import { twilioCarrier } from './twilio.ts';
@@ -17,7 +19,13 @@ import { twilioCarrier } from './twilio.ts';
  * The carriers that can be searched by recipient, time and text, so that they can be asked about sends
  * without a record. In test mode nothing is sent.
  */
-export const FIND_BY_CONTENT: readonly string[] = ['bluebubbles', 'twilio', TWILIO_OPERATOR, TEST_CARRIER];
+export const FIND_BY_CONTENT: readonly string[] = [
+  'bluebubbles',
+  'sendblue',
+  'twilio',
+  TWILIO_OPERATOR,
+  TEST_CARRIER,
+];
 
 export interface CarrierOptions {
   /** Where lines in test mode store what they send. */
@@ -86,6 +94,8 @@ export function createCarriers({
     }),
     blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
     twilioCarrier(twilioOptions),
+    sendblueCarrier({ guard }),
+    telnyxCarrier({ guard }),
     testCarrier(testSends),
   ];
   const carriers = onCall ? adapters.map((carrier) => observed(carrier, onCall)) : adapters;

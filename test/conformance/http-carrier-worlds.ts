@@ -2,9 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { blueBubblesCarrier } from '#providers/carriers/bluebubbles.ts';
 import type { CallbackRequest } from '#providers/carriers/carrier.ts';
+import { sendblueCarrier } from '#providers/carriers/sendblue.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
+import { telnyxCarrier } from '#providers/carriers/telnyx.ts';
 import { twilioCarrier } from '#providers/carriers/twilio.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
+import { type SendblueStandIn, startSendblue } from '#simulator/sendblue.ts';
+import { startTelnyx, type TelnyxStandIn } from '#simulator/telnyx.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { type CarrierWorld, LINE_ID, startReceiver } from './carrier-worlds.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
@@ -40,6 +44,27 @@ export const HTTP_CARRIERS: readonly {
     connect: (url) => ({
       carrier: twilioCarrier({ baseUrl: url }),
       config: { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, from: '+14155550111' },
+      channel: 'sms',
+    }),
+  },
+  {
+    name: 'sendblue',
+    connect: (url) => ({
+      carrier: sendblueCarrier({ baseUrl: url }),
+      config: {
+        apiKeyId: 'id',
+        apiSecretKey: 'key',
+        fromNumber: '+14155550111',
+        callbackSecret: 'a-secret-of-the-line',
+      },
+      channel: 'imessage',
+    }),
+  },
+  {
+    name: 'telnyx',
+    connect: (url) => ({
+      carrier: telnyxCarrier({ baseUrl: url }),
+      config: { apiKey: 'KEY1', publicKey: Buffer.alloc(32).toString('base64') },
       channel: 'sms',
     }),
   },
@@ -116,6 +141,140 @@ export async function twilioWorld(): Promise<TwilioWorld> {
             { ...good, rawBody: body.replace('SM1', 'SM2') },
             { ...good, url: url.replace(LINE_ID, 'f'.repeat(24)) },
           ],
+        };
+      },
+    },
+    stopServer,
+    async stop() {
+      await stopServer();
+      await carrier.close();
+      await stop();
+    },
+  };
+}
+
+export interface TelnyxWorld extends CarrierWorld {
+  telnyx: TelnyxStandIn;
+}
+
+export async function telnyxWorld(): Promise<TelnyxWorld> {
+  const { origin, received, stop } = await startReceiver();
+  const telnyx = await startTelnyx('KEY1');
+  const to = {
+    taken: '+14155550100',
+    refused: '+14155550102',
+    later: '+14155550103',
+    responseLost: '+14155550104',
+    responseLate: '+14155550105',
+    unreachable: '+14155550106',
+  };
+  telnyx.fault(to.refused, { kind: 'error', status: 422, code: '40322', title: 'Blocked due to content' });
+  telnyx.fault(to.later, { kind: 'error', status: 429, code: '10011', title: 'Too many requests' });
+  telnyx.fault(to.responseLost, { kind: 'response_lost' });
+  telnyx.fault(to.responseLate, { kind: 'response_late' });
+  telnyx.fault(to.unreachable, { kind: 'error', status: 400, code: '40001', title: 'Not routable' });
+  const carrier = telnyxCarrier({ baseUrl: telnyx.url, timeoutMs: 1000 });
+  const url = `${origin}/callbacks/carriers/telnyx/${LINE_ID}`;
+  const { stopServer } = onceStopped(telnyx);
+  const config = { apiKey: 'KEY1', publicKey: telnyx.publicKey };
+  return {
+    telnyx,
+    carrier,
+    config,
+    wrongConfig: { ...config, apiKey: 'wrong' },
+    secretConfig: { given: { ...config, apiKey: 'hunter2' }, secrets: ['hunter2'] },
+    channel: 'sms',
+    to,
+    taken: async (recipient) => telnyx.sent.filter((message) => message.to === recipient).length,
+    callbacks: {
+      url,
+      failingOnceUrl: null,
+      received,
+      examples() {
+        const payload = { id: 'M1', to: [{ status: 'delivered' }], errors: [] };
+        const rawBody = JSON.stringify({
+          data: { event_type: 'message.finalized', occurred_at: new Date().toISOString(), payload },
+        });
+        const good: CallbackRequest = { url, headers: telnyx.sign(rawBody), rawBody };
+        const signature = good.headers['telnyx-signature-ed25519'] ?? '';
+        const old = telnyx.sign(rawBody, new Date(Date.now() - 6 * 60_000));
+        return {
+          good,
+          forged: [
+            { ...good, headers: {} },
+            { ...good, headers: { ...good.headers, 'telnyx-signature-ed25519': `A${signature.slice(1)}` } },
+            { ...good, headers: { ...good.headers, 'telnyx-timestamp': old['telnyx-timestamp'] } },
+            { ...good, headers: old },
+            { ...good, rawBody: rawBody.replace('M1', 'M2') },
+          ],
+        };
+      },
+    },
+    stopServer,
+    async stop() {
+      await stopServer();
+      await carrier.close();
+      await stop();
+    },
+  };
+}
+
+export interface SendblueWorld extends CarrierWorld {
+  sendblue: SendblueStandIn;
+}
+
+export async function sendblueWorld(): Promise<SendblueWorld> {
+  const { origin, received, stop } = await startReceiver();
+  const sendblue = await startSendblue({ id: 'id', secret: 'the-key' });
+  const to = {
+    taken: '+14155550100',
+    refused: '+14155550102',
+    later: '+14155550103',
+    responseLost: '+14155550104',
+    responseLate: '+14155550105',
+    unreachable: '+14155550106',
+  };
+  sendblue.fault(to.refused, { kind: 'error', status: 400, code: 4002, message: 'Blacklisted number' });
+  sendblue.fault(to.later, { kind: 'error', status: 429, code: 4001, message: 'Rate limit exceeded' });
+  sendblue.fault(to.responseLost, { kind: 'response_lost' });
+  sendblue.fault(to.responseLate, { kind: 'response_late' });
+  sendblue.withoutIMessage(to.unreachable);
+  const carrier = sendblueCarrier({ baseUrl: sendblue.url, timeoutMs: 1000 });
+  const config = {
+    apiKeyId: 'id',
+    apiSecretKey: 'the-key',
+    fromNumber: '+14155550111',
+    callbackSecret: 'a-secret-of-the-line',
+  };
+  const callbackUrl = `${origin}/callbacks/carriers/sendblue/${LINE_ID}`;
+  await carrier.configureInbound?.(config, LINE_ID, callbackUrl);
+  const url = `${callbackUrl}?secret=a-secret-of-the-line`;
+  const { stopServer } = onceStopped(sendblue);
+  return {
+    sendblue,
+    carrier,
+    config,
+    wrongConfig: { ...config, apiSecretKey: 'wrong' },
+    secretConfig: {
+      given: { ...config, apiKeyId: 'hunter1', apiSecretKey: 'hunter2' },
+      secrets: ['hunter1', 'hunter2', 'a-secret-of-the-line'],
+    },
+    channel: 'imessage',
+    to,
+    taken: async (recipient) => sendblue.sent.filter(({ number }) => number === recipient).length,
+    callbacks: {
+      url,
+      failingOnceUrl: null,
+      received,
+      examples() {
+        const rawBody = JSON.stringify({ message_handle: 'H1', is_outbound: true, status: 'DELIVERED' });
+        const good: CallbackRequest = { url, headers: {}, rawBody };
+        return {
+          good,
+          forged: [callbackUrl, `${callbackUrl}?secret=`, `${url}x`].map((forgedUrl) => ({
+            ...good,
+            url: forgedUrl,
+          })),
         };
       },
     },

@@ -8,6 +8,8 @@ import { newId, newUserId } from '../../../domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from '../../../providers/carriers/bluebubbles.ts';
 import type { Carrier } from '../../../providers/carriers/carrier.ts';
 import { SmtpConfig } from '../../../providers/carriers/smtp.ts';
+import { sendblueCarrier, SendblueConfig } from '../../../providers/carriers/sendblue.ts';
+import { telnyxCarrier } from '../../../providers/carriers/telnyx.ts';
 import { twilioCarrier, TwilioConfig } from '../../../providers/carriers/twilio.ts';
 import { createSessionVerifier } from '../../../api/auth/session-token.ts';
 import { createEgress } from '../../../providers/egress.ts';
@@ -86,10 +88,17 @@ async function newCallers() {
   const bluebubbles = { url, password: 'x', callbackSecret: SECRET };
   const smtp = { host: '127.0.0.1', port: 9, inboundSecret: SECRET };
   const twilio = { accountSid: 'AC1', authToken: 'token' };
+  const sendblue = {
+    apiKeyId: 'id',
+    apiSecretKey: 'key',
+    fromNumber: '+14155550111',
+    callbackSecret: SECRET,
+  };
   const lines = {
     bluebubbles: await lineAt('imessage', 'bluebubbles', BlueBubblesConfig, bluebubbles),
     smtp: await lineAt('email', 'smtp', SmtpConfig, smtp),
     twilio: await lineAt('sms', 'twilio', TwilioConfig, twilio),
+    sendblue: await lineAt('imessage', 'sendblue', SendblueConfig, sendblue),
   };
   return {
     ids: await createResources(workspace.api, lines.bluebubbles),
@@ -205,6 +214,20 @@ describe('the event loop stands still no longer', () => {
       twilio: [
         twilioCarrier(),
         { accountSid: 'AC1', authToken: 'token', from: '+14155550111', baseUrl: server.url },
+      ],
+      sendblue: [
+        sendblueCarrier(),
+        {
+          apiKeyId: 'id',
+          apiSecretKey: 'key',
+          fromNumber: '+14155550111',
+          callbackSecret: SECRET,
+          baseUrl: server.url,
+        },
+      ],
+      telnyx: [
+        telnyxCarrier(),
+        { apiKey: 'KEY1', publicKey: Buffer.alloc(32).toString('base64'), baseUrl: server.url },
       ],
     } as unknown as Record<string, [Carrier, object]>;
     const measured: Worst[] = [];

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { Route } from '../../../api/http/route.ts';
+import { Reported } from '../../../providers/carriers/sendblue.ts';
 import { BlueBubblesMessage } from '../../../providers/carriers/bluebubbles-protocol.ts';
 import { InboundEmail } from '../../../providers/carriers/inbound-email.ts';
 
@@ -79,6 +80,10 @@ const CALLBACKS: Record<string, { schema: z.ZodType; fixed: (text: string) => Re
   bluebubbles: {
     schema: z.object({ type: z.literal('new-message'), data: BlueBubblesMessage }),
     fixed: () => ({}),
+  },
+  sendblue: {
+    schema: Reported,
+    fixed: () => ({ is_outbound: false, message_handle: crypto.randomUUID(), sendblue_number: null }),
   },
 };
 
@@ -160,6 +165,27 @@ const PAGES: Record<string, { message: (text: string) => object; page: (messages
       date_created: new Date().toUTCString(),
     }),
     page: (messages) => ({ messages, next_page_uri: null }),
+  },
+  sendblue: {
+    message: (text) => ({
+      message_handle: crypto.randomUUID(),
+      is_outbound: true,
+      status: text,
+      content: text,
+      error_message: text,
+      sendblue_number: text,
+    }),
+    page: (data) => ({ status: 'OK', data, pagination: { hasMore: false } }),
+  },
+  telnyx: {
+    message: (text) => ({
+      uuid: crypto.randomUUID(),
+      id: crypto.randomUUID(),
+      phone_number: text,
+      messaging_profile_id: text,
+      delivery_status_webhook_url: `https://linepace.example/?attempt=${text}`,
+    }),
+    page: (data) => ({ data, meta: { total_pages: 1 } }),
   },
 };
 

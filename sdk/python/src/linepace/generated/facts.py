@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "8c863bf9c0469a5f97c95b2b888dc18fd52c3a735d143435f241d5e68363fe18"
+DIGEST = "765e9cae6b2f253c129d65c7ec8135a57fb6f54011c0227bb789e4abf88014a2"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1,0 +1,124 @@
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { exchange, type Exchange } from '../egress-exchange.ts';
+import type { Guard } from '../egress-guard.ts';
+import { HTTP_PORTS, type CarrierMedia, type CarrierServer, type SendOutcome } from './carrier.ts';
+import { MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf } from './http-response.ts';
+
+export interface HostedCarrierOptions {
+  /** The API's address, which a line's settings can override. */
+  baseUrl?: string;
+  /** Checks connections to servers from lines' settings. */
+  guard?: Guard;
+  timeoutMs?: number;
+  clock?: () => Date;
+}
+
+const QUESTION_TIMEOUT_MS = 10_000;
+export const HOSTED_TIMEOUT_MS = 15_000;
+
+/** @param whose for example `Telnyx’s`. */
+export const baseUrlOf = (whose: string) =>
+  z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ description: `Only for a server other than ${whose} that speaks its API.` });
+
+interface Settings {
+  baseUrl?: string | undefined;
+}
+
+interface HostedRequest {
+  headers: Record<string, string>;
+  /** Sent as JSON. */
+  body?: unknown;
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Default: that of a question. */
+  signal?: AbortSignal;
+  maxBytes?: number;
+}
+
+/** The JSON API of a carrier that is a service. */
+export interface HostedApi {
+  readonly timeoutMs: number;
+  now(): Date;
+  /** The host that is asked. */
+  hostOf(config: Settings): string;
+  servers(config: Settings): Record<string, CarrierServer>;
+  call(config: Settings, path: string, request: HostedRequest): Promise<Exchange>;
+  /** Calls with the time limit of a send. */
+  send(
+    config: Settings,
+    path: string,
+    request: HostedRequest & { body: unknown; signal: AbortSignal },
+  ): Promise<Exchange>;
+  /** A file at an address that a verified callback named. No credentials are sent, as it may be anywhere. */
+  openMedia(url: string, signal: AbortSignal): Promise<CarrierMedia>;
+  close(): Promise<void>;
+}
+
+export function createHostedApi(
+  defaultUrl: string,
+  {
+    baseUrl = defaultUrl,
+    guard,
+    timeoutMs = HOSTED_TIMEOUT_MS,
+    clock = () => new Date(),
+  }: HostedCarrierOptions,
+): HostedApi {
+  const agent = new Agent({
+    connections: 64,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(guard && { connect: guard.connect }),
+  });
+  const addressOf = (config: Settings): URL => new URL(config.baseUrl ?? baseUrl);
+
+  const call: HostedApi['call'] = async (config, path, { headers, body, ...options }) => {
+    const { origin, pathname } = addressOf(config);
+    const { method = body === undefined ? 'GET' : 'POST', maxBytes = MAX_PAGE_BYTES } = options;
+    return exchange(
+      agent,
+      {
+        origin,
+        path: pathname.replace(/\/$/, '') + path,
+        method,
+        headers: {
+          accept: 'application/json',
+          ...headers,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      },
+      options.signal ?? AbortSignal.timeout(QUESTION_TIMEOUT_MS),
+      maxBytes,
+    );
+  };
+
+  return {
+    timeoutMs,
+    now: clock,
+    hostOf: (config) => addressOf(config).host,
+    servers: (config) =>
+      config.baseUrl === undefined ? {} : { baseUrl: { url: config.baseUrl, ports: HTTP_PORTS } },
+    call,
+    send: (config, path, sent) =>
+      call(config, path, {
+        maxBytes: MAX_OBJECT_BYTES,
+        ...sent,
+        signal: AbortSignal.any([sent.signal, AbortSignal.timeout(timeoutMs)]),
+      }),
+    async openMedia(url, signal) {
+      const response = await request(url, { dispatcher: agent, signal });
+      const length = response.headers['content-length'];
+      return { ...(await mediaOf(response)), ...(typeof length === 'string' && { size: Number(length) }) };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** The outcome of a send that got no complete response; null: it got one. */
+export function unanswered({ connected, error, status }: Exchange, reason: string): SendOutcome | null {
+  if (!connected) return { kind: 'transient', reason };
+  return error !== null || status === null ? { kind: 'unknown', reason } : null;
+}

@@ -1,0 +1,479 @@
+import { z } from 'zod';
+import { listOf, numeric, readable } from '#domain/base/bounded-schema.ts';
+import { normalizePhone } from '#domain/base/phone.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
+import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import type { Effect } from '#domain/messages/effect.ts';
+import type { ActionOutcome } from '#domain/messages/message-action.ts';
+import type { SendOutcome } from '#domain/messages/send-outcome.ts';
+import { searchListing } from '#domain/sending/carrier-listing.ts';
+import type { Exchange } from '../egress-exchange.ts';
+import { checkSecret, readJsonBody } from './callback-secret.ts';
+import type {
+  AttemptReference,
+  Availability,
+  Carrier,
+  ConnectionCheck,
+  ConnectionGuide,
+  OutboundAction,
+  OutboundMessage,
+  ReconcileOutcome,
+} from './carrier.ts';
+import { failed, passed, serverCheck, unknown } from './connection-checks.ts';
+import {
+  baseUrlOf,
+  createHostedApi,
+  HOSTED_TIMEOUT_MS,
+  type HostedCarrierOptions,
+  unanswered,
+} from './hosted-api.ts';
+import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
+
+export const SendblueConfig = z.object({
+  apiKeyId: z.string().min(1).meta({ secret: true, description: 'The key of the API, sb-api-key-id.' }),
+  apiSecretKey: z.string().min(1).meta({ secret: true, description: 'Its secret, sb-api-secret-key.' }),
+  fromNumber: z
+    .string()
+    .regex(/^\+\d{8,15}$/)
+    .meta({ description: 'The number at Sendblue, for example +14155550111.' }),
+  /** Part of the callback URLs: it is not documented how reports of statuses are signed. */
+  callbackSecret: z.string().min(16).meta({ secret: true }),
+  baseUrl: baseUrlOf("Sendblue's"),
+});
+export type SendblueConfig = z.infer<typeof SendblueConfig>;
+
+const GUIDE: ConnectionGuide = {
+  title: 'Sendblue',
+  summary: 'iMessage through a number of your Sendblue account.',
+  before: [
+    'In the Sendblue dashboard, choose the number that is to write, and copy it with its country code.',
+    'Under API credentials, copy the API key and the API secret.',
+  ],
+  after: ['Sendblue was told the callback URL; it is listed in the dashboard under Webhooks, as Receive.'],
+};
+
+/** The names of effects that differ from ours. */
+const styleOf = (effect: Effect): string => (effect === 'invisible_ink' ? 'invisible' : effect);
+
+/** A message, as responses, lists and webhooks show it. */
+const Message = z.object({
+  message_handle: z.string().min(1),
+  status: readable(Explanation),
+  content: readable(z.string()),
+  error_code: readable(numeric),
+  error_message: readable(Explanation),
+  is_outbound: readable(z.boolean()),
+  opted_out: readable(z.boolean()),
+  date_sent: readable(z.string()),
+  date_created: readable(z.string()),
+});
+type Message = z.infer<typeof Message>;
+/** What webhooks report. */
+export const Reported = Message.extend({
+  from_number: readable(z.string()),
+  to_number: readable(z.string()),
+  sendblue_number: readable(z.string()),
+  media_url: readable(z.string()),
+  message_type: readable(z.string()),
+  group_id: readable(z.string()),
+  reply_to: readable(z.object({ message_handle: z.string().min(1) })),
+});
+/** Sendblue's own errors; those of others have no status in capitals. */
+const Failure = z.object({
+  status: z.literal('ERROR'),
+  message: readable(Explanation),
+  error_message: readable(Explanation),
+  error_code: readable(numeric),
+  opted_out: readable(z.boolean()),
+});
+const PAGE = 100;
+const MAX_PAGES = 10;
+const MessageList = z.object({
+  data: listOf(z.unknown(), PAGE),
+  pagination: readable(z.object({ hasMore: readable(z.boolean()) })),
+});
+const Service = z.object({ service: z.string() });
+const LineStates = z.object({
+  status: z.literal('OK'),
+  data: listOf(z.object({ sendblue_number: readable(z.string()), status: readable(Explanation) }), 1000),
+});
+const Registered = z.union([z.string(), z.object({ url: z.string() })]);
+const Webhooks = z.object({ webhooks: z.object({ receive: readable(listOf(Registered, 200)) }) });
+const Accepted = z.object({ status: z.enum(['OK', 'SENT', 'SUCCESS', 'QUEUED']) });
+
+/** How long after its start a request without a response may still reach Sendblue or appear in the list. */
+const SETTLE_MS = 180_000;
+/** For clock differences. */
+const CLOCK_SKEW_MS = 10 * 60_000;
+
+/**
+ * Outcomes by Sendblue's error codes. Those about the account (`line`) can be fixed by the operator. 5000, an internal error, may come
+ * after the message was sent.
+ */
+const FAILURES: Record<number, 'refused' | 'line'> = {
+  4000: 'refused', // the request is not valid
+  4001: 'line', // too many requests
+  4002: 'refused', // a number to which nothing is sent, such as 911
+  5003: 'line', // Sendblue is overloaded
+  10001: 'refused', // it could not be sent
+  10002: 'refused', // nobody knows whether it was sent
+};
+/** Errors without a code: what concerns the account or the number, and not the message. */
+const ABOUT_THE_LINE = /from_number|api[ _-]?key|credential|account|plan|rate|limit|not registered/i;
+
+const NO_IMESSAGE = { kind: 'unavailable', reason: 'the number has no iMessage' } as const;
+
+/** iMessage by Sendblue (docs.sendblue.com, API v2). */
+export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<SendblueConfig> {
+  const api = createHostedApi('https://api.sendblue.co', options);
+  const headersOf = ({ apiKeyId, apiSecretKey }: SendblueConfig) => ({
+    'sb-api-key-id': apiKeyId,
+    'sb-api-secret-key': apiSecretKey,
+  });
+  const ask = (config: SendblueConfig, path: string, query: Record<string, string> = {}) =>
+    api.call(config, `${path}?${new URLSearchParams(query).toString()}`, { headers: headersOf(config) });
+  const post = (config: SendblueConfig, path: string, body: unknown, signal: AbortSignal) =>
+    api.send(config, path, { headers: headersOf(config), body, signal });
+
+  async function serviceOf(config: SendblueConfig, number: string, signal?: AbortSignal) {
+    const query = new URLSearchParams({ number }).toString();
+    const response = await api.call(config, `/api/evaluate-service?${query}`, {
+      headers: headersOf(config),
+      ...(signal && { signal: AbortSignal.any([signal, AbortSignal.timeout(api.timeoutMs)]) }),
+    });
+    return { response, service: readOk(response, Service)?.service };
+  }
+
+  return {
+    name: 'sendblue',
+    channels: ['imessage'],
+    capabilities: () => ['reactions', 'typing', 'read_receipts', 'replies', 'effects', 'attachments'],
+    config: SendblueConfig,
+    callbackSecret: 'callbackSecret',
+    servers: api.servers,
+    timeoutMs: options.timeoutMs ?? HOSTED_TIMEOUT_MS,
+    guide: GUIDE,
+
+    async configureInbound(config, _lineId, callbackUrl) {
+      const url = secretUrl(config, callbackUrl);
+      const response = await ask(config, '/api/account/webhooks');
+      const known = readOk(response, Webhooks);
+      if (!known) throw new Error(reasonOf(response));
+      if (known.webhooks.receive?.some((one) => urlOf(one) === url)) return;
+      const added = await api.call(config, '/api/account/webhooks', {
+        headers: headersOf(config),
+        body: {
+          type: 'receive',
+          webhooks: [{ url, secret: config.callbackSecret, sendblue_numbers: [config.fromNumber] }],
+        },
+      });
+      if (!isOk(added) || readJson(added, Failure)) throw new Error(reasonOf(added));
+    },
+
+    async send(config, message, signal) {
+      // Where a number has no iMessage, Sendblue sends an SMS instead. If it does not say, it is tried.
+      const { service } = await serviceOf(config, message.to.address, signal);
+      if (service === 'SMS') return NO_IMESSAGE;
+      let first: SendOutcome | null = null;
+      for (const part of partsOf(config, message)) {
+        const outcome = sendOutcome(await post(config, '/api/send-message', part, signal));
+        if (first?.kind === 'accepted' && outcome.kind !== 'accepted')
+          // A retry would send again what has left.
+          return {
+            kind: 'refused',
+            reason: `only a part was sent: ${outcome.reason}`,
+            sentPart: first.carrierMessageId,
+          };
+        if (outcome.kind !== 'accepted') return outcome;
+        first ??= outcome;
+      }
+      return first ?? { kind: 'refused', reason: 'there is nothing to send' };
+    },
+
+    async act(config, action, signal) {
+      const request = requestOf(config, action);
+      if (typeof request === 'string') return { kind: 'refused', reason: request };
+      return actionOutcome(await post(config, request.path, request.body, signal));
+    },
+
+    /** Sendblue stores no reference of ours, so the message is found by recipient, time and text. */
+    async reconcile(config, attempt) {
+      const messages: Message[] = [];
+      let isComplete = false;
+      let offset = 0;
+      for (let page = 0; page < MAX_PAGES && !isComplete; page += 1) {
+        const response = await ask(config, '/api/v2/messages', listingOf(attempt, offset));
+        const list = readOk(response, MessageList);
+        if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
+        messages.push(...list.data.flatMap((raw) => Message.safeParse(raw).data ?? []));
+        offset += list.data.length;
+        isComplete = list.pagination?.hasMore !== true;
+      }
+      return findAttempt({ messages, isComplete }, attempt, api.now());
+    },
+
+    async checkAvailability(config, address): Promise<Availability> {
+      if (normalizePhone(address, 'US') === null)
+        return { status: 'unavailable', reason: 'not a phone number' };
+      const { response, service } = await serviceOf(config, address);
+      if (service === 'iMessage') return { status: 'available' };
+      if (service === 'SMS') return { status: 'unavailable', reason: NO_IMESSAGE.reason };
+      return { status: 'error', reason: reasonOf(response) };
+    },
+
+    account: ({ apiKeyId, apiSecretKey, baseUrl, fromNumber }) =>
+      JSON.stringify([apiKeyId, apiSecretKey, baseUrl, fromNumber]),
+
+    async probe(config) {
+      const response = await ask(config, '/api/v2/lines/state');
+      const states = readOk(response, LineStates);
+      if (!states) throw new Error(reasonOf(response));
+      const check = numberCheck(config, states.data);
+      if (check.result === 'fail') throw new Error(check.text);
+    },
+
+    async *checkConnection(config, { callbackUrl, reachCallbacks }) {
+      const response = await ask(config, '/api/v2/lines/state');
+      yield serverCheck(api.hostOf(config), response, 'baseUrl');
+      if (response.error !== null) return;
+      const states = readOk(response, LineStates);
+      yield credentialsCheck(response, states !== null);
+      if (!states) return;
+      yield numberCheck(config, states.data);
+      if (callbackUrl !== null) {
+        const webhooks = readOk(await ask(config, '/api/account/webhooks'), Webhooks);
+        yield webhookCheck(webhooks, secretUrl(config, callbackUrl));
+      }
+      yield { name: 'callback_address', ...(await reachCallbacks()) };
+    },
+
+    checkCallback: ({ callbackSecret }, head) => checkSecret(callbackSecret, head),
+
+    async parseCallback(config, callback) {
+      checkSecret(config.callbackSecret, callback);
+      const now = api.now();
+      return sanitizeEvents(eventsOf(config, Reported.parse(readJsonBody(callback.rawBody)), now), now);
+    },
+
+    openMedia: (_config, url, signal) => api.openMedia(url, signal),
+    close: api.close,
+  };
+}
+
+function reasonOf(response: Exchange): string {
+  const own = readJson(response, Failure);
+  return failureReason(response, own && (own.error_message ?? own.message));
+}
+
+/** One request for the text with the first file, and one for each further file. */
+function partsOf(config: SendblueConfig, message: OutboundMessage): Record<string, unknown>[] {
+  const { text, attachments, replyTo, effect } = message;
+  const common = {
+    number: message.to.address,
+    from_number: config.fromNumber,
+    status_callback: secretUrl(config, message.callbackUrl),
+  };
+  const [first, ...others] = attachments;
+  return [
+    {
+      ...common,
+      ...(text !== '' && { content: text }),
+      ...(first && { media_url: first.url }),
+      ...(replyTo !== undefined && { reply_to: { message_handle: replyTo } }),
+      ...(effect !== undefined && { send_style: styleOf(effect) }),
+    },
+    ...others.map(({ url }) => ({ ...common, media_url: url })),
+  ];
+}
+
+function failureOf(response: Exchange): SendOutcome {
+  const own = readJson(response, Failure);
+  const code = own?.error_code ?? null;
+  const text = reasonOf(response);
+  const reason = code === null ? text : `${code}: ${text}`;
+  if (own?.opted_out) return { kind: 'refused', reason, optedOut: true };
+  const known = code === null ? undefined : FAILURES[code];
+  if (known === 'line' || (own && known === undefined && ABOUT_THE_LINE.test(text)))
+    return { kind: 'transient', reason, ofLine: true };
+  if (known === 'refused') return { kind: 'refused', reason };
+  // An error without a code in a response with status 200 is about the message.
+  const about = isOk(response) ? { status: 400 } : response;
+  if (code === 5000) return { kind: 'unknown', reason };
+  return failureOfLine(about, own !== null, reason) ?? { kind: 'refused', reason };
+}
+
+function sendOutcome(response: Exchange): SendOutcome {
+  const lost = unanswered(response, reasonOf(response));
+  if (lost) return lost;
+  if (!isOk(response) || readJson(response, Failure)) return failureOf(response);
+  const taken = readJson(response, Message);
+  return taken
+    ? { kind: 'accepted', carrierMessageId: taken.message_handle }
+    : { kind: 'unknown', reason: reasonOf(response) };
+}
+
+/** @returns the reason if Sendblue cannot do that. */
+function requestOf(
+  { fromNumber }: SendblueConfig,
+  { action, to, carrierMessageId }: OutboundAction,
+): { path: string; body: unknown } | string {
+  const about = { number: to, from_number: fromNumber };
+  switch (action.kind) {
+    case 'typing':
+      return {
+        path: '/api/send-typing-indicator',
+        body: { ...about, state: action.on ? 'start' : 'stop' },
+      };
+    case 'read':
+      return { path: '/api/mark-read', body: about };
+    case 'reaction':
+      if (action.removed || action.reaction === 'emoji')
+        return 'Sendblue documents only the six reactions, and no way to take one back';
+      return {
+        path: '/api/send-reaction',
+        body: { from_number: fromNumber, message_handle: carrierMessageId, reaction: action.reaction },
+      };
+    case 'edit':
+    case 'unsend':
+      return 'Sendblue cannot change a message that was sent';
+  }
+}
+
+function actionOutcome(response: Exchange): ActionOutcome {
+  const outcome = unanswered(response, reasonOf(response));
+  if (!outcome && isOk(response) && readJson(response, Accepted)) return { kind: 'accepted' };
+  const failure = outcome ?? (isOk(response) && !readJson(response, Failure) ? null : failureOf(response));
+  if (!failure) return { kind: 'unknown', reason: reasonOf(response) };
+  switch (failure.kind) {
+    case 'transient':
+    case 'unknown':
+      return { kind: failure.kind, reason: failure.reason };
+    case 'refused':
+    case 'unavailable':
+      return { kind: 'refused', reason: failure.reason };
+    case 'accepted':
+      return { kind: 'accepted' };
+  }
+}
+
+const listingOf = ({ to, startedAt }: AttemptReference, offset: number): Record<string, string> => ({
+  to_number: to,
+  is_outbound: 'true',
+  created_at_gte: new Date(startedAt.getTime() - CLOCK_SKEW_MS).toISOString(),
+  order_by: 'createdAt',
+  order_direction: 'desc',
+  limit: String(PAGE),
+  offset: String(offset),
+});
+
+async function findAttempt(
+  { messages, isComplete }: { messages: readonly Message[]; isComplete: boolean },
+  attempt: AttemptReference,
+  now: Date,
+): Promise<ReconcileOutcome> {
+  const listed = await mapInTurns(messages, (message) => ({
+    id: message.message_handle,
+    text: message.content ?? '',
+    reports: statusEvents(message, now),
+  }));
+  const result = await searchListing(
+    { messages: listed, isComplete },
+    {
+      text: attempt.text,
+      takenIds: attempt.takenIds,
+      isRecordLost: attempt.startedBy > attempt.startedAt,
+      isSettled: now.getTime() - attempt.startedBy.getTime() >= SETTLE_MS,
+    },
+  );
+  if (result.kind !== 'found') return result;
+  const { id: carrierMessageId, reports } = result.message;
+  return { kind: 'accepted', carrierMessageId, ...(reports.length > 0 && { reports }) };
+}
+
+/** @throws nothing: a report that says nothing new gives no event. */
+function eventsOf(
+  { fromNumber }: SendblueConfig,
+  message: z.infer<typeof Reported>,
+  now: Date,
+): CarrierEvent[] {
+  const sent = new Date(message.date_sent ?? message.date_created ?? '');
+  const at = Number.isNaN(sent.getTime()) ? now : sent;
+  if (message.is_outbound !== false) return statusEvents(message, now);
+  const line = message.sendblue_number ?? message.to_number;
+  // A webhook that names no number gets the messages of the whole account.
+  if ((line !== null && line !== undefined && line !== fromNumber) || !message.from_number) return [];
+  const isGroup = message.message_type === 'group' || (message.group_id ?? '') !== '';
+  const url = message.media_url ?? '';
+  return [
+    {
+      kind: 'reply',
+      eventId: message.message_handle,
+      carrierMessageId: message.message_handle,
+      at,
+      from: message.from_number,
+      text: message.content ?? '',
+      attachments: url === '' ? [] : [{ url, contentType: null, name: nameOf(url) }],
+      ...(message.reply_to && { replyTo: message.reply_to.message_handle }),
+      autoReply: false,
+      ...(isGroup && { group: true }),
+    },
+  ];
+}
+
+function statusEvents(
+  { message_handle: carrierMessageId, status, ...message }: Message,
+  at: Date,
+): CarrierEvent[] {
+  const about = { eventId: `${carrierMessageId}:${status}`, carrierMessageId, at };
+  if (status === 'DELIVERED') return [{ kind: 'receipt', ...about, status: 'delivered' }];
+  if (status !== 'ERROR' && status !== 'DECLINED') return [];
+  const code = message.error_code ?? null;
+  const text = message.error_message ?? status;
+  return [
+    {
+      kind: 'receipt',
+      ...about,
+      status: 'failed',
+      reason: code === null ? text : `${code}: ${text}`,
+      ...(message.opted_out && { optedOut: true }),
+      ...(code !== null && FAILURES[code] === 'line' && { ofLine: true }),
+    },
+  ];
+}
+
+const nameOf = (url: string): string =>
+  (URL.canParse(url) ? new URL(url).pathname.split('/').at(-1) : '') || 'attachment';
+
+const urlOf = (webhook: z.infer<typeof Registered>): string =>
+  typeof webhook === 'string' ? webhook : webhook.url;
+
+function secretUrl({ callbackSecret }: SendblueConfig, callbackUrl: string): string {
+  const url = new URL(callbackUrl);
+  url.searchParams.set('secret', callbackSecret);
+  return url.href;
+}
+
+function credentialsCheck(response: Exchange, isAccepted: boolean): ConnectionCheck {
+  if (isAccepted) return passed('credentials', 'Sendblue accepts the API key.');
+  const reason = reasonOf(response);
+  return response.status === 401 || response.status === 403
+    ? failed('credentials', `Sendblue refuses the API key: ${reason}.`, 'apiSecretKey')
+    : unknown('credentials', `Sendblue did not say whether the API key is right: ${reason}.`);
+}
+
+function numberCheck(
+  { fromNumber }: SendblueConfig,
+  lines: z.infer<typeof LineStates>['data'],
+): ConnectionCheck {
+  const line = lines.find(({ sendblue_number: number }) => number === fromNumber);
+  if (!line) return failed('sender', `The account has no number ${fromNumber}.`, 'fromNumber');
+  if (line.status === 'OFFLINE') return failed('sender', `${fromNumber} is offline at Sendblue.`);
+  return passed('sender', `${fromNumber} belongs to the account.`);
+}
+
+function webhookCheck(known: z.infer<typeof Webhooks> | null, url: string): ConnectionCheck {
+  if (!known) return unknown('callback', 'Sendblue did not list its webhooks.');
+  return known.webhooks.receive?.some((one) => urlOf(one) === url)
+    ? passed('callback', 'Replies are reported to this line.')
+    : failed('callback', 'Sendblue does not report replies to this line: connect it again.');
+}

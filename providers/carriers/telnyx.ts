@@ -1,0 +1,409 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { z } from 'zod';
+import { firstOf, listOf, readable } from '#domain/base/bounded-schema.ts';
+import { normalizePhone } from '#domain/base/phone.ts';
+import { optOutKeyword } from '#domain/contacts/opt-out.ts';
+import { type CarrierEvent, MAX_FILES, sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import { extensionFor } from '#domain/messages/attachment-type.ts';
+import type { Exchange } from '../egress-exchange.ts';
+import { readJsonBody } from './callback-secret.ts';
+import {
+  type AttemptReference,
+  BadSignature,
+  type CallbackHead,
+  type CallbackRequest,
+  type Carrier,
+  type ConnectionCheck,
+  type ConnectionGuide,
+  type OutboundMessage,
+  type ReconcileOutcome,
+} from './carrier.ts';
+import { failed, passed, serverCheck, unknown } from './connection-checks.ts';
+import {
+  baseUrlOf,
+  createHostedApi,
+  HOSTED_TIMEOUT_MS,
+  type HostedCarrierOptions,
+  unanswered,
+} from './hosted-api.ts';
+import { Explanation, isOk, readJson, readOk } from './http-response.ts';
+import { TelnyxErrors, telnyxFailure, telnyxLateFailure, telnyxReason } from './telnyx-errors.ts';
+
+const isPublicKey = (text: string): boolean => Buffer.from(text, 'base64').length === 32;
+
+/** Default of `from`: the line's number. */
+export const TelnyxConfig = z.object({
+  apiKey: z.string().min(1).meta({ secret: true, description: 'It begins with KEY.' }),
+  publicKey: z.string().refine(isPublicKey, 'must be 32 bytes in base64').meta({
+    description: 'Of the account, in base64. It verifies webhooks.',
+  }),
+  from: z.string().min(1).optional().meta({
+    description: 'Where messages leave from another sender than the line.',
+  }),
+  baseUrl: baseUrlOf("Telnyx's"),
+});
+export type TelnyxConfig = z.infer<typeof TelnyxConfig>;
+
+const GUIDE: ConnectionGuide = {
+  title: 'Telnyx',
+  summary: 'SMS and MMS from a number of your Telnyx account.',
+  before: [
+    'In the Telnyx Mission Control Portal, buy a number that can send SMS, or choose one.',
+    'Under Messaging, create a messaging profile for this number alone, and assign the number to it.',
+    'Under API Keys, create an API key, and copy the public key of the account.',
+  ],
+  after: [
+    'In the Mission Control Portal, open Messaging and the messaging profile of the number.',
+    'Under Inbound, enter the callback URL below as webhook URL, with webhook API version 2.',
+    'Save the profile, and test the connection here.',
+  ],
+};
+
+const MessageResponse = z.object({ data: z.object({ id: z.string().min(1) }) });
+
+/** An outbound message, as webhooks and `GET /v2/messages/{id}` show it. */
+const Outbound = z.object({
+  id: z.string().min(1),
+  to: firstOf(z.object({ status: readable(Explanation) }), 1),
+  errors: readable(TelnyxErrors),
+});
+const Party = z.object({ phone_number: z.string().min(1) });
+const Inbound = z.object({
+  id: z.string().min(1),
+  from: Party,
+  to: firstOf(Party, 100),
+  cc: readable(firstOf(z.unknown(), 1)),
+  text: readable(z.string()),
+  media: readable(
+    firstOf(z.object({ url: z.string().min(1), content_type: readable(z.string()) }), MAX_FILES),
+  ),
+  autoresponse_type: readable(z.string()),
+});
+const Webhook = z.object({
+  data: z.object({ event_type: z.string(), occurred_at: readable(z.string()), payload: z.unknown() }),
+});
+
+/** The most records of a page. */
+const PAGE = 50;
+const MAX_PAGES = 10;
+const DetailRecords = z.object({
+  data: listOf(z.unknown(), PAGE),
+  meta: readable(z.object({ total_pages: readable(z.number()) })),
+});
+const DetailRecord = z.object({
+  uuid: z.string().min(1),
+  delivery_status_webhook_url: readable(z.string()),
+});
+
+const Profiles = z.object({ data: listOf(z.unknown(), PAGE) });
+const Numbers = z.object({
+  data: listOf(z.object({ phone_number: z.string(), messaging_profile_id: readable(z.string()) }), PAGE),
+});
+const Profile = z.object({
+  data: z.object({ webhook_url: readable(z.string()), webhook_api_version: readable(z.string()) }),
+});
+
+/** A webhook that is older may have been recorded and sent again. */
+const MAX_AGE_MS = 5 * 60_000;
+/** For clock differences. */
+const CLOCK_SKEW_MS = 10 * 60_000;
+/** The parameter of the webhook URL that names the attempt, which Telnyx keeps with the message. */
+const ATTEMPT = 'attempt';
+
+/** SMS and MMS by Telnyx (developers.telnyx.com/api-reference/messages), API v2. */
+export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<TelnyxConfig> {
+  const api = createHostedApi('https://api.telnyx.com', options);
+  const headersOf = ({ apiKey }: TelnyxConfig) => ({ authorization: `Bearer ${apiKey}` });
+  const ask = (config: TelnyxConfig, path: string, query: Record<string, string> = {}) =>
+    api.call(config, `${path}?${new URLSearchParams(query).toString()}`, { headers: headersOf(config) });
+  const numbers = (config: TelnyxConfig, filter: 'phone_number' | 'messaging_profile_id', value: string) =>
+    ask(config, '/v2/phone_numbers/messaging', { [`filter[${filter}]`]: value, 'page[size]': '2' });
+  const askAccount = (config: TelnyxConfig) => ask(config, '/v2/messaging_profiles', { 'page[size]': '1' });
+
+  /** What has become of a message. It is not shown for longer than ten days. */
+  async function reportsOf(config: TelnyxConfig, id: string): Promise<CarrierEvent[]> {
+    const response = await ask(config, `/v2/messages/${encodeURIComponent(id)}`);
+    const shown = readOk(response, z.object({ data: Outbound }))?.data;
+    return shown ? statusEvents(shown, api.now()) : [];
+  }
+
+  return {
+    name: 'telnyx',
+    channels: ['sms'],
+    capabilities: () => ['attachments'],
+    config: TelnyxConfig,
+    servers: api.servers,
+    timeoutMs: options.timeoutMs ?? HOSTED_TIMEOUT_MS,
+    guide: GUIDE,
+
+    async send(config, message, signal) {
+      const response = await api.send(config, '/v2/messages', {
+        headers: headersOf(config),
+        body: bodyOf(config, message),
+        signal,
+      });
+      const lost = unanswered(response, telnyxReason(response));
+      if (lost) return lost;
+      if (!isOk(response)) return telnyxFailure(response);
+      const taken = readJson(response, MessageResponse);
+      return taken
+        ? { kind: 'accepted', carrierMessageId: taken.data.id }
+        : { kind: 'unknown', reason: telnyxReason(response) };
+    },
+
+    /**
+     * Telnyx lists the webhook URL of each message, which names the attempt. It does not say how soon a message is listed, so one that is
+     * absent may have been sent.
+     */
+    async reconcile(config, attempt): Promise<ReconcileOutcome> {
+      for (let page = 1; page <= MAX_PAGES; page += 1) {
+        const response = await ask(config, '/v2/detail_records', {
+          ...filterOf(attempt),
+          sort: '-created_at',
+          'page[number]': String(page),
+          'page[size]': String(PAGE),
+        });
+        const list = readOk(response, DetailRecords);
+        if (!list) return { kind: 'unreachable', reason: telnyxReason(response) };
+        const records = list.data.flatMap((raw) => DetailRecord.safeParse(raw).data ?? []);
+        const found = records.find(
+          ({ delivery_status_webhook_url: url }) => attemptOf(url ?? '') === attempt.attemptId,
+        );
+        if (found) {
+          const reports = await reportsOf(config, found.uuid);
+          return {
+            kind: 'accepted',
+            carrierMessageId: found.uuid,
+            ...(reports.length > 0 && { reports }),
+          };
+        }
+        if (page >= (list.meta?.total_pages ?? 1)) break;
+      }
+      return { kind: 'unreachable', reason: 'Telnyx does not list it yet' };
+    },
+
+    async checkAvailability(_config, address) {
+      return normalizePhone(address, 'US') === null
+        ? { status: 'unavailable', reason: 'not a phone number' }
+        : { status: 'available' };
+    },
+
+    account: ({ apiKey, baseUrl, from }, address) => JSON.stringify([apiKey, baseUrl, from ?? address]),
+
+    async probe(config, _lineId, address) {
+      const account = await askAccount(config);
+      if (!readOk(account, Profiles)) throw new Error(telnyxReason(account));
+      const number = address === undefined ? null : numberOf(config, address);
+      if (number === null) return;
+      // Answers that say nothing about the number prove nothing.
+      const found = readOk(await numbers(config, 'phone_number', number), Numbers)?.data;
+      const own = found?.find(({ phone_number: owned }) => owned === number);
+      if (found && !own) throw new Error(`the account has no number ${number} for messages`);
+      if (own && (own.messaging_profile_id ?? '') === '')
+        throw new Error(`${number} is in no messaging profile`);
+    },
+
+    async *checkConnection(config, { address, callbackUrl, reachCallbacks }) {
+      const account = await askAccount(config);
+      yield serverCheck(api.hostOf(config), account, 'baseUrl');
+      if (account.error !== null) return;
+      const credentials = accountCheck(account);
+      yield credentials;
+      if (credentials.result !== 'pass') return;
+      yield* numberChecks(numberOf(config, address), callbackUrl, {
+        numbers: async (filter, value) => readOk(await numbers(config, filter, value), Numbers)?.data ?? null,
+        profile: async (id) =>
+          readOk(await ask(config, `/v2/messaging_profiles/${encodeURIComponent(id)}`), Profile)?.data ??
+          null,
+      });
+      yield { name: 'callback_address', ...(await reachCallbacks()) };
+    },
+
+    checkCallback: (_config, head) => void signedBy(head, api.now()),
+
+    async parseCallback(config, callback) {
+      verifySignature(config, callback, api.now());
+      const now = api.now();
+      return sanitizeEvents(readWebhook(config, readJsonBody(callback.rawBody), now), now);
+    },
+
+    openMedia: (_config, url, signal) => api.openMedia(url, signal),
+    close: api.close,
+  };
+}
+
+function bodyOf({ from }: TelnyxConfig, message: OutboundMessage): Record<string, unknown> {
+  const webhook = new URL(message.callbackUrl);
+  webhook.searchParams.set(ATTEMPT, message.attemptId);
+  return {
+    from: from ?? message.from.address,
+    to: message.to.address,
+    ...(message.text !== '' && { text: message.text }),
+    ...(message.attachments.length > 0 && { media_urls: message.attachments.map(({ url }) => url) }),
+    webhook_url: webhook.href,
+    use_profile_webhooks: false,
+  };
+}
+
+const attemptOf = (url: string): string | null =>
+  URL.canParse(url) ? new URL(url).searchParams.get(ATTEMPT) : null;
+
+const filterOf = ({ to, startedAt }: AttemptReference): Record<string, string> => ({
+  'filter[record_type]': 'messaging',
+  'filter[direction]': 'outbound',
+  'filter[cld]': to,
+  'filter[created_at][gte]': new Date(startedAt.getTime() - CLOCK_SKEW_MS).toISOString(),
+});
+
+/** In E.164; null if it is not a number that an account has. */
+function numberOf({ from }: TelnyxConfig, address: string | null): string | null {
+  const sender = from ?? address;
+  return sender === null ? null : normalizePhone(sender, 'US');
+}
+
+function accountCheck(response: Exchange): ConnectionCheck {
+  if (readOk(response, Profiles)) return passed('credentials', 'Telnyx accepts the API key.');
+  const reason = telnyxReason(response);
+  return response.status === 401 || response.status === 403
+    ? failed('credentials', `Telnyx refuses the API key: ${reason}.`, 'apiKey')
+    : unknown('credentials', `Telnyx did not say whether the API key is right: ${reason}.`);
+}
+
+/** What Telnyx says; null: nothing. */
+interface Answers {
+  numbers(
+    filter: 'phone_number' | 'messaging_profile_id',
+    value: string,
+  ): Promise<z.infer<typeof Numbers>['data'] | null>;
+  profile(id: string): Promise<z.infer<typeof Profile>['data'] | null>;
+}
+
+/** Whether the account has the number, it can send, and replies to it reach the line: the checks `sender` and `callback`. */
+async function* numberChecks(
+  number: string | null,
+  callbackUrl: string | null,
+  answers: Answers,
+): AsyncIterable<ConnectionCheck> {
+  if (number === null) return yield unknown('sender', 'No phone number is given, so nothing was looked up.');
+  const found = await answers.numbers('phone_number', number);
+  if (!found) return yield unknown('sender', 'Telnyx did not list the numbers of the account.');
+  const own = found.find(({ phone_number: owned }) => owned === number);
+  if (!own) return yield failed('sender', `The account has no number ${number} for messages.`, 'address');
+  const profileId = own.messaging_profile_id ?? '';
+  if (profileId === '') return yield failed('sender', `${number} is in no messaging profile.`);
+  yield passed('sender', `${number} belongs to the account, and is in a messaging profile.`);
+  if (callbackUrl === null) return;
+  const profile = await answers.profile(profileId);
+  if (!profile) return yield unknown('callback', 'Telnyx did not show the messaging profile.');
+  if (profile.webhook_url !== callbackUrl)
+    return yield failed('callback', 'The webhook URL of the messaging profile is not the callback URL.');
+  if (profile.webhook_api_version !== undefined && profile.webhook_api_version !== '2')
+    return yield failed('callback', 'The messaging profile does not send webhooks of API version 2.');
+  const others = await answers.numbers('messaging_profile_id', profileId);
+  if (others?.some(({ phone_number: other }) => other !== number))
+    return yield failed(
+      'callback',
+      'The messaging profile has other numbers, whose messages would come here.',
+    );
+  yield passed('callback', 'Replies are reported to this line.');
+}
+
+/** @returns what a signature is about. @throws BadSignature if it is absent or too old. */
+function signedBy({ headers }: CallbackHead, now: Date): { signature: Buffer; timestamp: string } {
+  const signature = headers['telnyx-signature-ed25519'];
+  const timestamp = headers['telnyx-timestamp'];
+  if (!signature || !timestamp) throw new BadSignature('it is not signed');
+  const age = Math.abs(now.getTime() - Number(timestamp) * 1000);
+  if (!(age <= MAX_AGE_MS)) throw new BadSignature('it is too old');
+  return { signature: Buffer.from(signature, 'base64'), timestamp };
+}
+
+/** Ed25519 over `timestamp|body`. @throws BadSignature */
+function verifySignature({ publicKey }: TelnyxConfig, callback: CallbackRequest, now: Date): void {
+  const { signature, timestamp } = signedBy(callback, now);
+  const x = Buffer.from(publicKey, 'base64').toString('base64url');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  if (!verify(null, Buffer.from(`${timestamp}|${callback.rawBody}`), key, signature))
+    throw new BadSignature('the signature does not match');
+}
+
+/** @throws ZodError */
+function readWebhook({ from }: TelnyxConfig, body: unknown, now: Date): CarrierEvent[] {
+  const { event_type: type, occurred_at: occurredAt, payload } = Webhook.parse(body).data;
+  const at = new Date(occurredAt ?? '');
+  const time = Number.isNaN(at.getTime()) ? now : at;
+  switch (type) {
+    case 'message.sent':
+    case 'message.finalized':
+      return statusEvents(Outbound.parse(payload), time);
+    case 'message.received': {
+      const message = Inbound.parse(payload);
+      const isForAnother = from !== undefined && !message.to.some(({ phone_number: to }) => to === from);
+      return isForAnother ? [] : [inboundEvent(message, time)];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Webhooks arrive in any order; only final statuses are used. */
+function statusEvents(
+  { id: carrierMessageId, to, errors }: z.infer<typeof Outbound>,
+  at: Date,
+): CarrierEvent[] {
+  const status = to[0]?.status ?? '';
+  const [error] = errors ?? [];
+  const about = {
+    eventId: `${carrierMessageId}:${status}${error ? `:${error.code}` : ''}`,
+    carrierMessageId,
+    at,
+  };
+  switch (status) {
+    case 'delivered':
+      return [{ kind: 'receipt', ...about, eventId: `${carrierMessageId}:${status}`, status: 'delivered' }];
+    case 'sending_failed':
+    case 'delivery_failed':
+    case 'expired':
+      return [
+        {
+          kind: 'receipt',
+          ...about,
+          status: 'failed',
+          ...(error ? telnyxLateFailure(error) : { reason: status }),
+        },
+      ];
+    case 'read':
+      return [{ kind: 'read', ...about }];
+    default:
+      return [];
+  }
+}
+
+function inboundEvent(message: z.infer<typeof Inbound>, at: Date): CarrierEvent {
+  const body = message.text ?? '';
+  // Telnyx blocks further messages by its own keywords, so its classification wins.
+  const own =
+    message.autoresponse_type === 'STOP' || message.autoresponse_type === 'START'
+      ? message.autoresponse_type
+      : null;
+  const attachments = (message.media ?? []).map(({ url, content_type: type }, index) => {
+    const extension = extensionFor(type ?? null);
+    return {
+      url,
+      contentType: type ?? null,
+      name: `attachment-${index + 1}${extension === null ? '' : `.${extension}`}`,
+    };
+  });
+  const isGroup = message.to.length > 1 || (message.cc?.length ?? 0) > 0;
+  return {
+    kind: 'reply',
+    eventId: message.id,
+    carrierMessageId: message.id,
+    at,
+    from: message.from.phone_number,
+    text: own !== null && optOutKeyword(body) !== own.toLowerCase() ? own : body,
+    attachments,
+    autoReply: false,
+    ...(isGroup && { group: true }),
+  };
+}
