@@ -49,10 +49,11 @@ export interface LeadFile {
 export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Promise<LeadFile> {
   const text = decodeText(file);
   let start = '';
-  while (!hasHeaderLine(start) && start.length < MAX_HEADER_CHARACTERS) {
+  for (let isKnown = false; !isKnown && start.length < MAX_HEADER_CHARACTERS;) {
     const next = await text.next();
     if (next.done) break;
     start += next.value;
+    isKnown = /[\r\n]/.test(next.value) && hasHeaderLine(start);
   }
   const { delimiter, headerStart } = csvDialect(start);
   async function* fromHeader(): AsyncGenerator<string> {
@@ -64,7 +65,10 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
-    trim: true,
+    // Files that were put together have several.
+    record_delimiter: ['\r\n', '\n', '\r'],
+    // Behind a quote, the parser takes nothing but a delimiter for its end: `"The" Company` is a cell.
+    ltrim: true,
     max_record_size: MAX_ROW_BYTES,
   });
   // The parser passes an error of the file on to its reader.
@@ -74,7 +78,7 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
     try {
       const { done, value } = await records.next();
       rowNumber += 1;
-      return done ? null : value;
+      return done ? null : value.map(trimmed);
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
       throw new UnreadableFile(storable(`row ${rowNumber + 1}: ${error.message}`));
@@ -99,6 +103,12 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
     },
   };
 }
+
+/** A cell without the spaces behind it, and without the quotes that spaces followed. */
+const trimmed = (cell: string): string => {
+  const text = cell.trimEnd();
+  return text.length < cell.length && /^"[^"]*"$/.test(text) ? text.slice(1, -1).trim() : text;
+};
 
 function* inPieces(text: string): Generator<string> {
   for (let at = 0; at < text.length; at += PIECE_CHARACTERS) yield text.slice(at, at + PIECE_CHARACTERS);

@@ -60,6 +60,8 @@ export interface Language {
   notice: string;
   /** The words of a greeting, before the name. */
   greeting: string;
+  /** How automatic texts of companies begin. */
+  acknowledgement?: string;
   /** Thanks, which change nothing about a keyword beside them. Without punctuation. */
   thanks: string;
   /**
@@ -103,23 +105,25 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       '(?:confidentiality|privacy|legal) (?:notice|statement)|disclaimer(?![\\p{L}])|(?:this|the (?:information|contents?)(?: contained)? (?:in|of) this) (?:e-?mail|message|communication|transmission)(?: message)? .{0,150}(?:confidential|privileged|intended)|(?:please )?(?:consider|think (?:of|about)) the environment before|before printing|virus-?free|sender notified by',
     greeting:
       'hi|hiya|hello|hey|dear|good (?:morning|afternoon|evening|day)|greetings|to whom it may concern',
+    acknowledgement:
+      '(?:thank you|thanks) for (?:contacting|calling|texting|messaging|writing(?: to)?|reaching out(?: to)?|your (?:message|text|e ?mail|enquiry|inquiry|interest))(?: .{1,60})?|(?:our )?(?:office |business |opening )?hours are .{1,60}|we are (?:currently )?closed(?: .{1,40})?|error(?: code)? \\d+',
     thanks: '(?:many )?thanks(?: a lot| so much| again)?|thank ?you(?: so much| very much)?|thx|tnx|cheers',
     automatic: {
       and: 'and|so',
       silenced:
-        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i ve silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications|out of (?:the )?office',
+        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i ve silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications|(?:my )?(?:driving|focus|sleep|do not disturb) mode is (?:(?:turned |switched )?on|enabled|active)|out of (?:the )?office|(?:i (?:am|m) )?(?:currently |now )?(?:out of (?:the )?office|on (?:annual |sick |parental )?(?:leave|vacation|holiday)) (?:with|and have) (?:limited|no|restricted) access to .{1,40}',
       driving: 'i (?:am|m) (?:driving|behind the wheel)',
       now: 'right now|at the moment|currently|now|at this time',
       unable:
         '(?:i )?(?:can t|cannot|can not|(?:am |m )?unable to|am not able to) (?:text|talk|respond|reply|answer|type)(?: back| texts| messages| you)*',
       later:
-        '(?:i )?(?:will|ll) (?:see|read|check|reply|respond|get back|text|call|message|return|answer)(?: (?:to|you|back|your|messages?|texts?|calls?|it|this|soon|later|shortly|asap|when|once|as|i|arrive|am|m|can|stop|get|where|going|done|driving|not|safe|safely|reach|reached|my|destination|there|a|bit|in|able|be|ve|have|parked))*|(?:please )?do not (?:reply|respond)|if (?:this|it) is (?:urgent|an emergency)(?: (?:please )?(?:reply|respond|text) .*)?',
+        '(?:i |we )?(?:will|ll) (?:see|read|check|reply|respond|get back|text|call|message|return|answer|be back)(?: (?:to|you|back|your|messages?|texts?|calls?|it|this|soon|later|shortly|asap|when|once|as|possible|i|we|arrive|am|m|can|stop|get|where|going|done|driving|not|safe|safely|reach|reached|my|destination|there|a|bit|in|able|be|ve|have|parked|within|\\d+|business|hours?|days?|minutes?))*|(?:i |we )?(?:will|ll) (?:be back|return)(?: (?:to|in) (?:the )?office)? (?:on|by|after) (?:\\S+ ){0,3}\\S+|(?:i |we )?(?:have |ve )?received your (?:message|text|e ?mail|request|enquiry|inquiry)|(?:please )?do not (?:reply|respond)|(?:please )?(?:dial|call) (?:911|999|112)|if (?:this|it) is (?:urgent|an emergency)(?: (?:please )?(?:reply|respond|text|dial|call) .*)?',
       label:
-        '(?:(?:this is |this was |this message was )?(?:an )?auto(?:matic(?:ally)?|mated)?[ -]?(?:reply|response|text|message|sent|generated)|sent (?:automatically|from my car|by .{1,20}drive ?(?:mode|smart)))',
+        '(?:(?:this is |this was |this message was )?(?:an )?auto(?:matic(?:ally)?|mated)?[ -]?(?:reply|response|text|message|sent|generated)|automated(?=\\s*[\\]):])|vacation (?:responder|auto-?reply)|sent (?:automatically|from my car|by .{1,20}drive ?(?:mode|smart)))',
       unattended:
-        '(?:this|the) (?:number|line|phone|mailbox|inbox|account) (?:is (?:not monitored|unmonitored)|(?:does not|doesn t|cannot|can t) (?:accept|receive) (?:incoming |any )?(?:text messages?|texts?|messages?|sms|replies)).*|(?:please )?do not (?:reply|respond) to this (?:automated |automatic )?(?:message|text|e ?mail|sms)',
+        '(?:this|the) (?:number|line|phone|mailbox|inbox|account) (?:is (?:not monitored|unmonitored)|(?:does not|doesn t|cannot|can t) (?:accept|receive) (?:incoming |any )?(?:text messages?|texts?|messages?|sms|replies)).*|(?:please )?do not (?:reply|respond) to this (?:automated |automatic )?(?:message|text|e ?mail|sms)|(?:thank you for calling )?you (?:have|ve) reached (?!.*wrong)(?:.{1,40} )?(?:office|voice ?mail|answering service|customer service|help ?desk|support)(?: of .{1,40})?|(?:std )?(?:msg|message) (?:and )?data rates (?:may )?apply|(?:reply|text|send) stop (?:to|2) (?:end|cancel|quit|unsubscribe|opt ?out|stop)(?: .{0,40})?|(?:reply|text|send) help for (?:help|info)(?: .{0,60})?|the (?:subscriber|number|customer|party) you (?:are (?:trying to reach|calling)|have (?:called|dialed|dialled|texted)) is (?:(?:currently |temporarily )?(?:not (?:available|reachable|in service)|unavailable|switched off|disconnected)|no longer in service)(?: .{1,40})?|your (?:message|text|sms) (?:could not|can ?not|can t|was not|has not been) (?:be )?delivered(?: to .{1,40})?',
       subject:
-        'auto(?:matic|mated)?[- ]?(?:reply|response)|vacation (?:reply|response|responder|message|notice)|auto: .{0,200}\\(returning|auto: .{0,200}(?:out of (?:the )?office|\\(r)',
+        'auto(?:matic|mated)?[- ]?(?:reply|response)|away message(?=\\s*(?:$|:))|i am (?:currently )?away(?=\\s*(?:$|:))|no longer (?:with|at) the company|(?:ticket|case) #?\\d+ (?:received|created|opened|registered)|ticket received|vacation (?:reply|response|responder|message|notice)|auto: .{0,200}\\(returning|auto: .{0,200}(?:out of (?:the )?office|\\(r)',
       away: "(?:i am |i.m |i will be |[\\p{L} .'-]{2,40} (?:is|will be) )?(?:currently )?(?:out[ -]of|away from)[ -](?:the |my )?(?:office|desk)(?: (?:auto)?reply)?|ooo|(?:i am |i.m )?(?:currently )?on (?:vacation|holidays?|(?:annual |sick |parental |maternity |paternity )?leave)|vacation",
       absent:
         'away|absence(?: notice)?|holidays?|(?:annual |sick |parental |maternity |paternity )?leave|no longer (?:with|at) .{1,40}',
@@ -177,7 +181,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
         'diese (?:nummer|rufnummer|e ?mail ?adresse|mailbox) (?:empfängt keine .*|wird nicht (?:gelesen|überwacht)|kann keine (?:sms|nachrichten) empfangen)|bitte antworten sie nicht auf diese (?:automatische )?(?:nachricht|sms|e ?mail)|(?:bitte )?nicht auf diese (?:automatische )?(?:nachricht|sms|e ?mail) antworten',
       subject:
         'automatische (?:e-?mail-)?antwort|autom\\. antwort|automatische abwesenheit|abwesenheits(?:notiz|meldung|nachricht|agent|assistent|benachrichtigung)|automatische rückantwort|automatisierte antwort|auto-?antwort|automatische (?:abwesenheits\\p{L}*|eingangsbestätigung)|urlaubs(?:benachrichtigung|meldung|vertretung)',
-      away: '(?:ich bin )?(?:derzeit |aktuell |bis [^:]{1,20} |vom [^:]{1,30} )?nicht im (?:büro|haus)|abwesend|abwesenheit|außer haus|(?:ich bin )?(?:derzeit |aktuell )?im urlaub',
+      away: '(?:ich bin )?(?:derzeit |aktuell |bis [^:]{1,20} |vom [^:]{1,30} )?nicht im (?:büro|haus)|abwesend|abwesenheit|außer haus|(?:(?:ich )?bin )?(?:derzeit |aktuell |zur ?zeit )?im urlaub',
       absent: 'urlaub|(?:in )?elternzeit|(?:im )?mutterschutz|eingangsbestätigung|krank(?:heit)?',
     },
     reaction: {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { getCountryCallingCode, parsePhoneNumberFromString, type PhoneNumber } from 'libphonenumber-js/max';
 import { describe, expect, it, test } from 'vitest';
+import { growth, LINEAR } from '#test/support/growth.ts';
 import { isLikelyNumber, mayBeSameNumber, normalizePhone } from './phone.ts';
 
 /** Numbers of one digit are placeholders. */
@@ -25,6 +26,8 @@ describe('normalizePhone', () => {
       fc.property(text, fc.constantFrom('US', 'DE', 'SH', 'NU', 'AD'), (written, country) => {
         // An international number without its + is another rule.
         fc.pre(!written.trim().startsWith(getCountryCallingCode(country)));
+        // So is one with the prefix of most countries.
+        fc.pre(!/^[^\p{Nd}+]*(?:00|٠٠|٠0|0٠)/u.test(written));
         const parsed = parsePhoneNumberFromString(written, country);
         expect(normalizePhone(written, country)).toBe(expected(parsed));
       }),
@@ -54,6 +57,10 @@ describe('normalizePhone', () => {
   });
 
   it.each([
+    ['0049 151 12345678', 'US', '+4915112345678'],
+    ['00 44 (0)20 7946 0003', 'US', '+442079460003'],
+    ['+00 49 151 12345678', 'US', null],
+    ['00 12 34', 'US', null],
     ['4930123456', 'DE', '+4930123456'],
     ['33612345678', 'FR', '+33612345678'],
     ['5511987654321', 'BR', '+5511987654321'],
@@ -95,3 +102,11 @@ test('isLikelyNumber knows numbers that no plan assigns', () => {
   expect(['+14155550123', '+4915112345678', '+442079460003'].every(isLikelyNumber)).toBe(true);
   expect(['+10123456789', '+4900000000001'].some(isLikelyNumber)).toBe(false);
 });
+
+test.each([' ', '1 ', '1.', '00 ', '1e'])(
+  'a text of %j is no number, which takes no longer than to read it',
+  (unit) => {
+    const texts = (length: number): string => unit.repeat(length / unit.length);
+    expect(growth(texts, (text) => normalizePhone(text, 'US'), 8000)).toBeLessThan(LINEAR);
+  },
+);

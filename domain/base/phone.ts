@@ -26,13 +26,22 @@ export const isCallingCode = (code: string): boolean => CALLING_CODES.has(code);
  */
 export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
   if (NORTH_AMERICAN.test(text)) return hasOneDigit(text.slice(2)) ? null : text;
-  const written = wholeNumber(text);
+  const trimmed = text.trim();
+  // Before any pattern, which may not be linear.
+  const written = trimmed.length <= MAX_LENGTH ? wholeNumber(trimmed) : null;
   if (written === null || !mayBeNumber(written)) return null;
   const defaultCountry = defaultCountryOf(country, callingCode);
   const national = parsePhoneNumberFromString(written, defaultCountry);
   const number = national && (withoutPlus(written, national) ?? national);
   if (!number || hasOneDigit(number.nationalNumber)) return null;
-  return number.isPossible() ? number.number : formerForm(number.number);
+  return number.isPossible() ? number.number : (formerForm(number.number) ?? fromAbroad(written));
+}
+
+/** Most of the world dials `00` before the code of a country, and writes numbers so, also for readers who dial something else. */
+function fromAbroad(text: string): string | null {
+  const [, rest] = /^[^\p{Nd}+]*00(\p{Nd}.*|\s.*)$/su.exec(text) ?? [];
+  const phone = rest === undefined ? null : normalizePhone(`+${rest.trimStart()}`, 'US');
+  return phone !== null && isLikelyNumber(phone) ? phone : null;
 }
 
 /** Prefixes of trunks and of mobile numbers that people and exports keep behind the country code. */
@@ -117,7 +126,7 @@ const MAX_LENGTH = 80;
 const FOUR_DIGITS = /(?:\p{Nd}\P{Nd}*){4}/u;
 
 /** Refuses what cannot be a number, at a hundredth of the cost of parsing it. */
-const mayBeNumber = (text: string): boolean => text.length <= MAX_LENGTH && FOUR_DIGITS.test(text);
+const mayBeNumber = (text: string): boolean => FOUR_DIGITS.test(text);
 
 /** Undefined if no country has the calling code: numbers need one of their own then. */
 function defaultCountryOf(

@@ -24,13 +24,13 @@ const SUFFICIENT: readonly Kind[] = ['silenced', 'label', 'unattended'];
 const BESIDE_DRIVING: readonly Kind[] = ['later', 'unable', 'now'];
 
 const SENTENCES = LANGUAGE_CODES.map((code) => {
-  const { automatic, isSpaceless, greeting } = LANGUAGES[code];
+  const { automatic, isSpaceless, greeting, acknowledgement } = LANGUAGES[code];
   const { and, now, label, away } = automatic;
   return {
     kinds: KINDS.map((kind) => ({ kind, pattern: whole(automatic[kind]) })),
     now: new RegExp(`${NO_LETTER_BEFORE}(?:${now})${NO_LETTER}`, 'giu'),
     space: isSpaceless ? '' : ' ',
-    opening: whole(`${greeting}|${SORRY}`),
+    opening: whole([greeting, SORRY, acknowledgement].filter(Boolean).join('|')),
     label: whole(label),
     // A sentence is whole, or consists of clauses.
     separators: [new RegExp(` (?:${and}) `, 'u'), /[,;()[\]،、，]/u],
@@ -76,12 +76,19 @@ export function isAutomaticText(text: string): boolean {
   const readable = normalize(text, 'NFKC', MAX_TEXT);
   const sentences = readable.split(/[.!?。！？\n]+| [-–—] /).filter((sentence) => plain(sentence) !== '');
   if (sentences.length === 0 || sentences.length > MAX_SENTENCES) return false;
+  const ending =
+    /(?:^|[.!。！\n([]|\s[-–—])\s*([^.!。！\n()[\]]+)[\])]?[.!。]?\s*$/u
+      .exec(readable)?.[1]
+      ?.replace(/^[^\p{L}\p{N}]+/u, '')
+      .trim() ?? '';
   return SENTENCES.some((language) => {
     if (language.heading.test(readable)) return true;
+    // "… (Auto-reply)", whatever it says. A question asks whether it is one.
+    if (/[?？]/.test(readable)) return false;
+    if (language.label.test(ending)) return true;
     const each = sentences.map((sentence) => kindsOf(language, sentence));
     if (each.some((kinds) => kinds.length === 0)) return false;
     const said = new Set(each.flat());
-    if (/[?？]/.test(readable)) return false;
     // "I'm driving", or "I'll read it later", may be typed; nobody types "I'm driving right now" and nothing else.
     return (
       SUFFICIENT.some((kind) => said.has(kind)) ||

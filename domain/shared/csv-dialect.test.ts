@@ -22,11 +22,23 @@ test.each([
   ['\uFEFFsep=;\r\na;b\r\n', 8],
   ['\n\na,b', 2],
   ['sep=;', 5],
+  ['Contacts of 2026\r\n\r\nName;Email\r\nAda;a@b.co', 20],
+  ['Contacts,,\n,,\nName,Email,Phone\nAda,a@b.co,', 14],
+  ['Notes:\n"Some, perhaps all, are missing."\n\nName,Email\n', 42],
+  // None of these is a header below something else.
+  ['"E-mail\nEmail",Phone\n', 0],
+  ['Name,Contact,Prefers\nAda,a@b.co,Email\n', 0],
+  ['Name,Contact,Prefers\nAda,4155550123,Phone\n', 0],
+  ['Name,Contact\nEmail\n', 0],
 ])('the header of %j begins at %i', (start, at) => {
   expect(csvDialect(start).headerStart).toBe(at);
 });
 
-test('hasHeaderLine waits for the line after a hint or blank lines', () => {
-  const starts = ['', 'a,b', 'a,b\n', 'sep=;\n', 'sep=;\na;b', 'sep=;\na;b\n', '\n\n', '\n\na\r'];
+test('hasHeaderLine waits for the header after a hint, blank lines or a title', () => {
+  const title = 'Contacts\n';
+  const unknown = 'a,b\n'.repeat(10);
+  const starts = ['', 'a,email', 'a,email\n', 'sep=;\n', 'sep=;\na;b', 'sep=;\na;b\n', '\n\n', '\n\nemail\r'];
   expect(starts.map(hasHeaderLine)).toEqual([false, false, true, false, false, true, false, true]);
+  const others = [title, `${title}a,email`, `${title}a,email\n`, 'a,b\n', unknown];
+  expect(others.map(hasHeaderLine)).toEqual([false, false, true, false, true]);
 });

@@ -31,7 +31,7 @@ const NAMES: Record<ColumnField, string> = {
   email:
     'email emails emailaddress emailaddresses mail mailaddress emailvalue emailwork emailhome emailpersonal emailbusiness primaryemail workemail businessemail personalemail homeemail otheremail contactemail emailadresse mailadresse courriel adresseemail adressemail adressecourriel adresseélectronique correo correoelectrónico correoelectronico direccióndecorreo direccióndecorreoelectrónico direccióndeemail correioeletrónico correioeletrônico endereçodeemail endereçodecorreioeletrónico indirizzoemail indirizzomail postaelettronica indirizzodipostaelettronica emailadres mailadres epost epostadress epostadresse mailadresse adresemail secondaryemail emailgeschäftlich emailprivat adressedemessagerie indirizzopostaelettronica メールアドレス メール 邮箱 電子郵件 电子邮件 电子邮箱 элпочта почта электроннаяпочта',
   phone:
-    'phone phones phonenumber phonenumbers phoneno phonevalue phonemobile phonework phonehome companymainphone mainphone contactno mobileno whatsapp whatsappnumber telephone telephonenumber tel mobile mobilephone mobilenumber mobilephonenumber cell cellphone cellnumber cellphonenumber workphone businessphone homephone otherphone primaryphone contactphone contactnumber telefon telefonnummer telefonnr telefongeschäftlich telefonprivat telefonmobil telefonnummerprivat telefonnummergeschäftlich telefonnummermobil festnetz festnetznummer rufnummer handy handynummer handynr mobil mobilnummer mobiltelefon mobilfunk mobilfunknummer téléphone tél téléphonemobile téléphoneportable téléphoneprofessionnel téléphoneprincipal téléphonedomicile numérodetéléphone ndetéléphone numérodemobile numérodeportable portable teléfono teléfonos teléfonomóvil teléfonocelular teléfonotrabajo teléfonoparticular númerodeteléfono nºdeteléfono númerodemóvil móvil celular telefone telefonecelular telefonemóvel telemóvel númerodetelefone númerodecelular númerodetelemóvel telefono telefonocellulare telefonoprincipale numeroditelefono numerodicellulare cellulare telefoon telefoonnummer telefoonmobiel mobiel mobielnummer mobieletelefoon gsm gsmnummer mobilnummer mobiltelefon numertelefonu telefonkomórkowy komórka telmobil telmobile téléphonebureau téléphonedutravail teléfonodeltrabajo telefonecomercial telefoneresidencial telefonodellavoro telefoonopwerk telefoonthuis nrtelefonu smsnumber smsphone textremindernumber tlf tlfnr mobilnr mobiltelefonnummer mobilnummer 電話番号 電話 携帯電話 携帯番号 电话 手机 手机号 手机号码 телефон мобильныйтелефон номертелефона',
+    'phone phones phonenumber phonenumbers phoneno phonevalue phonemobile phonework phonehome companymainphone mainphone contactno mobileno whatsapp whatsappnumber telephone telephonenumber tel mobile mobilephone mobilenumber mobilephonenumber cell cellphone cellnumber cellphonenumber workphone businessphone homephone otherphone primaryphone contactphone contactnumber telefon telefonnummer telefonnr telefongeschäftlich telefonprivat telefonmobil telefonnummerprivat telefonnummergeschäftlich telefonnummermobil festnetz festnetznummer rufnummer handy handynummer handynr mobil mobilnummer mobiltelefon mobilfunk mobilfunknummer téléphone tél téléphonemobile téléphoneportable téléphoneprofessionnel téléphoneprincipal téléphonedomicile numérodetéléphone ndetéléphone numérodemobile numérodeportable portable teléfono teléfonos teléfonomóvil teléfonocelular teléfonotrabajo teléfonoparticular númerodeteléfono nºdeteléfono númerodemóvil móvil celular telefone telefonecelular telefonemóvel telemóvel númerodetelefone númerodecelular númerodetelemóvel telefono telefonocellulare telefonoprincipale numeroditelefono numerodicellulare cellulare telefoon telefoonnummer telefoonmobiel mobiel mobielnummer mobieletelefoon gsm gsmnummer mobilnummer mobiltelefon numertelefonu telefonkomórkowy komórka iphone telmobil telmobile téléphonebureau téléphonedutravail teléfonodeltrabajo telefonecomercial telefoneresidencial telefonodellavoro telefoonopwerk telefoonthuis nrtelefonu smsnumber smsphone textremindernumber tlf tlfnr mobilnr mobiltelefonnummer mobilnummer 電話番号 電話 携帯電話 携帯番号 电话 手机 手机号 手机号码 телефон мобильныйтелефон номертелефона',
   companyName:
     'company companyname organization organizationname organisation organisationname accountname businessname associatedcompany employer firma firmenname unternehmen société nomdelasociété entreprise nomdelentreprise empresa nombredelaempresa compañía organización nomedaempresa organização azienda società nomeazienda organizzazione bedrijf bedrijfsnaam organisatie virksomhed firmanavn företag företagsnamn firmanazwa nazwafirmy defaultaddresscompany 会社名 公司 公司名称 компания',
   jobTitle:
@@ -76,10 +76,14 @@ const KIND = /(?:work|home|mobile|cell|business|personal|office|main|other)$/;
 
 const knownField = (letters: string): ColumnField | undefined => FIELD_BY_NAME.get(letters);
 
+/** What forms write behind the name: `Email (required)`. */
+const REMARK =
+  /\s*[([](?:required|optional|mandatory|pflichtfeld|optionnel|obligatoire|obligatorio|opcional|obrigat[óo]rio|obbligatorio|facoltativo|verplicht|optioneel)[)\]]\s*$/iu;
+
 /** The field that a column is, by its name; null for a custom field. */
 export function columnField(column: string): ColumnField | null {
   if (CUSTOM.test(column)) return null;
-  const letters = lettersOf(column);
+  const letters = lettersOf(column.slice(0, MAX_NAME).replace(REMARK, ''));
   const name = letters.replace(OWNER, '');
   return knownField(letters) ?? knownField(name) ?? addressField(knownField(name.replace(KIND, ''))) ?? null;
 }
@@ -89,7 +93,7 @@ const addressField = (field: ColumnField | undefined): ColumnField | undefined =
 
 /** What people, spreadsheets and exports write into a cell that has no address, in the languages of the column names. */
 const NO_ADDRESS =
-  /^(?:n\.?[/.]?a\.?|none|null|nil|nan|undefined|unknown|not (?:provided|available|applicable|given)|no (?:phone|email|e-mail|number)|tb[ad]|blank|empty|no|x+|0+|keine?|unbekannt|k\.? ?a\.?|aucune?|inconnue?|ningun[oa]|no tiene|desconocid[oa]|nenhuma?|s\/n|sin (?:tel[eé]fono|correo|email|e-mail|n[uú]mero)|desconhecid[oa]|nessun[oa]|sconosciut[oa]|geen|onbekend|leer|nicht (?:vorhanden|angegeben|bekannt)|n\. ?d\.?|n\.?v\.?t\.?|pas de (?:t[eé]l[eé]phone|mail|num[eé]ro)|non renseign[eé]e?|sin datos|no (?:disponible|aplica|informado)|n[aã]o (?:informado|tem|dispon[ií]vel)|non (?:disponibile|presente)|ingen|inget|brak|nie dotyczy|no ?e-?mail|no ?phone|なし|無し|无|無|нет|#[\p{L}/]{2,8}[!?]?|[-–—_.?*/]+)$/iu;
+  /^(?:n\.?[/.]?a\.?|none|null|nil|nan|undefined|unknown|not (?:provided|available|applicable|given)|no (?:phone|email|e-mail|number)|tb[ad]|blank|empty|no|x+|0+|keine?|unbekannt|k\.? ?a\.?|aucune?|inconnue?|ningun[oa]|no tiene|desconocid[oa]|nenhuma?|s\/n|sin (?:tel[eé]fono|correo|email|e-mail|n[uú]mero)|desconhecid[oa]|nessun[oa]|sconosciut[oa]|geen|onbekend|leer|nicht (?:vorhanden|angegeben|bekannt)|n\. ?d\.?|n\.?v\.?t\.?|pas de (?:t[eé]l[eé]phone|mail|num[eé]ro)|non renseign[eé]e?|sin datos|no (?:disponible|aplica|informado)|n[aã]o (?:informado|tem|dispon[ií]vel)|non (?:disponibile|presente)|ingen|inget|brak|nie dotyczy|no ?e-?mail|no ?phone|なし|無し|无|無|нет|#[\p{L}/]{2,8}[!?]?|\\N|[-–—_.?*/]+)$/iu;
 
 /** Characters that nobody sees, which copied cells have. */
 const INVISIBLE = /[\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g;
@@ -105,24 +109,42 @@ const bare = (part: string): string =>
     .replace(/^mailto:/i, '')
     .replace(NAMED_ADDRESS, '$1');
 
+/** A longer text says more than that there is no address, or is no number. The patterns below are not linear. */
+const MAX_SHORT = 200;
+
 /** `(none)`, `[n/a]`. */
-const isNone = (text: string): boolean => NO_ADDRESS.test(text.trim().replace(/^[([<](.*)[)\]>]$/, '$1'));
+const isNone = (text: string): boolean =>
+  text.length <= MAX_SHORT && NO_ADDRESS.test(text.trim().replace(/^[([<](.*)[)\]>]$/, '$1'));
 
 /** Several email addresses without another separator: `ada@example.com or a@example.com`. */
 function withoutSpaces(part: string): string[] {
-  const emails = part.match(/[^\s<>]+@[^\s<>]+/g) ?? [];
+  const emails = part.split(/[\s<>]+/).filter((word) => {
+    const at = word.lastIndexOf('@');
+    return at > 0 && at < word.length - 1;
+  });
   return emails.length > 1 ? emails : [part];
 }
 
+/** Several numbers between words or without spaces: `415-555-0123 or 415-555-0124`. Many write one number with a slash. */
+function withoutWords(part: string): string[] {
+  if (part.length > MAX_SHORT) return [part];
+  const numbers = part.split(/\s+(?:or|and|&|oder|und|ou|et|o|y|e|en|of)\s+|\//i);
+  const areWhole = numbers.every((number) => (number.match(/\p{Nd}/gu)?.length ?? 0) >= MIN_DIGITS);
+  return areWhole ? numbers : [part];
+}
+/** Of a number without its area code. */
+const MIN_DIGITS = 7;
+
 /**
  * The addresses in a cell, which separates several by `;`, `,`, `|`, ` / `, lines or, as Google Contacts, ` ::: `; emails also by spaces,
- * numbers by a `/` before a `+`.
+ * numbers by a `/` or a word such as `or` between whole ones.
  */
 export const addressesIn = (cell: string): string[] =>
-  isNone(cell.replaceAll(/\s*\/\s*/g, '/'))
+  cell.length <= MAX_SHORT && isNone(cell.replaceAll(/\s*\/\s*/g, '/'))
     ? []
     : cell
         .split(/:::|[;,|\n\r\u2028\u2029]|\s\/\s|\/(?=\s*\+)/)
         .flatMap(withoutSpaces)
+        .flatMap((part) => (part.includes('@') ? part : withoutWords(part)))
         .map(bare)
         .filter((part) => part !== '' && !isNone(part));

@@ -94,9 +94,13 @@ export function sentAt(email: InboundEmail): Date {
   return pastDate(received.toISOString());
 }
 
+/** Of a time with comments. */
+const MAX_TIME = 200;
+
 /** The time in a header `Received`; of several, the topmost is of the server that received the email (RFC 5321, section 4.4). */
 export function receivedAt(value: string): Date | null {
-  const at = new Date(value.slice(value.lastIndexOf(';') + 1).replaceAll(/\([^()]*\)/g, ' '));
+  const time = value.slice(value.lastIndexOf(';') + 1).slice(0, MAX_TIME);
+  const at = new Date(time.replaceAll(/\([^()]*\)/g, ' '));
   return Number.isNaN(at.getTime()) ? null : at;
 }
 

@@ -13,6 +13,8 @@ const MAX_HEADER = 10_000;
 const MAX_RESULTS = 30;
 const MAX_DETAILS = 300;
 const MAX_SERVER = 255;
+/** The names of two servers, with comments. */
+const MAX_RECEIVED = 1000;
 
 /** Removes comments of header fields, also nested ones (RFC 5322, section 3.2.2), and quotes. */
 function withoutComments(value: string): string {
@@ -87,7 +89,7 @@ function receiverResults(
 function microsoftResults(email: InboundEmail): ReturnType<typeof parseResults> | null {
   for (const { Name, Value } of email.Headers) {
     const name = Name.toLowerCase();
-    if (name === 'received' && !BY_MICROSOFT.test(withoutComments(Value))) return null;
+    if (name === 'received' && !BY_MICROSOFT.test(withoutComments(Value.slice(0, MAX_RECEIVED)))) return null;
     if (name !== 'authentication-results') continue;
     const found = parseResults(Value);
     return found.server === '' ? found : null;
