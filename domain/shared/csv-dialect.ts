@@ -7,6 +7,9 @@ const BLANK_LINES = /^\uFEFF?(?:[^\S\r\n]*[\r\n]+)*/;
 /** The first line of files that tell Excel their delimiter: `sep=;`. */
 const SEPARATOR_HINT = /^"?sep=([^"\r\n])"?(?:\r\n|[\r\n]|$)/i;
 
+/** More than a table of leads has columns. */
+const MAX_CELLS = 1000;
+
 /** Exports write a title, notes and the date above the header. */
 const MAX_PREAMBLE_LINES = 10;
 
@@ -50,7 +53,7 @@ function cellsOf(line: string): string[] {
   const delimiter = delimiterOf(line);
   return line
     .replaceAll(/"[^"]*"/g, (quoted) => quoted.replaceAll(delimiter, ' '))
-    .split(delimiter)
+    .split(delimiter, MAX_CELLS)
     .map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'))
     .filter((cell) => cell !== '');
 }

@@ -135,6 +135,9 @@ function withoutWords(part: string): string[] {
 /** Of a number without its area code. */
 const MIN_DIGITS = 7;
 
+/** More than a lead has; with so many, it is refused. */
+const MAX_PARTS = 1000;
+
 /**
  * The addresses in a cell, which separates several by `;`, `,`, `|`, ` / `, lines or, as Google Contacts, ` ::: `; emails also by spaces,
  * numbers by a `/` or a word such as `or` between whole ones.
@@ -143,7 +146,7 @@ export const addressesIn = (cell: string): string[] =>
   cell.length <= MAX_SHORT && isNone(cell.replaceAll(/\s*\/\s*/g, '/'))
     ? []
     : cell
-        .split(/:::|[;,|\n\r\u2028\u2029]|\s\/\s|\/(?=\s*\+)/)
+        .split(/:::|[;,|\n\r\u2028\u2029]|\s\/\s|\/(?=\s*\+)/, MAX_PARTS)
         .flatMap(withoutSpaces)
         .flatMap((part) => (part.includes('@') ? part : withoutWords(part)))
         .map(bare)

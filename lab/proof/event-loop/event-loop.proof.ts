@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Route } from '../../../api/http/route.ts';
@@ -14,6 +15,7 @@ import { twilioCarrier, TwilioConfig } from '../../../providers/carriers/twilio.
 import { createSessionVerifier } from '../../../api/auth/session-token.ts';
 import { createEgress } from '../../../providers/egress.ts';
 import { createIdentityProvider } from '../../../providers/identity-provider.ts';
+import { openLeadFile, UnreadableFile } from '../../../providers/lead-file.ts';
 import { openAiModel } from '../../../providers/models/openai.ts';
 import { stripePayments } from '../../../providers/payments/stripe.ts';
 import { createStorage } from '../../../providers/storage/storage.ts';
@@ -24,7 +26,14 @@ import { longestTurn } from '../../../test/support/event-loop.ts';
 import { createAgency, createLineAt, createWorkspace } from '../../../test/support/factories.ts';
 import { signIn } from '../../../test/support/sessions.ts';
 import { answering } from './answering.ts';
-import { type Body, worstAnswers, worstBodies, worstCallbacks, worstResponses } from './worst-bodies.ts';
+import {
+  type Body,
+  worstAnswers,
+  worstBodies,
+  worstCallbacks,
+  worstLeadFiles,
+  worstResponses,
+} from './worst-bodies.ts';
 
 /** No request may hold the event loop longer, whatever its body of 1 MB is. */
 const LIMIT_MS = 50;
@@ -273,6 +282,23 @@ describe('the event loop stands still no longer', () => {
     show(measured);
     expect(measured.filter(({ ms }) => ms > LIMIT_MS)).toEqual([]);
   }, 300_000);
+
+  it('for whatever is in a file of contacts', async () => {
+    const rows: [file: string, ms: number][] = [];
+    for (const [file, content] of Object.entries(worstLeadFiles())) {
+      const ms = await longestTurn(async () => {
+        try {
+          const { rows: leads } = await openLeadFile(Readable.from(Buffer.from(content)), { country: 'US' });
+          for await (const _ of leads(0));
+        } catch (error) {
+          if (!(error instanceof UnreadableFile)) throw error;
+        }
+      });
+      rows.push([file, ms]);
+      console.log(`${ms.toFixed(0).padStart(5)} ms  ${file}`);
+    }
+    expect(rows.filter(([, ms]) => ms > LIMIT_MS)).toEqual([]);
+  });
 
   it('for any read, whatever contacts have written', async () => {
     const reads = routes.filter(

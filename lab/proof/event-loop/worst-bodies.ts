@@ -420,3 +420,38 @@ function fillObject(properties: Record<string, Schema>, filling: Filling, size: 
   }
   return result;
 }
+
+/** A longer row is refused. */
+const ROW = 190_000;
+
+/** Files of contacts whose cells, rows and lines are expensive to read. */
+export function worstLeadFiles(): Record<string, string> {
+  const cells = [
+    'a',
+    ' ',
+    ' or ',
+    '@ ',
+    'a@x.co ',
+    'a@x.co;',
+    '4155550123;',
+    '015112345678/',
+    '/ ',
+    '<',
+    '1\n',
+  ];
+  const ofCells = cells.map((unit): [string, string] => {
+    const cell = `"${unit.repeat(ROW / 2 / unit.length)}"`;
+    return [`cells of ${JSON.stringify(unit)}`, `email,phone\n${`${cell},${cell}\n`.repeat(5)}`];
+  });
+  return {
+    ...Object.fromEntries(ofCells),
+    'combining marks': `email,notes\n${`,a${'\u0301\u0316'.repeat(ROW / 4)}\n`.repeat(5)}`,
+    'wide rows': `email,phone\n${`${'1,'.repeat(ROW / 2)}\n`.repeat(5)}`,
+    'a wide header': `${'email,'.repeat(32_000 / 3)}\na@x.co\n`,
+    'many columns of addresses': `${'email,'.repeat(900)}\n${`${'a@x.co,'.repeat(900)}\n`.repeat(200)}`,
+    'quotes in cells': `email,phone\n${'a"b'.repeat(60_000)}\n`,
+    'short rows': `email\n${'a@x.co\n'.repeat(100_000)}`,
+    'blank lines': `email\n${'\n'.repeat(200_000)}a@x.co`,
+    'a title that does not end': `t\n"${'x'.repeat(60_000)}\n`,
+  };
+}
