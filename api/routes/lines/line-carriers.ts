@@ -44,7 +44,10 @@ const LineConnection = z
 
 const LineConnectionInput = z
   .object({
-    provider: z.string().max(50).meta({ description: '`twilio`, `telnyx`, `sendblue`, `bluebubbles` or `smtp`.' }),
+    provider: z
+      .string()
+      .max(50)
+      .meta({ description: '`twilio`, `telnyx`, `sendblue`, `bluebubbles` or `smtp`.' }),
     address: z.string().max(320).optional().meta({
       description: "The line's sender address: a phone number or an email address. Default: unchanged.",
     }),
