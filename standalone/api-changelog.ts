@@ -54,9 +54,16 @@ function sections(changes: readonly Change[]): string {
     outermost.filter((change) => !isCommon(line(change))),
     ({ endpoint }) => resourceOf(endpoint),
   );
+  const isNew = ([, own]: [string, Change[]]): boolean => own.every(({ text }) => text === NEW);
+  const added = [...byResource].filter(isNew);
+  const shown = ([resource, own]: [string, Change[]]): string =>
+    `\`${resource}\`: ${changesOf(resource, own)}`;
   return [
     ...common.map(([text, same]) => `- ${same.length} endpoints: ${text}`),
-    ...[...byResource].map(([resource, own]) => `- \`${resource}\`: ${changesOf(resource, own)}`),
+    ...(added.length > 0
+      ? [`- New resources. ${added.map(shown).join('. ').replaceAll(` ${NEW}`, '')}`]
+      : []),
+    ...[...byResource].filter((entry) => !isNew(entry)).map((entry) => `- ${shown(entry)}`),
   ].join('\n');
 }
 
