@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { currentTime } from '#domain/base/clock.ts';
 import { type AttemptRow, openAttempts } from '#db/queries/sending/attempts.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
@@ -17,6 +18,7 @@ import type { Settle } from './settlement.ts';
 /** A call that timed out may have reached the carrier at that moment, and clocks differ. */
 const MARGIN_MS = 1000;
 const ASK_AGAIN_MS = 10_000;
+const ASKED_AT_ONCE = 16;
 
 /** Determines the outcome of attempts that a crash or a lost response left open. */
 export function createReconciliation(
@@ -86,11 +88,17 @@ export function createReconciliation(
   return async (line: LineAtCarrier, isOver: () => boolean): Promise<Date> => {
     const findOpen = () => withTenant(pools, line.workspaceId, (db) => openAttempts(db, line.lineId));
     const open = await findOpen();
-    for (const attempt of open) {
-      if (isOver()) break;
-      if (attempt.answerBy.getTime() + MARGIN_MS <= currentTime().getTime())
-        await reconcileApart(line, attempt);
-    }
+    const ended = open.filter(({ answerBy }) => answerBy.getTime() + MARGIN_MS <= currentTime().getTime());
+    // Side by side, as a carrier that does not answer takes its time for each. Two messages to an address can be taken for each other.
+    const atOnce = pLimit(ASKED_AT_ONCE);
+    const byAddress = Map.groupBy(ended, ({ address }) => address);
+    await Promise.all(
+      [...byAddress.values()].map((attempts) =>
+        atOnce(async () => {
+          for (const attempt of attempts) if (!isOver()) await reconcileApart(line, attempt);
+        }),
+      ),
+    );
     const left = await findOpen();
     if (left.length === 0 || left.length < open.length) return currentTime();
     return askAgainAt(new Date(Math.min(...left.map(({ answerBy }) => answerBy.getTime()))));

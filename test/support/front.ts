@@ -9,8 +9,8 @@ export interface Front {
   posts: number;
   /** The response to the next POST requests; null to forward them to the provider. */
   refusal: { status: number; body: object } | null;
-  /** What somebody else answers to all requests, or nothing at all; null to let them pass. */
-  outage: { status: number; html: string } | 'hangs' | null;
+  /** What somebody else answers to all requests, or nothing at all; null to let them pass. `swallows`: they pass, but not their responses. */
+  outage: { status: number; html: string } | 'hangs' | 'swallows' | null;
   close(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export async function startFront(target: string): Promise<Front> {
   const server = createServer(async (request, response) => {
     if (request.method === 'POST') front.posts += 1;
     if (front.outage === 'hangs') return;
-    if (front.outage) {
+    if (typeof front.outage === 'object' && front.outage) {
       response.writeHead(front.outage.status, { 'content-type': 'text/html' }).end(front.outage.html);
       return;
     }
@@ -34,6 +34,7 @@ export async function startFront(target: string): Promise<Front> {
       headers,
       ...(request.method === 'POST' && { body: await buffer(request) }),
     });
+    if (front.outage === 'swallows') return;
     response.writeHead(forwarded.status, { 'content-type': 'application/json' }).end(await forwarded.text());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

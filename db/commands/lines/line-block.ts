@@ -29,7 +29,7 @@ export async function tellBlocked(
   if (circuit.trials === 0 && !(await refusesAll(db, row.id, now))) return;
   await setBlocked(db, row.id, now);
   if (down) return;
-  const error = await lastFailure(db, row.id);
+  const error = await lastFailure(db, row.id, now);
   await emitLineDown(db, row.id, { reason: 'carrier_pause', error }, now);
   if (seal) await notifyLineDown(db, row, error, seal, now);
 }

@@ -30,6 +30,7 @@ import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 import { digitsSearched } from '#domain/base/phone.ts';
 import { dailyNewCap } from '#domain/sending/line-limits.ts';
 import { containsText } from '../base/search.ts';
+import { failureOfCall } from '../sending/attempts.ts';
 
 export const LineRow = z.object({
   id: z.string(),
@@ -164,7 +165,7 @@ const usageSince = (
 
 /** The carrier's reason for which a line `l` is blocked. */
 const BLOCK_REASON = sql.fragment`(
-  select a.reason from line_holds h join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
+  select ${failureOfCall(sql.fragment`a`)} from line_holds h join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
   where h.workspace_id = l.workspace_id and h.line_id = l.id and h.ended_at is null and h.reason = 'carrier_pause')`;
 
 const UsedLineRow = LineRow.extend({

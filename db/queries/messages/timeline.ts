@@ -110,7 +110,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       previousStep: await previousStep(db, row),
       lastFailure:
         attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ??
-        (lineId && (await lastFailure(db, lineId))),
+        (lineId && (await lastFailure(db, lineId, now))),
       ahead: await countAhead(db, stored),
     },
   };

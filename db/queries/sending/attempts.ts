@@ -268,9 +268,12 @@ const RoundRow = z.object({
 const counted = (since: Date) => sql.fragment`
   greatest(least(${sql.timestamp(since)}, l.blocked_at - interval '1 day'), l.updated_at)`;
 
+/** A call that nobody answered, nor the question what became of it, which may last as long. */
+const unanswered = (now: Date) => sql.fragment`(outcome is null and answer_by <= ${sql.timestamp(now)})`;
+
 /**
- * How the latest calls for each line ended. A call without an answer, even to its reconciliation, counts as failed, and so
- * does one whose answer is about the line. A change of the line's settings starts the count again.
+ * How the latest calls for each line ended. A call without an answer, even to its reconciliation, counts as failed, and says as much about
+ * the line as an answer about it. A change of the line's settings starts the count again.
  * @param since a day is enough, for lines that are not blocked.
  */
 export async function callHistories(
@@ -292,9 +295,10 @@ export async function callHistories(
       select id, updated_at, blocked_at from lines where workspace_id = ${db.workspaceId} and id = asked.id offset 0
     ) l cross join lateral (
       select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown') or about is not distinct from 'line') failed,
-        bool_or(about is not distinct from 'line') of_line,
+        bool_or(about is not distinct from 'line') or bool_and(${unanswered(now)}) of_line,
         bool_or(outcome is null and answer_by > ${sql.timestamp(now)}) running,
-        max(coalesce(finished_at, started_at)) ended_at, started_at
+        max(case when ${unanswered(now)} then answer_by + (answer_by - started_at) else coalesce(finished_at, started_at) end) ended_at,
+        started_at
       from (${latest(SENT)} union all ${latest(NOT_SENT)}) calls
       group by started_at order by started_at desc limit 20
     ) round
@@ -323,16 +327,36 @@ export async function refusedInARow(db: TenantDb, lineId: string, since: Date): 
       limit ${REFUSALS_TO_OPEN + 1}) refused`);
 }
 
-const ReasonRow = z.object({ reason: z.string().nullable() });
+const NO_ANSWER = 'the carrier did not answer';
+/** Enough to find the last of them while a line fails: its calls since wait for its pause. */
+const UNANSWERED_AMONG = 20;
+
+/** The last failed call of a line: its id and the carrier's reason. */
+export const lastFailedCall = (workspaceId: string, lineId: string, now: Date) => sql.fragment`
+  select id, reason from (
+    (select id, started_at, reason from attempts
+      where workspace_id = ${workspaceId} and line_id = ${lineId} and kind = 'primary'
+        and (outcome in ('transient', 'not_sent') or outcome = 'refused' and about = 'line')
+      order by started_at desc limit 1)
+    union all
+    (select id, started_at, ${NO_ANSWER}::text from (
+        select id, started_at, outcome, answer_by from attempts
+        where workspace_id = ${workspaceId} and line_id = ${lineId} and kind = 'primary' and ${SENT}
+        order by started_at desc limit ${UNANSWERED_AMONG}) latest
+      where ${unanswered(now)} order by started_at desc limit 1)
+  ) failed order by started_at desc limit 1`;
+
+const FailedCallRow = z.object({ id: z.string(), reason: z.string().nullable() });
 
 /** The carrier's reason for the last failed call of a line. */
-export async function lastFailure(db: TenantDb, lineId: string): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(ReasonRow)`
-    select reason from attempts
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary'
-      and (outcome in ('transient', 'not_sent') or outcome = 'refused' and about = 'line')
-    order by started_at desc limit 1`);
+export async function lastFailure(db: TenantDb, lineId: string, now: Date): Promise<string | null> {
+  const call = await db.maybeOne(sql.type(FailedCallRow)`${lastFailedCall(db.workspaceId, lineId, now)}`);
+  return call?.reason ?? null;
 }
+
+/** Why the call of a hold failed, as far as it has not been found out since what became of it. */
+export const failureOfCall = (attempt: ReturnType<typeof sql.fragment>) =>
+  sql.fragment`case when ${attempt}.outcome is null and ${attempt}.id is not null then ${NO_ANSWER}::text else ${attempt}.reason end`;
 
 const AtRow = z.object({ at: z.date() });
 

@@ -5,6 +5,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import type { LineReason } from '#domain/sending/wait-reasons.ts';
 import type { RecordedHold } from '#domain/messages/timeline.ts';
 import type { LineRow } from '../lines/lines.ts';
+import { failureOfCall, lastFailedCall } from './attempts.ts';
 
 /**
  * Records why the line cannot send, if that has changed. Requires `lockLine`.
@@ -21,13 +22,10 @@ export async function recordHold(
   if (line.recordedHold === reason) return;
   await endHold(db, line.id, now, reason);
   if (reason === null) return;
-  const failed = sql.fragment`
-    select id from attempts where workspace_id = ${db.workspaceId} and line_id = ${line.id} and kind = 'primary'
-      and (outcome in ('transient', 'not_sent') or outcome = 'refused' and about = 'line') order by started_at desc limit 1`;
   await db.query(sql.type(NoRows)`
     insert into line_holds (workspace_id, line_id, began_at, reason, by_name, note, attempt_id, error)
     select ${db.workspaceId}, ${line.id}, ${sql.timestamp(now)}, ${reason}, ${order?.by ?? null}, ${order?.reason ?? null},
-      ${reason === 'carrier_pause' ? sql.fragment`(${failed})` : null}, ${reason === 'line_down' ? line.healthReason : null}
+      ${reason === 'carrier_pause' ? sql.fragment`(select id from (${lastFailedCall(db.workspaceId, line.id, now)}) call)` : null}, ${reason === 'line_down' ? line.healthReason : null}
     on conflict do nothing`);
 }
 
@@ -78,7 +76,7 @@ export async function holdsBetween(
   { from, until }: { from: Date; until: Date },
 ): Promise<RecordedHold[]> {
   const holds = await db.any(sql.type(Hold)`
-    select h.began_at, h.ended_at, h.reason, h.by_name "by", h.note, coalesce(a.reason, h.error) error
+    select h.began_at, h.ended_at, h.reason, h.by_name "by", h.note, coalesce(${failureOfCall(sql.fragment`a`)}, h.error) error
     from line_holds h left join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
     where h.workspace_id = ${db.workspaceId} and h.line_id = ${lineId} and h.began_at < ${sql.timestamp(until)}
       and coalesce(h.ended_at > ${sql.timestamp(from)}, true)

@@ -69,7 +69,7 @@ async function paceLines(
       persons,
       ...(history && { circuit: circuitAt(history, now) }),
     };
-    lines.push(isFailing(line) ? { ...line, lastFailure: await lastFailure(db, row.id) } : line);
+    lines.push(isFailing(line) ? { ...line, lastFailure: await lastFailure(db, row.id, now) } : line);
   }
   return lines;
 }

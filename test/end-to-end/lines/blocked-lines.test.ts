@@ -171,6 +171,42 @@ describe.concurrent('a line that cannot send', () => {
     line.front.outage = null;
   }, 150_000);
 
+  it.each(['hangs', 'swallows'] as const)(
+    'is blocked and tells why while its carrier %s and messages wait, each of which it gets once',
+    async (outage) => {
+      const line = await refusedLine();
+      const endpoint = await startEndpoint();
+      await registerWebhook(line.api, endpoint.url, { events: ['line.down', 'line.up'] });
+      line.front.refusal = null;
+      line.front.outage = outage;
+      const ids: string[] = [];
+      const recipients = Array.from({ length: 8 }, () => phone());
+      for (const recipientPhone of recipients)
+        ids.push(await post(line, { messageType: 'sms', recipientPhone }));
+      await shows(line.lineId, 'blocked', { timeoutMs: 90_000 });
+      const told = () => endpoint.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+      await eventually(async () => told().some(({ event }) => event === 'line.down'), 90_000);
+      expect(told()[0]).toMatchObject({ reason: 'carrier_pause', error: 'the carrier did not answer' });
+      const { lines } = (await line.api('GET', '/api/lines/by-user')).body;
+      expect(lines.find(({ _id }: { _id: string }) => _id === line.lineId).blocked).toMatchObject({
+        reason: 'the carrier did not answer',
+      });
+      const shown = (await line.api('GET', `/api/messages?lineId=${line.lineId}`)).body.messages;
+      for (const message of shown) expect(message).toMatchObject({ holdReason: 'carrier_pause' });
+      expect(line.front.posts).toBeLessThan(5);
+
+      line.front.outage = null;
+      await eventually(
+        async () => (await Promise.all(ids.map((id) => isSent(line, id)))).every(Boolean),
+        120_000,
+      );
+      for (const to of recipients) expect(twilio.sent.filter((sent) => sent.to === to)).toHaveLength(1);
+      await eventually(async () => told().some(({ event }) => event === 'line.up'), 60_000);
+      await endpoint.close();
+    },
+    300_000,
+  );
+
   it('is blocked while it is down, and idle again once it recovers', async () => {
     const line = await createWorkspaceWithLine(app);
     const first = await post(line);
