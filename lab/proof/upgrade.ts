@@ -174,9 +174,13 @@ async function upgradeUnderLoad({ database, env, tenant, stream }: Site): Promis
   return isRight();
 }
 
-/** The events that the earlier release knows. */
+/** The events that the earlier release knows, wherever its source has them. */
 async function knownEvents(): Promise<readonly string[]> {
-  const { EVENT_NAMES } = (await import(path.join(earlier, 'domain/events/event.ts'))) as {
+  const file = git('grep', '--name-only', 'export const EVENT_NAMES', from, '--', 'domain').replace(
+    `${from}:`,
+    '',
+  );
+  const { EVENT_NAMES } = (await import(path.join(earlier, file))) as {
     EVENT_NAMES: readonly string[];
   };
   return EVENT_NAMES;
