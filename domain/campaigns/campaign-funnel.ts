@@ -15,6 +15,7 @@ const SKIP_REASONS = [
   'failed',
   'no_consent',
   'removed',
+  'stop_condition',
   'lead_deleted',
   'campaign_ended',
   'recipient_opted_out',

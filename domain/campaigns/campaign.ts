@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
 import { MessageInput, TimeZone } from '../messages/message.ts';
 import { CampaignQuietHours } from '../sending/quiet-hours.ts';
+import { Condition } from './condition.ts';
 import { CampaignStep, NewSteps } from './step.ts';
 import { SINGLE_LINE } from '../base/text.ts';
 import { Audience } from '../contacts/segment.ts';
@@ -22,6 +23,9 @@ export const CAMPAIGN_CHANGES = {
   /** A lead is added. */
   reopen: { from: ['completed'], to: 'active' },
 } as const satisfies Record<string, { from: readonly CampaignStatus[]; to: CampaignStatus }>;
+
+export const OnReply = z.enum(['stop', 'pause', 'continue']);
+export type OnReply = z.infer<typeof OnReply>;
 
 const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, eligibleLineIds, stickinessPolicy } =
   MessageInput.shape;
@@ -64,8 +68,15 @@ const fields = {
       'Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.',
   }),
   stopOnReply: z.boolean().optional().meta({
+    description: 'Short for `onReply`: true for `stop`, false for `continue`.',
+  }),
+  onReply: OnReply.optional().meta({
     description:
-      'Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.',
+      'What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/campaigns/{id}/leads/{leadId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.',
+  }),
+  stopWhen: z.array(Condition).max(20).optional().meta({
+    description:
+      'Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.',
   }),
   needsAiPersonalization: z.boolean().optional().meta({
     description:
@@ -104,7 +115,9 @@ export const Campaign = z
     allowedDaysOfWeek: z.array(z.int()).nullable(),
     quietHours: CampaignQuietHours.nullable(),
     requireConsent: z.boolean(),
-    stopOnReply: z.boolean(),
+    stopOnReply: z.boolean().meta({ description: 'Whether `onReply` is `stop`.' }),
+    onReply: OnReply,
+    stopWhen: z.array(Condition),
     needsAiPersonalization: z.boolean(),
     createdByUserId: UserId.nullable(),
     startedAt: z.iso.datetime().nullable(),
@@ -114,6 +127,29 @@ export const Campaign = z
   })
   .meta({ id: 'Campaign' });
 export type Campaign = z.infer<typeof Campaign>;
+
+/** Where a lead is in a campaign. */
+export const CampaignPlace = z
+  .object({
+    campaignId: Id,
+    leadId: Id,
+    state: z.enum(['running', 'finished', 'stopped']),
+    stopReason: z.string().nullable().meta({
+      description:
+        'Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`.',
+    }),
+    stepId: z.string().nullable().meta({
+      description: 'The step at which it waits; null while its messages are on their way.',
+    }),
+    pausedAt: z.iso.datetime().nullable(),
+    pauseReason: z.enum(['reply', 'out_of_office', 'member']).nullable(),
+    resumesAt: z.iso.datetime().nullable().meta({
+      description: 'When a paused lead goes on; null: when somebody says so.',
+    }),
+    enteredAt: z.iso.datetime(),
+  })
+  .meta({ id: 'CampaignPlace' });
+export type CampaignPlace = z.infer<typeof CampaignPlace>;
 
 /** How many leads are in each state of a campaign. */
 export const CampaignProgress = z

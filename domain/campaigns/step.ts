@@ -7,7 +7,7 @@ import { CustomFieldName, CustomFieldValue } from '../contacts/lead.ts';
 import { Tags } from '../inbox/conversation.ts';
 import { MAX_BODY_LENGTH, MessageInput, SubjectLine } from '../messages/message.ts';
 import { TemplateBudget, templateProblem } from '../messages/template.ts';
-import { type Condition, Conditions } from './condition.ts';
+import { Condition, Conditions } from './condition.ts';
 import { StepVariants, textsOf } from './step-variants.ts';
 
 /** The steps of a campaign: a tree whose branches meet again after the step that they leave. */
@@ -18,11 +18,16 @@ const id = z
   .optional()
   .meta({ description: 'Names the step in a campaign, and never changes. Default: a new one.' });
 
+const stopWhen = z.array(Condition).min(1).max(20).optional().meta({
+  description: 'Stops the lead instead of taking the step, if one of them holds when its turn comes.',
+});
+
 /** One message of a sequence. */
 export const MessageStep = z
   .object({
     id,
     kind: z.literal('message').optional(),
+    stopWhen,
     message: z.string().max(MAX_BODY_LENGTH).default(''),
     messageType: Channel.default('imessage'),
     subject: z.string().max(500).optional(),
@@ -41,12 +46,15 @@ export type MessageStep = z.output<typeof MessageStep>;
 
 const Wait = Duration.refine((wait) => durationMs(wait) > 0, 'must be longer than nothing');
 
-const WaitStep = z.object({ id, kind: z.literal('wait'), for: Wait }).meta({ id: 'CampaignWaitStep' });
+const WaitStep = z
+  .object({ id, kind: z.literal('wait'), stopWhen, for: Wait })
+  .meta({ id: 'CampaignWaitStep' });
 
 const WaitUntilStep = z
   .object({
     id,
     kind: z.literal('wait_until'),
+    stopWhen,
     any: Conditions.meta({ description: 'The lead continues when one of them holds.' }),
     atMost: Wait.meta({ description: 'From the time at which the lead came to the step.' }),
     else: z
@@ -60,6 +68,7 @@ const DoStep = z
   .object({
     id,
     kind: z.literal('do'),
+    stopWhen,
     addTags: Tags.optional(),
     removeTags: Tags.optional().meta({ description: 'Without regard to case.' }),
     setFields: z.record(z.string(), CustomFieldValue).optional().meta({
@@ -78,7 +87,7 @@ const DoStep = z
   .meta({ id: 'CampaignDoStep' });
 export type DoStep = z.output<typeof DoStep>;
 
-const EndStep = z.object({ id, kind: z.literal('end') }).meta({ id: 'CampaignEndStep' });
+const EndStep = z.object({ id, kind: z.literal('end'), stopWhen }).meta({ id: 'CampaignEndStep' });
 
 interface Branch {
   name: string;
@@ -87,12 +96,14 @@ interface Branch {
 }
 export interface BranchStep {
   id?: string | undefined;
+  stopWhen?: Condition[] | undefined;
   kind: 'branch';
   branches: Branch[];
   else: CampaignStep[];
 }
 interface BranchStepInput {
   id?: string | undefined;
+  stopWhen?: z.input<typeof Condition>[] | undefined;
   kind: 'branch';
   branches: { name: string; when: z.input<typeof Condition>[]; steps: CampaignStepInput[] }[];
   else?: CampaignStepInput[] | undefined;
@@ -119,6 +130,7 @@ const BranchStep = z
   .object({
     id,
     kind: z.literal('branch'),
+    stopWhen,
     branches: z
       .array(
         z.object({
@@ -311,7 +323,7 @@ const subjectProblem = (subject = '', budget: TemplateBudget): string | null =>
 function problemsOfDo(step: DoStep): Problems {
   const problems: Problems = [];
   const actions = Object.entries(step).filter(
-    ([name, value]) => name !== 'id' && name !== 'kind' && value !== undefined,
+    ([name, value]) => !['id', 'kind', 'stopWhen'].includes(name) && value !== undefined,
   );
   if (actions.length === 0) problems.push([[], 'does nothing']);
   for (const field of Object.keys(step.setFields ?? {})) {

@@ -24,13 +24,13 @@ export interface Cursor {
   at: Date;
 }
 
-export const DecidingStep = z.enum(['wait', 'wait_until', 'branch', 'do', 'end']);
+export const DecidingStep = z.enum(['wait', 'wait_until', 'branch', 'do', 'end', 'stop']);
 
 /** A decision on the way. */
 export interface Passed {
   stepId: string;
   kind: z.infer<typeof DecidingStep>;
-  /** The name of the branch, `else`, `continued`, `timed_out`, `done` or `ended`. */
+  /** The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`. */
   outcome: string;
   /** For people. */
   why: string;
@@ -55,7 +55,20 @@ export type Rest =
       /** From when the delay of the first counts. */
       from: Date;
     }
-  | { kind: 'ends' };
+  | { kind: 'ends' }
+  /** A condition to stop holds. */
+  | { kind: 'stops' };
+
+/** Why a lead stops before a step; null: it does not. */
+export function stopsBefore(
+  step: Pick<CampaignStep, 'stopWhen'>,
+  stopWhen: readonly Condition[],
+  facts: Facts,
+  now: Date,
+): string | null {
+  const judged = judgeAny([...stopWhen, ...(step.stopWhen ?? [])], facts, now);
+  return judged.holds ? judged.why : null;
+}
 
 export interface Walk {
   passed: readonly Passed[];
@@ -66,12 +79,23 @@ export interface Walk {
 
 /**
  * Walks on from where a lead is, as far as it gets now. What a `do` changes in the lead counts for the conditions after it.
+ * @param stopWhen what stops a lead before any step.
  * @param reaches whether a message of the step can be sent to the lead.
  */
 export function walk(
   steps: readonly CampaignStep[],
   cursor: Cursor,
-  { facts: known, reaches, now }: { facts: Facts; reaches: (step: MessageStep) => boolean; now: Date },
+  {
+    facts: known,
+    reaches,
+    stopWhen = [],
+    now,
+  }: {
+    facts: Facts;
+    reaches: (step: MessageStep) => boolean;
+    stopWhen?: readonly Condition[];
+    now: Date;
+  },
 ): Walk {
   const placed = stepsById(steps);
   const passed: Passed[] = [];
@@ -93,6 +117,17 @@ export function walk(
 
   while (current) {
     const { step } = current;
+    const stops = stopsBefore(step, stopWhen, facts, now);
+    if (stops !== null) {
+      passed.push({
+        stepId: current.id,
+        kind: 'stop',
+        outcome: 'stopped',
+        why: stops,
+        at: at > now ? now : at,
+      });
+      return { passed, does, rest: { kind: 'stops' } };
+    }
     switch (step.kind) {
       case 'wait': {
         const until = new Date(at.getTime() + durationMs(step.for));
@@ -220,23 +255,23 @@ export function fieldsAfter(
 
 const describeDo = (step: DoStep): string =>
   Object.entries(step)
-    .filter(([name, value]) => name !== 'id' && name !== 'kind' && value !== undefined)
+    .filter(([name, value]) => !['id', 'kind', 'stopWhen'].includes(name) && value !== undefined)
     .map(([action]) => action)
     .join(', ');
 
 /** All conditions that are judged on the way. */
 export const conditionsOf = (steps: readonly CampaignStep[]): Condition[] =>
-  placedSteps(steps).flatMap(({ step }) =>
-    step.kind === 'wait_until'
-      ? step.any
-      : step.kind === 'branch'
-        ? step.branches.flatMap(({ when }) => when)
-        : [],
-  );
+  placedSteps(steps).flatMap(({ step }) => [
+    ...(step.stopWhen ?? []),
+    ...(step.kind === 'wait_until' ? step.any : []),
+    ...(step.kind === 'branch' ? step.branches.flatMap(({ when }) => when) : []),
+  ]);
 
 /** Whether it is decided by replies how leads go on. */
-export const asksAboutReplies = (steps: readonly CampaignStep[]): boolean =>
-  conditionsOf(steps).some(({ field }) => field === 'replied');
+export const asksAboutReplies = (
+  steps: readonly CampaignStep[],
+  stopWhen: readonly Condition[] = [],
+): boolean => [...stopWhen, ...conditionsOf(steps)].some(({ field }) => field === 'replied');
 
 /** The messages for a contact about whom no condition holds, as one sequence: waits add to the delay of what follows. */
 export function quietPath(steps: readonly CampaignStep[]): MessageStep[] {

@@ -22,7 +22,7 @@ export const ContactTimelineEntry = z
       campaign,
       reason: z.string().nullable().meta({
         description:
-          '`reply`, `opt_out`, `failed`, `no_address`, `no_consent` or `removed`; null: it had all messages.',
+          '`reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it had all messages.',
       }),
     }),
     z.object({
@@ -32,7 +32,8 @@ export const ContactTimelineEntry = z
       stepId: z.string(),
       step: DecidingStep,
       outcome: z.string().meta({
-        description: 'The name of the branch, `else`, `continued`, `timed_out`, `done` or `ended`.',
+        description:
+          'The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`.',
       }),
       why: z.string().meta({ description: 'What was judged, for people; may change.' }),
     }),

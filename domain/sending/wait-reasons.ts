@@ -78,6 +78,11 @@ export const WAIT_REASONS = {
   personalization: {
     text: () => 'The text of the message is still being written for this contact.',
   },
+  lead_paused: {
+    past: 'the lead was paused in the campaign',
+    text: () =>
+      'The campaign is paused for this lead, who has answered or is away. The message is sent once the lead goes on.',
+  },
   opt_out_suspected: {
     text: () =>
       'The contact seems to have asked to be left alone. The message waits until somebody confirms or dismisses that.',

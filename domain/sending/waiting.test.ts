@@ -183,6 +183,11 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
       /^The line pauses about 3600 seconds between two messages. The next one is sent today at 1\d:\d\d Europe\/Berlin.$/,
     ),
   ],
+  lead_paused: [
+    { message: { unqueued: true, holdReason: 'lead_paused' } },
+    null,
+    'The campaign is paused for this lead, who has answered or is away. The message is sent once the lead goes on.',
+  ],
   contact_busy: [
     movedTo('contact_busy', seconds(45)),
     seconds(45),

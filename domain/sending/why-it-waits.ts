@@ -68,7 +68,12 @@ export interface LineWait {
 }
 
 /** Reasons why a message is not in its line's queue yet. */
-const UNQUEUED = ['opt_out_suspected', 'personalization', 'previous_step'] as const satisfies WaitReason[];
+const UNQUEUED = [
+  'lead_paused',
+  'opt_out_suspected',
+  'personalization',
+  'previous_step',
+] as const satisfies WaitReason[];
 
 /** Reasons for which a message was moved to its scheduled time. */
 const MOVED = [

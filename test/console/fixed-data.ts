@@ -386,6 +386,8 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
   quietHours: null,
   requireConsent,
   stopOnReply: true,
+  onReply: 'stop',
+  stopWhen: [],
   needsAiPersonalization: false,
   createdByUserId: null,
   startedAt: minutesAgo(9000),

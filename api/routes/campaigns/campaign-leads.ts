@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { addLead } from '#db/commands/campaigns/added-lead.ts';
 import { planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
 import { requireLines } from '#db/commands/campaigns/campaign-status.ts';
+import { pauseLead, placeOf, resumeLead } from '#db/commands/campaigns/lead-pauses.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
@@ -20,6 +21,7 @@ import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { dryRun, type TenantDb } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
+import { CampaignPlace } from '#domain/campaigns/campaign.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
@@ -65,6 +67,10 @@ const CampaignLeadResult = z.object({
   messageCount: z.int(),
   message: z.string(),
 });
+
+const PlaceParams = CampaignParams.extend({ leadId: Id });
+const OnePlace = z.object({ success: z.literal(true), place: CampaignPlace });
+const placeNotFound = (): ApiError => new ApiError('NOT_FOUND', 'The lead is not in the campaign');
 
 const StepPreview = z.object({
   stepIndex: z.int(),
@@ -137,6 +143,55 @@ export const campaignLeadRoutes = [
         throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
       await requireSendTime(db, stored, lead, now);
       return { status: 201, body: { ...result, message: `${messageCount} messages scheduled` } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getCampaignLead',
+    method: 'GET',
+    path: '/api/campaigns/{id}/leads/{leadId}',
+    tag: 'Campaigns',
+    summary: 'Get where a lead is in a campaign',
+    params: PlaceParams,
+    responses: { 200: OnePlace },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const place = await placeOf(db, params.id, params.leadId);
+      if (!place || !(await findCampaign(db, params.id))) throw placeNotFound();
+      return { status: 200, body: { success: true, place } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateCampaignLead',
+    method: 'PATCH',
+    path: '/api/campaigns/{id}/leads/{leadId}',
+    tag: 'Campaigns',
+    summary: 'Pause a lead in a campaign, change when it goes on, or let it go on',
+    description:
+      'A lead that a reply or an absence has paused goes on at `resumesAt`. A time that is not in the future lets it go on now.',
+    params: PlaceParams,
+    body: z
+      .object({
+        resumesAt: z.iso
+          .datetime({ offset: true })
+          .nullable()
+          .meta({ description: 'null: not before somebody says so.' }),
+      })
+      .meta({ id: 'CampaignPlacePatch' }),
+    responses: { 200: OnePlace },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    audit: { action: 'campaign.updated', target: 'campaign', changes: ['resumesAt'] },
+    async handler({ db, params, body, now }) {
+      const campaign = await lockCampaign(db, params.id);
+      const place = campaign && (await placeOf(db, campaign.id, params.leadId, { lock: true }));
+      if (!campaign || !place) throw placeNotFound();
+      if (place.state !== 'running') throw new ApiError('INVALID_STATE', `The lead has ${place.state}`);
+      const until = body.resumesAt === null ? null : new Date(body.resumesAt);
+      if (until !== null && until <= now) await resumeLead(db, campaign, params.leadId, now);
+      else await pauseLead(db, campaign.id, params.leadId, until, now);
+      const changed = (await placeOf(db, campaign.id, params.leadId)) ?? place;
+      return { status: 200, body: { success: true, place: changed } };
     },
   }),
 

@@ -89,6 +89,8 @@ const REASONS: Record<FunnelStep['skipped'][number]['reason'], (leads: number) =
     plural(leads, { one: '# could not be reached before', other: '# could not be reached before' }),
   no_consent: (leads) => plural(leads, { one: '# had not consented', other: '# had not consented' }),
   removed: (leads) => plural(leads, { one: '# was removed', other: '# were removed' }),
+  stop_condition: (leads) =>
+    plural(leads, { one: '# met a condition to stop', other: '# met a condition to stop' }),
   lead_deleted: (leads) => plural(leads, { one: '# was deleted', other: '# were deleted' }),
   campaign_ended: (leads) =>
     plural(leads, {

@@ -190,6 +190,7 @@ const LEFT: Record<string, MessageDescriptor> = {
   no_address: msg`There is no address for the channel`,
   no_consent: msg`The contact has not consented`,
   removed: msg`Removed from the campaign`,
+  stop_condition: msg`A condition to stop was met`,
 };
 
 /** Who or what says that a contact has consented or opted out. */

@@ -61,6 +61,7 @@ const HOLDS: Partial<Record<string, MessageDescriptor>> = {
   worker_unavailable: msg`No worker`,
   fallback_sms: msg`Fallback SMS`,
   line_gap: msg`Line gap`,
+  lead_paused: msg`Paused for this lead`,
   contact_busy: msg`A member is writing with the contact`,
   contact_gap: msg`Contact gap`,
   frequency_cap: msg`Frequency cap`,

@@ -5,7 +5,6 @@ import { type MessageStep, messageSteps, type Placed, placedSteps } from '#domai
 import { conditionsOf, type Cursor, type Walk, walk } from '#domain/campaigns/walk.ts';
 import { needsOf } from '#domain/campaigns/condition.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
-import { truncate } from '#domain/base/text.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
 import { newId } from '#domain/base/ids.ts';
 import { type PhonePlace, type SendTimes, wakingHours } from '#domain/sending/quiet-hours.ts';
@@ -21,8 +20,10 @@ import { findSegment, leadsFor, nextInSegment } from '#db/queries/contacts/segme
 import { enters } from '#db/queries/campaigns/audience.ts';
 import { chooseLines } from '#db/commands/messages/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
+import { resumeDue } from './lead-pauses.ts';
+import { insertDecisions, stopWhenMet } from './stop-conditions.ts';
 import { carryOut, lockConversationsToAssign, lockListsOfSteps } from './step-actions.ts';
-import { insertion, recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
 import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
@@ -275,8 +276,10 @@ export async function nextDue(db: TenantDb, campaignId: string): Promise<Date | 
  * @returns how many it looked at.
  */
 export async function continueLeads(db: TenantDb, campaign: CampaignRow, now: Date): Promise<number> {
+  const resumed = await resumeDue(db, campaign, CONTINUE_BATCH, now);
+  if (resumed > 0) return resumed;
   const due = sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and state = 'running'
-    and due_at <= ${sql.timestamp(now)}`;
+    and paused_at is null and due_at <= ${sql.timestamp(now)}`;
   const columns = sql.fragment`lead_id, step_id, is_passed, arrived_at, entered_at`;
   const waiting = await db.any(sql.type(DueRow)`
     select ${columns} from campaign_leads where ${due} order by due_at limit ${CONTINUE_BATCH}`);
@@ -288,10 +291,13 @@ export async function continueLeads(db: TenantDb, campaign: CampaignRow, now: Da
     ids.filter((id) => !leads.has(id)),
   );
   const lists = await lockListsOfSteps(db, campaign);
+  // The messages of the others are on their way: only whether these stop is looked at.
   const travellersOf = (rows: readonly DueRow[]): Traveller[] =>
     rows.flatMap((row) => {
       const lead = leads.get(row.leadId);
-      return lead ? [{ lead: { ...lead, enteredAt: row.enteredAt }, cursor: cursorOf(row) }] : [];
+      return lead && row.stepId !== null
+        ? [{ lead: { ...lead, enteredAt: row.enteredAt }, cursor: cursorOf(row) }]
+        : [];
     });
   const before = await walkLeads(db, campaign, travellersOf(waiting), now);
   const planned = await planRuns(db, campaign, runsOf(before), now);
@@ -299,6 +305,9 @@ export async function continueLeads(db: TenantDb, campaign: CampaignRow, now: Da
   await lockRunning(db, ids);
   const locked = await db.any(sql.type(DueRow)`
     select ${columns} from campaign_leads where ${due} and lead_id = any(${sql.array(ids, 'text')}) order by lead_id`);
+  const onTheirWay = locked.filter(({ stepId }) => stepId === null).map(({ leadId }) => leadId);
+  await stopWhenMet(db, campaign, onTheirWay, now);
+  await rest(db, campaign.id, onTheirWay);
   const walks = await walkLeads(db, campaign, travellersOf(locked), now);
   const isPlanned = new Set(planned.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
   const settled = walks.filter(
@@ -367,14 +376,14 @@ const runsOf = (walks: readonly Walked[]): Run[] =>
 /** Walks on with leads, by what is known about them now. */
 async function walkLeads(
   db: TenantDb,
-  { id, steps }: CampaignRow,
+  { id, steps, stopWhen }: CampaignRow,
   travellers: readonly Traveller[],
   now: Date,
 ): Promise<Walked[]> {
   const facts = await factsOf(
     db,
     travellers.map(({ lead }) => lead),
-    needsOf(conditionsOf(steps)),
+    needsOf([...stopWhen, ...conditionsOf(steps)]),
     id,
   );
   return travellers.flatMap((traveller) => {
@@ -383,6 +392,7 @@ async function walkLeads(
     const walked = walk(steps, traveller.cursor, {
       facts: known,
       reaches: (step) => reaches(traveller.lead, step),
+      stopWhen,
       now,
     });
     return [{ ...traveller, ...walked }];
@@ -401,7 +411,12 @@ async function settleWalks(
   const { allowed: messages, refused } = await withConsent(db, campaign, planned);
   const sending = new Set(messages.map(({ lead }) => lead.id));
   const withoutConsent = new Set(refused.map(({ lead }) => lead.id).filter((id) => !sending.has(id)));
-  await insertDecisions(db, campaign.id, walks, now);
+  await insertDecisions(
+    db,
+    campaign.id,
+    walks.map(({ lead, passed }) => ({ leadId: lead.id, passed })),
+    now,
+  );
   for (const { lead, does } of walks)
     if (does.length > 0) await carryOut(db, campaign, lead, does, { now, lists });
   await storePositions(
@@ -417,42 +432,21 @@ async function settleWalks(
   return { messageCount: messages.length, noConsent: withoutConsent.size };
 }
 
-async function insertDecisions(
-  db: TenantDb,
-  campaignId: string,
-  walks: readonly Walked[],
-  now: Date,
-): Promise<void> {
-  const rows = walks.flatMap(({ lead, passed }) =>
-    passed.map(({ stepId, kind, outcome, why, at }) => ({
-      workspaceId: db.workspaceId,
-      id: newId(now),
-      campaignId,
-      leadId: lead.id,
-      stepId,
-      kind,
-      outcome,
-      why: truncate(why, 1000),
-      decidedAt: at,
-    })),
-  );
-  if (rows.length > 0) await db.query(sql.type(NoRows)`${insertion('campaign_decisions', rows)}`);
-}
-
 /** Stores where leads are now. Those that enter a campaign which only sends messages are where they were. */
 async function storePositions(db: TenantDb, campaignId: string, walks: readonly Walked[]): Promise<void> {
   const rows = walks
     .filter(({ cursor, rest }) => cursor.stepId !== null || rest.kind !== 'sends')
     .map(({ lead, rest }) => ({
       leadId: lead.id,
-      state: rest.kind === 'ends' ? 'finished' : 'running',
+      state: rest.kind === 'ends' ? 'finished' : rest.kind === 'stops' ? 'stopped' : 'running',
+      stopReason: rest.kind === 'stops' ? 'stop_condition' : null,
       ...(rest.kind === 'waits'
         ? { stepId: rest.stepId, arrivedAt: rest.at, dueAt: rest.until, isAwaiting: rest.isAwaitingFacts }
         : { stepId: null, arrivedAt: null, dueAt: null, isAwaiting: false }),
     }));
   if (rows.length === 0) return;
   await db.query(sql.type(NoRows)`
-    update campaign_leads l set state = n.state, step_id = n.step_id, is_passed = false, arrived_at = n.arrived_at, due_at = n.due_at,
+    update campaign_leads l set state = n.state, stop_reason = n.stop_reason, step_id = n.step_id, is_passed = false, arrived_at = n.arrived_at, due_at = n.due_at,
       is_awaiting = n.is_awaiting, updated_at = now()
     from ${recordset('campaign_leads', rows)} n
     where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaignId} and l.lead_id = n.lead_id and l.state = 'running'`);

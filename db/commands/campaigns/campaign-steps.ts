@@ -8,6 +8,8 @@ import { goesOnAfter } from '#domain/campaigns/walk.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
+import { keepPaused } from './lead-pauses.ts';
+import { stopWhenMet } from './stop-conditions.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -75,6 +77,8 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
     step.status === 'canceled'
       ? planned
       : stepDate(campaign.steps, step.stepIndex, next.stepIndex, window, step.sentAt ?? now);
+  if ((await stopWhenMet(db, campaign, [step.leadId], now)).size > 0) return;
+  if (await keepPaused(db, step, next.id, at)) return;
   const written = campaign.needsAiPersonalization;
   const released = await db.maybeOne(sql.type(QueuedMessageRow)`
     update messages set status = 'scheduled', scheduled_at = ${sql.timestamp(at)}, held = ${written}, hold_reason = ${written ? PERSONALIZATION : null}, updated_at = now()
@@ -103,7 +107,7 @@ async function goOn(
 ): Promise<void> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update campaign_leads set step_id = ${stepId}, is_passed = true, arrived_at = ${sql.timestamp(step.sentAt ?? now)},
-      due_at = ${sql.timestamp(now)}, updated_at = now()
+      due_at = case when paused_at is null then ${sql.timestamp(now)} else resumes_at end, updated_at = now()
     -- A message may change again after the lead has gone on.
     where ${ofLead(db, step)} and state = 'running' and step_id is null`);
   if (rowCount > 0 && status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
@@ -132,7 +136,10 @@ const LeadState = z.object({ state: z.string(), stopReason: z.string().nullable(
 async function cancelStopped(db: TenantDb, step: Step): Promise<void> {
   const lead = await db.maybeOne(sql.type(LeadState)`
     select state, stop_reason from campaign_leads where ${ofLead(db, step)}`);
-  if (lead?.state === 'running') return;
+  if (lead?.state === 'running') {
+    await keepPaused(db, step, step.id, null);
+    return;
+  }
   const canceled = await db.any(sql.type(MessageRow)`
     update messages set status = 'canceled', hold_reason = ${lead?.stopReason ?? null}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${step.id} and status in ('pending', 'scheduled')

@@ -9,7 +9,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
 /** Why a lead's sequence is stopped. */
-export type StopReason = 'reply' | 'opt_out' | 'failed' | 'removed' | 'no_consent';
+export type StopReason = 'reply' | 'opt_out' | 'failed' | 'removed' | 'no_consent' | 'stop_condition';
 
 /**
  * Stops the sequences of all leads with this address, in the transaction of the cause, and cancels their unsent steps.
@@ -73,6 +73,20 @@ export async function stopFailed(
 export async function stopLeads(db: TenantDb, leadIds: readonly string[], now: Date): Promise<void> {
   await stop(db, 'removed', now, sql.fragment`lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
+
+/** Stops leads for whom a condition to stop holds. Requires the locks of their sequences. */
+export const stopByCondition = (
+  db: TenantDb,
+  campaignId: string,
+  leadIds: readonly string[],
+  now: Date,
+): Promise<void> =>
+  stop(
+    db,
+    'stop_condition',
+    now,
+    sql.fragment`campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`,
+  );
 
 const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });
 

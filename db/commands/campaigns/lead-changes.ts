@@ -4,8 +4,11 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 
-/** Of campaigns: leads wait in them until something is known. */
-const AWAITS_FACTS = sql.fragment`jsonb_path_exists(steps, '$.**.kind ? (@ == "wait_until")')`;
+/** Of campaigns: leads wait in them until something is known, or stop when it is. */
+const AWAITS_FACTS = sql.fragment`(jsonb_path_exists(steps, '$.**.kind ? (@ == "wait_until")') or stop_when <> '[]')`;
+/** Of campaigns: what stops their leads. */
+const STOPS = sql.fragment`campaign_id in (
+  select id from campaigns c where c.workspace_id = campaign_leads.workspace_id and stop_when <> '[]')`;
 
 const CampaignIdRow = z.object({ campaignId: z.string() });
 
@@ -38,13 +41,13 @@ export async function followLeadChanges(db: TenantDb, leadIds: readonly string[]
 async function lookAgain(db: TenantDb, who: FragmentSqlToken, now: Date): Promise<void> {
   const campaigns = await db.anyFirst(sql.type(CampaignIdRow)`
     with locked as materialized (
-      select campaign_id, lead_id, is_awaiting from campaign_leads
+      select campaign_id, lead_id, paused_at is null and (is_awaiting or (step_id is null and ${STOPS})) looks from campaign_leads
       where workspace_id = ${db.workspaceId} and ${who} and state = 'running' and campaign_id in (
         select id from campaigns where workspace_id = ${db.workspaceId} and status in ('active', 'paused') and ${AWAITS_FACTS})
       order by campaign_id, lead_id for no key update
     )
     update campaign_leads l set due_at = ${sql.timestamp(now)} from locked a
-    where l.workspace_id = ${db.workspaceId} and l.campaign_id = a.campaign_id and l.lead_id = a.lead_id and a.is_awaiting
+    where l.workspace_id = ${db.workspaceId} and l.campaign_id = a.campaign_id and l.lead_id = a.lead_id and a.looks
     returning l.campaign_id`);
   for (const id of new Set(campaigns)) wake(db, campaignWorkflowId(id), now, 'progressDue');
 }

@@ -31,6 +31,9 @@ import { applyCall, applyRecording } from './calls.ts';
 import { applyReaction } from './reactions.ts';
 import { understand } from './sent-texts.ts';
 import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
+import { pauseContact } from '#db/commands/campaigns/lead-pauses.ts';
+import { isOutOfOffice, returnsAt } from '#domain/campaigns/out-of-office.ts';
+import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { followContactChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { senderAddress } from '#db/queries/contacts/contact-address.ts';
@@ -140,10 +143,23 @@ async function receiveReply(
     await lockContact(db, address);
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
   }
+  if (reply.autoReply && !sender.isOurs && reply.warning === null && isOutOfOffice(absence(event)))
+    await pauseWhileAway(db, address, absence(event), now);
   if (isFirst) {
     await lockContact(db, address);
     await markKnown(db, lineId, address);
   }
+}
+
+/** What an automatic reply may say about an absence. */
+const absence = ({ subject, text }: InboundReply): string => `${subject ?? ''}\n${text}`;
+
+/** Campaigns write to a contact who is away when they are back. */
+async function pauseWhileAway(db: TenantDb, address: string, text: string, now: Date): Promise<void> {
+  const [timezone, country] = [await workspaceTimezone(db), await workspaceCountry(db)];
+  const until = returnsAt(text, { timezone, country, now });
+  await lockContact(db, address);
+  await pauseContact(db, address, 'out_of_office', until, now);
 }
 
 interface Answering {
@@ -195,10 +211,12 @@ async function followReply(
     await prioritizeAnswers(db, address, at, now);
     await countStepReply(db, reply, at);
     await stopContact(db, address, 'reply', now);
+    await pauseContact(db, address, 'reply', null, now);
     await followContactChanges(db, address, now);
     if (answered !== null) {
       await lockContact(db, answered);
       await stopContact(db, answered, 'reply', now);
+      await pauseContact(db, answered, 'reply', null, now);
     }
   }
   if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);

@@ -17,7 +17,7 @@ const GroupRow = z.object({
   leads: z.int(),
 });
 
-const AtStepsRow = z.object({ leads: z.int() });
+const AtStepsRow = z.object({ atSteps: z.int(), paused: z.int() });
 
 /** A message that is due waits for nothing else. */
 const IN_TURN = new Set(['scheduled', 'line_gap']);
@@ -39,15 +39,19 @@ export async function campaignWaits(
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and status in ('pending', 'scheduled')
       and (not held or hold_reason = 'personalization')
     group by line_id, hold_reason, is_new, is_due`);
-  const { leads: atSteps } = await db.one(sql.type(AtStepsRow)`
-    select count(*)::int leads from campaign_leads
-    where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and state = 'running' and due_at is not null`);
+  const { atSteps, paused } = await db.one(sql.type(AtStepsRow)`
+    select count(*) filter (where due_at is not null and paused_at is null)::int at_steps,
+      count(*) filter (where paused_at is not null)::int paused
+    from campaign_leads
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and state = 'running'
+      and (due_at is not null or paused_at is not null)`);
   const lineIds = new Set(groups.flatMap(({ lineId }) => lineId ?? []));
   const workspace = await workspacePace(db);
   const lines = await findPacedLines(db, [...lineIds], now, workspace);
   const window = campaignWindow(campaign, workspace.timezone);
   const waits = new Map<string, { leads: number; lines: Set<string> }>();
-  let isSending = groups.length === 0 && atSteps === 0;
+  let isSending = groups.length === 0 && atSteps === 0 && paused === 0;
+  if (paused > 0) waits.set('lead_paused', { leads: paused, lines: new Set() });
   if (atSteps > 0) waits.set('campaign_step', { leads: atSteps, lines: new Set() });
   for (const group of groups) {
     const { holdReason, isNew, firstAt } = group;

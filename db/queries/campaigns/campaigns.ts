@@ -6,8 +6,10 @@ import {
   type CampaignPatch,
   type CampaignProgress,
   CampaignStatus,
+  type OnReply,
 } from '#domain/campaigns/campaign.ts';
 import { Audience } from '#domain/contacts/segment.ts';
+import { Condition } from '#domain/campaigns/condition.ts';
 import { asksAboutReplies } from '#domain/campaigns/walk.ts';
 import { identified, StoredSteps } from '#domain/campaigns/step.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -37,6 +39,9 @@ export const CampaignRow = z.object({
   quietHours: CampaignQuietHours.nullable(),
   requireConsent: z.boolean(),
   stopOnReply: z.boolean(),
+  /** Only if a reply does not stop. */
+  pauseOnReply: z.boolean(),
+  stopWhen: z.array(Condition),
   needsAiPersonalization: z.boolean(),
   enteredTo: z.string(),
   enteredAll: z.boolean(),
@@ -51,6 +56,8 @@ export const CampaignRow = z.object({
   updatedAt: z.date(),
 });
 export type CampaignRow = z.infer<typeof CampaignRow>;
+
+const onReplyOf = (stopOnReply: boolean): OnReply => (stopOnReply ? 'stop' : 'continue');
 
 export async function findCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
   return db.maybeOne(sql.type(CampaignRow)`
@@ -122,8 +129,9 @@ export async function insertCampaign(
     insert into campaigns (workspace_id, id, name, steps, created_by_user_id)
     values (${db.workspaceId}, ${id}, ${input.name}, '[]', ${userId})`);
   // A lead that a reply stops comes to no condition about it.
-  const stopOnReply = input.stopOnReply ?? !asksAboutReplies(input.steps);
-  const row = await updateCampaign(db, id, { ...input, stopOnReply }, now);
+  const asks = asksAboutReplies(input.steps, input.stopWhen);
+  const onReply = input.onReply ?? onReplyOf(input.stopOnReply ?? !asks);
+  const row = await updateCampaign(db, id, { ...input, onReply }, now);
   if (!row) throw new Error('the campaign was not inserted');
   return row;
 }
@@ -160,7 +168,11 @@ export async function updateCampaign(
   set('window_start', patch.sendWindowStart);
   set('window_end', patch.sendWindowEnd);
   set('require_consent', patch.requireConsent);
-  set('stop_on_reply', patch.stopOnReply);
+  const onReply =
+    patch.onReply ?? (patch.stopOnReply === undefined ? undefined : onReplyOf(patch.stopOnReply));
+  set('stop_on_reply', onReply && onReply === 'stop');
+  set('pause_on_reply', onReply && onReply === 'pause');
+  if (patch.stopWhen !== undefined) assignments.push(sql.fragment`stop_when = ${sql.jsonb(patch.stopWhen)}`);
   set('needs_ai_personalization', patch.needsAiPersonalization);
   setArray('window_days', 'int2', patch.allowedDaysOfWeek);
   setArray('eligible_line_ids', 'text', patch.poolId ? null : patch.eligibleLineIds);
@@ -260,6 +272,8 @@ export function presentCampaign(row: CampaignRow): Campaign {
     quietHours: row.quietHours,
     requireConsent: row.requireConsent,
     stopOnReply: row.stopOnReply,
+    onReply: row.stopOnReply ? 'stop' : row.pauseOnReply ? 'pause' : 'continue',
+    stopWhen: row.stopWhen,
     needsAiPersonalization: row.needsAiPersonalization,
     createdByUserId: row.createdByUserId,
     startedAt: row.startedAt?.toISOString() ?? null,

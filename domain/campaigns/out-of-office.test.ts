@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { growth, LINEAR } from '#test/support/growth.ts';
+import { isOutOfOffice, returnsAt } from './out-of-office.ts';
+
+/** A Thursday. */
+const NOW = new Date('2026-12-10T14:00:00Z');
+const dayOf = (text: string, country = 'DE'): string =>
+  returnsAt(text, { timezone: 'Europe/Berlin', country, now: NOW }).toISOString();
+
+describe('an automatic reply of somebody who is away', () => {
+  it.each([
+    ['I am out of the office until December 21st.', '2026-12-21'],
+    ['I will be on vacation from 12 Dec 2026 to 2 January 2027, and back after that.', '2027-01-02'],
+    ['OOO until 2026-12-18', '2026-12-18'],
+    ['I am away and will return on Monday.', '2026-12-14'],
+    ['Ich bin bis einschließlich 23.12.2026 im Urlaub.', '2026-12-23'],
+    ['Abwesend vom 10.12. bis 4.1.', '2027-01-04'],
+    ['Ich bin nicht im Büro und ab dem 15. Dezember wieder erreichbar.', '2026-12-15'],
+    ['Ik ben afwezig tot en met 18 december 2026.', '2026-12-18'],
+    ['Je suis absente jusqu’au 1er janvier 2027.', '2027-01-01'],
+    ['Je suis en congés, de retour le lundi 21 décembre.', '2026-12-21'],
+    ['Estoy fuera de la oficina hasta el 3 de enero de 2027.', '2027-01-03'],
+    ['Estou de férias até 28/12/2026.', '2026-12-28'],
+    ['Sono in ferie fino al 7 gennaio.', '2027-01-07'],
+    ['Jag är på semester till den 20 december.', '2026-12-20'],
+    ['Jeg er på ferie til 22. december.', '2026-12-22'],
+    ['Jestem na urlopie do 19 grudnia 2026.', '2026-12-19'],
+    ['I am on leave.', '2026-12-17'],
+    ['I was out of office on December 1st.', '2026-12-17'],
+    ['I am on parental leave until 1 July 2027.', '2027-02-08'],
+    ['Ich bin im Urlaub bis 31.2.2027.', '2026-12-17'],
+  ])('%j: until %s', (text, day) => {
+    expect(isOutOfOffice(text)).toBe(true);
+    expect(dayOf(text)).toBe(`${day}T08:00:00.000Z`);
+  });
+
+  it('reads dates as the country writes them', () => {
+    const text = 'I am out of the office and back on 1/2/2027.';
+    expect(dayOf(text, 'US').slice(0, 10)).toBe('2027-01-02');
+    expect(dayOf(text, 'GB').slice(0, 10)).toBe('2027-02-01');
+  });
+
+  it.each([
+    'We have received your message and answer within two days.',
+    "I'm driving right now. I'll get back to you later.",
+    'Your ticket 2026-12-24 was opened.',
+  ])('is told from other automatic replies: %j', (text) => expect(isOutOfOffice(text)).toBe(false));
+
+  it('is read in linear time', () => {
+    for (const unit of ['1.', '1/1', 'dec ', '1 of ', '2026-'])
+      expect(
+        growth(
+          (length) => unit.repeat(length / unit.length),
+          (text) => dayOf(text),
+          4000,
+        ),
+      ).toBeLessThan(LINEAR);
+  });
+});

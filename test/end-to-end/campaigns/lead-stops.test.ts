@@ -1,0 +1,167 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+beforeAll(async () => {
+  app = await sharedApp();
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+  lineId = await createLine(app, workspace.id);
+});
+
+const { newCampaign, progressOf, stepsOf, step } = campaignHelpers(() => ({ app, workspace, api }));
+
+const hot = { field: 'tag', op: 'eq', value: 'hot' };
+const soon = { message: 'Two', delay: { days: 2 } };
+
+const enter = async (fields: object, lead: object = {}) => {
+  const id = await newCampaign({ start: true, ...fields });
+  const to = phone();
+  const { body } = await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to, ...lead } });
+  const leadId: string = body.leadId;
+  await step(id, leadId, 0, 'delivered');
+  const place = async () => (await api('GET', `/api/campaigns/${id}/leads/${leadId}`)).body.place;
+  const resume = (resumesAt: string | null) =>
+    api('PATCH', `/api/campaigns/${id}/leads/${leadId}`, { resumesAt });
+  return { id, to, leadId, place, resume };
+};
+const whyOf = async (leadId: string): Promise<[string, string][]> =>
+  (await api('GET', `/api/leads/${leadId}/timeline`)).body.entries
+    .filter(({ type }: { type: string }) => type === 'campaign_decided')
+    .map(({ outcome, why }: Record<string, string>) => [outcome, why]);
+const tag = (leadId: string) => api('POST', `/api/leads/${leadId}/tags`, { tags: ['Hot'] });
+
+describe('stopWhen', () => {
+  it('of a campaign stops a lead whose message waits, as soon as one of the conditions holds', async () => {
+    const { id, leadId, place } = await enter({ steps: [{ message: 'One' }, soon], stopWhen: [hot] });
+    await step(id, leadId, 1, 'scheduled');
+    await tag(leadId);
+    await eventually(async () => (await place()).state === 'stopped');
+    expect(await place()).toMatchObject({ stopReason: 'stop_condition' });
+    expect((await stepsOf(id, leadId))[1]).toMatchObject({
+      status: 'canceled',
+      holdReason: 'stop_condition',
+    });
+    expect(await whyOf(leadId)).toEqual([['stopped', 'tag eq “hot”: has Hot']]);
+    const [, two] = (await api('GET', `/api/campaigns/${id}/funnel`)).body.steps;
+    expect(two.skipped).toEqual([{ reason: 'stop_condition', leads: 1 }]);
+  });
+
+  it('of a campaign stops whoever waits at a step, and whoever enters', async () => {
+    const steps = [{ message: 'One' }, { kind: 'wait', for: { days: 3 } }, { message: 'Two' }];
+    const { id, place } = await enter({ steps, stopWhen: [{ field: 'replied' }], onReply: 'continue' });
+    const { to } = { to: phone() };
+    const { body } = await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to } });
+    await step(id, body.leadId, 0, 'delivered');
+    expect((await place()).state).toBe('running');
+    const done = await newCampaign({
+      start: true,
+      steps: [{ message: 'One' }],
+      stopWhen: [{ field: 'firstName', value: 'Ada' }],
+    });
+    const entered = await api('POST', `/api/campaigns/${done}/leads`, {
+      lead: { phone: phone(), firstName: 'Ada' },
+    });
+    expect([entered.status, entered.body.messageCount]).toEqual([201, 0]);
+    expect(await progressOf(done)).toMatchObject({ stopped: 1 });
+  });
+
+  it('of a step stops a lead when the turn of the step comes', async () => {
+    const { leadId, id, place } = await enter(
+      {
+        steps: [{ message: 'One' }, { message: 'Two', stopWhen: [{ field: 'firstName', value: 'Ada' }] }],
+      },
+      { firstName: 'Ada' },
+    );
+    await eventually(async () => (await place()).state === 'stopped');
+    expect((await stepsOf(id, leadId)).map(({ status }) => status)).toEqual(['delivered', 'canceled']);
+  });
+});
+
+describe('onReply', () => {
+  it('pauses a lead until somebody lets it go on, if the campaign wants that', async () => {
+    const { id, leadId, to, place, resume } = await enter({
+      steps: [{ message: 'One' }, soon],
+      onReply: 'pause',
+    });
+    expect((await api('GET', `/api/campaigns/${id}`)).body.campaign).toMatchObject({
+      onReply: 'pause',
+      stopOnReply: false,
+    });
+    await callBack(app, lineId, replyEvent(to, 'Who is this?'));
+    await eventually(async () => (await place()).pausedAt !== null);
+    expect(await place()).toMatchObject({ state: 'running', pauseReason: 'reply', resumesAt: null });
+    const [, two] = await stepsOf(id, leadId);
+    const { waitingFor } = (await api('GET', `/api/messages/${two?._id}/timeline`)).body;
+    expect(waitingFor.reason).toBe('lead_paused');
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    expect((await resume(until)).body.place).toMatchObject({ resumesAt: until, pauseReason: 'reply' });
+    expect((await resume(new Date().toISOString())).body.place).toMatchObject({
+      pausedAt: null,
+      resumesAt: null,
+    });
+    expect((await step(id, leadId, 1, 'scheduled')).holdReason).toBeNull();
+  });
+
+  it('is stop for stopOnReply: true, and continue for false', async () => {
+    const of = async (fields: object) => {
+      const id = await newCampaign(fields);
+      return (await api('GET', `/api/campaigns/${id}`)).body.campaign.onReply;
+    };
+    expect([await of({}), await of({ stopOnReply: true }), await of({ stopOnReply: false })]).toEqual([
+      'stop',
+      'stop',
+      'continue',
+    ]);
+  });
+});
+
+describe('a lead that is out of office', () => {
+  it('goes on at the date in the text, which can be changed, and its messages go on with it', async () => {
+    const { id, leadId, to, place, resume } = await enter({
+      steps: [{ message: 'One' }, { message: 'Two', delay: { minutes: 30 } }],
+    });
+    await step(id, leadId, 1, 'scheduled');
+    const date = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10);
+    const text = `Ich bin bis ${date} im Urlaub.`;
+    await callBack(app, lineId, replyEvent(to, text, { autoReply: true }));
+    await eventually(async () => (await place()).pausedAt !== null);
+    const { resumesAt, pauseReason, state } = await place();
+    expect([state, pauseReason, resumesAt.slice(0, 10)]).toEqual(['running', 'out_of_office', date]);
+    // The workflow lets it go on at the time, which a member brings forward.
+    const shortly = new Date(Date.now() + 1500).toISOString();
+    await resume(shortly);
+    await eventually(async () => (await place()).pausedAt === null);
+    expect((await step(id, leadId, 1, 'scheduled')).holdReason).toBeNull();
+  });
+
+  it('is told from other automatic replies', async () => {
+    const { to, place } = await enter({ steps: [{ message: 'One' }, soon] });
+    await callBack(app, lineId, replyEvent(to, 'We have received your message.', { autoReply: true }));
+    expect((await place()).pausedAt).toBeNull();
+  });
+
+  it('that waits at a step goes on from there', async () => {
+    const steps = [
+      { message: 'One' },
+      { kind: 'wait_until', any: [hot], atMost: { days: 9 } },
+      { message: 'Two' },
+    ];
+    const { id, leadId, to, place, resume } = await enter({ steps });
+    await eventually(async () => (await place()).stepId !== null);
+    await callBack(app, lineId, replyEvent(to, 'I am out of the office.', { autoReply: true }));
+    await eventually(async () => (await place()).pausedAt !== null);
+    await tag(leadId);
+    expect((await stepsOf(id, leadId)).length).toBe(1);
+    await resume(new Date().toISOString());
+    await step(id, leadId, 1, 'sent', 'delivered');
+  });
+});
