@@ -25,6 +25,7 @@ import {
   lockCampaign,
   setEntryProgress,
 } from '#db/queries/campaigns/campaigns.ts';
+import { reviseNext } from '#db/commands/campaigns/revisions.ts';
 import { releaseNext } from '#db/commands/sending/person-releases.ts';
 import { notify, notifyProgress } from '#db/commands/events/notifications.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
@@ -148,10 +149,12 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
   const at = { status, progress: null };
   const more = { ...at, nextAt: now, reason: 'the campaign has more to do' };
   if (!campaign || status === 'archived') return { ...more, toClear: true };
+  const isRevised = (status === 'active' || status === 'paused') && campaign.revisedAt !== null;
+  if (isRevised && campaign.revisedAt <= now) return { ...more, toEnter: true };
   if (status === 'paused')
     return {
       ...at,
-      nextAt: null,
+      nextAt: campaign.revisedAt,
       reason: 'nothing of the campaign is sent until it is resumed',
     };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
@@ -162,7 +165,7 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
     return { ...more, toEnter: true };
   const due = await nextDue(db, campaign.id);
   if (due !== null && due <= now) return { ...more, toEnter: true };
-  return lookAtProgress(db, campaign, due, now);
+  return lookAtProgress(db, campaign, earliest(due, campaign.revisedAt), now);
 }
 
 /** How often a live campaign looks at all leads: what time alone changes, and facts apart from the lead. Changed leads enter at once. */
@@ -174,6 +177,8 @@ const scanDue = ({ scannedAt }: CampaignRow): Date =>
   new Date(scannedAt === null ? 0 : scannedAt.getTime() + SCAN_EVERY_MS);
 
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
+  if (campaign.revisedAt !== null && campaign.revisedAt <= now)
+    return reviseNext(db, campaign, ROWS_PER_TRANSACTION, now);
   if (campaign.releasesHeld) return releaseNext(db, campaign.id, ROWS_PER_TRANSACTION, now);
   // An erasure of one of these leads waits for their messages, and cancels them.
   if (!(await hasItsAudience(db, campaign)))

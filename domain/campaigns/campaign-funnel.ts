@@ -90,6 +90,9 @@ const Comparison = z
 const FunnelStep = Counts.extend({
   stepIndex: z.int(),
   messageType: Channel,
+  versions: z.array(z.object({ version: z.int(), sent: z.int() })).meta({
+    description: 'How many got the text of which version of the campaign; empty while there is only one.',
+  }),
   variants: z
     .array(Counts.extend({ name: VariantName, weight: z.int() }))
     .meta({ description: 'Empty if the step has none.' }),
@@ -129,7 +132,15 @@ export interface StepResponses extends OfStep {
   leads: number;
 }
 
+/** How many leads got the text of a version of the campaign. */
+export interface StepVersion {
+  stepIndex: number;
+  version: number;
+  sent: number;
+}
+
 export interface FunnelCounts {
+  versions?: readonly StepVersion[];
   states: readonly StepState[];
   untried: readonly StepUntried[];
   responses: readonly StepResponses[];
@@ -152,6 +163,9 @@ export function funnelOf(
       stepIndex,
       messageType: step.messageType,
       ...within(),
+      versions: (counts.versions ?? []).flatMap(({ stepIndex: of, ...version }) =>
+        of === stepIndex ? version : [],
+      ),
       variants,
       comparisons: METRICS.flatMap((metric) => comparisonsOf(variants, metric)),
     };

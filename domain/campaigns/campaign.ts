@@ -90,7 +90,7 @@ export const CampaignInput = z
   .meta({ id: 'CampaignInput' });
 export type CampaignInput = z.output<typeof CampaignInput>;
 
-/** The body of `PATCH /api/campaigns/{id}`. Once a lead has entered, the steps cannot change. */
+/** The body of `PATCH /api/campaigns/{id}`. Once the campaign has started, the steps stay in their places. */
 export const CampaignPatch = z.object(fields).partial().meta({ id: 'CampaignPatch' });
 export type CampaignPatch = z.output<typeof CampaignPatch>;
 
@@ -103,6 +103,9 @@ export const Campaign = z
     description: z.string(),
     status: CampaignStatus,
     steps: z.array(CampaignStep),
+    version: z
+      .int()
+      .meta({ description: 'Of the steps: each change after leads have entered makes the next.' }),
     listId: Id.nullable(),
     segmentId: Id.nullable(),
     audience: Audience,

@@ -279,6 +279,7 @@ const FUNNEL: ResponseOf<'GET /api/campaigns/{id}/funnel'>['steps'] = [
   {
     stepIndex: 0,
     messageType: 'imessage',
+    versions: [],
     ...funnelCounts,
     variants: [
       {
@@ -330,6 +331,7 @@ const FUNNEL: ResponseOf<'GET /api/campaigns/{id}/funnel'>['steps'] = [
   {
     stepIndex: 1,
     messageType: 'imessage',
+    versions: [],
     ...funnelCounts,
     reached: 1052,
     sent: 702,
@@ -386,6 +388,7 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
   quietHours: null,
   requireConsent,
   stopOnReply: true,
+  version: 1,
   onReply: 'stop',
   stopWhen: [],
   needsAiPersonalization: false,

@@ -19,7 +19,10 @@ export const campaignFunnelRoutes = [
     async handler({ db, params }) {
       const campaign = await findCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
-      const steps = funnelOf(messageSteps(campaign.steps), await funnelCounts(db, campaign.id));
+      const steps = funnelOf(
+        messageSteps(campaign.steps),
+        await funnelCounts(db, campaign.id, campaign.version),
+      );
       return { status: 200, body: { success: true, campaignId: campaign.id, steps } };
     },
   }),

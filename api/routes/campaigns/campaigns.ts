@@ -10,6 +10,8 @@ import {
   presentCampaign,
   updateCampaign,
 } from '#db/queries/campaigns/campaigns.ts';
+import { problemOfEdit } from '#domain/campaigns/step-edits.ts';
+import { reviseLater } from '#db/commands/campaigns/revisions.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import { personalizationProgress } from '#db/commands/campaigns/personalizations.ts';
 import {
@@ -178,33 +180,43 @@ export const campaignRoutes = [
     path: '/api/campaigns/{id}',
     tag: 'Campaigns',
     summary:
-      'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description',
+      'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description and steps',
+    description:
+      'Steps of a campaign that has started are named by their ids and stay in their places: texts, delays, conditions and actions can change, and steps can be added at the end. That makes the next `version`: whoever has not got a changed message gets the new one, and who waits at a step is judged by it. A changed delay counts for whoever has not got the message before.',
     params: CampaignParams,
     query: Strictness,
     body: CampaignPatch,
     responses: { 200: OneCampaign.extend({ warnings: Warnings }) },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
-    audit: { action: 'campaign.updated', target: 'campaign', changes: ['name'] },
+    audit: { action: 'campaign.updated', target: 'campaign', changes: ['name', 'steps'] },
     async handler({ db, caller, params, query, body, now, links }) {
       if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(body.steps));
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       const { name: _, description: __, listId, segmentId, audience, ...sequence } = body;
       const changesAudience = [listId, segmentId, audience].some((value) => value !== undefined);
-      const changesSequence = Object.values(sequence).some((value) => value !== undefined);
+      const isEdit = body.steps !== undefined && (row.status === 'active' || row.status === 'paused');
+      const changesSequence = Object.entries(sequence).some(
+        ([field, value]) => value !== undefined && !(isEdit && field === 'steps'),
+      );
       if (row.status !== 'draft' && (changesSequence || changesAudience))
         throw new ApiError(
           'INVALID_STATE',
-          `Only the name and description of a campaign that is ${row.status} can be changed`,
+          `Only the name, the description and, while it runs, the steps of a campaign that is ${row.status} can be changed`,
         );
       if (changesSequence && (await hasEntered(db, row.id)))
         throw new ApiError(
           'INVALID_STATE',
           'The campaign already has messages: only its name, description and list can be changed',
         );
+      const problem = isEdit ? problemOfEdit(row.steps, body.steps ?? []) : null;
+      if (problem)
+        throw new ApiError('INVALID_STATE', `${['steps', ...problem.path].join('.')} ${problem.message}`);
       await checkCampaign(db, body, caller.workspace, { links, now });
       if (changesSequence) await requireSendTimes(db, body, row, now);
-      const changed = await updateCampaign(db, row.id, body, now);
+      await updateCampaign(db, row.id, body, now);
+      if (isEdit) await reviseLater(db, row.id, now);
+      const changed = await findCampaign(db, row.id);
       if (!changed) throw campaignNotFound();
       const warnings = campaignWarnings(messageSteps(changed.steps), null, await knownCustomFields(db));
       return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };

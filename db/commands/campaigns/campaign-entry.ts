@@ -1,7 +1,13 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { planSteps, type PlannedStep } from '#domain/campaigns/campaign-schedule.ts';
-import { type MessageStep, messageSteps, type Placed, placedSteps } from '#domain/campaigns/step.ts';
+import {
+  type CampaignStep,
+  type MessageStep,
+  messageSteps,
+  type Placed,
+  placedSteps,
+} from '#domain/campaigns/step.ts';
 import { conditionsOf, type Cursor, type Walk, walk } from '#domain/campaigns/walk.ts';
 import { needsOf } from '#domain/campaigns/condition.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
@@ -546,6 +552,29 @@ export async function stepTimes(
   };
 }
 
+/** A common table expression `steps` with the texts of messages, by the number of the step and the variant. @param used null: of all. */
+export function stepTexts(
+  all: readonly CampaignStep[],
+  used: ReadonlySet<string> | null = null,
+): FragmentSqlToken {
+  const steps = messageSteps(all)
+    .filter(({ id }) => used?.has(id) ?? true)
+    .map(({ id, index, step }) => ({ id, index, step }));
+  return sql.fragment`steps as materialized (
+      select (s.placed ->> 'index')::int4 step_index, s.placed ->> 'id' step_id, v.name variant, s.placed -> 'step' ->> 'messageType' channel,
+        coalesce(v.text ->> 'body', s.placed -> 'step' ->> 'message') body,
+        coalesce(v.text ->> 'subject', s.placed -> 'step' ->> 'subject') subject,
+        array(select jsonb_array_elements_text(s.placed -> 'step' -> 'attachmentUrls')) attachment_urls,
+        (s.placed -> 'step' ->> 'smsFallbackEnabled')::boolean sms_fallback_enabled,
+        s.placed -> 'step' ->> 'smsFallbackMessage' sms_fallback_message
+      from jsonb_array_elements(${sql.jsonb(steps)}) s (placed)
+      left join lateral (
+        select (${sql.array([...VARIANT_NAMES], 'text')})[v.number] "name", v.text
+        from jsonb_array_elements(s.placed -> 'step' -> 'variants') with ordinality v (text, number)
+      ) v on true
+    )`;
+}
+
 /** Inserts all messages in one statement, with each text of a step only once; windows are read from the campaign's row. */
 async function insertStepMessages(
   db: TenantDb,
@@ -555,9 +584,6 @@ async function insertStepMessages(
 ): Promise<void> {
   const first = new Set(firstSteps(messages).map(({ id }) => id));
   const used = new Set(messages.map(({ stepId }) => stepId));
-  const steps = messageSteps(campaign.steps)
-    .filter(({ id }) => used.has(id))
-    .map(({ id, index, step }) => ({ id, index, step }));
   const batchIds = new Map<string, string>();
   const answersUntil = await answerTimes(db, new Set(messages.map(({ address }) => address)));
   const rows = messages.map(({ id, lead, lineId, stepIndex, variant, address, at }, position) => {
@@ -595,27 +621,15 @@ async function insertStepMessages(
       workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
       window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
-      source, batch_id, step_index, step_id, variant, campaign_id, created_by_user_id, created_at, updated_at)
+      source, batch_id, step_index, step_id, variant, campaign_id, campaign_version, created_by_user_id, created_at, updated_at)
     -- Of the select, since a cluster would send those of the insert to every node.
-    with steps as materialized (
-      select (s.placed ->> 'index')::int4 step_index, s.placed ->> 'id' step_id, v.name variant, s.placed -> 'step' ->> 'messageType' channel,
-        coalesce(v.text ->> 'body', s.placed -> 'step' ->> 'message') body,
-        coalesce(v.text ->> 'subject', s.placed -> 'step' ->> 'subject') subject,
-        array(select jsonb_array_elements_text(s.placed -> 'step' -> 'attachmentUrls')) attachment_urls,
-        (s.placed -> 'step' ->> 'smsFallbackEnabled')::boolean sms_fallback_enabled,
-        s.placed -> 'step' ->> 'smsFallbackMessage' sms_fallback_message
-      from jsonb_array_elements(${sql.jsonb(steps)}) s (placed)
-      left join lateral (
-        select (${sql.array([...VARIANT_NAMES], 'text')})[v.number] "name", v.text
-        from jsonb_array_elements(s.placed -> 'step' -> 'variants') with ordinality v (text, number)
-      ) v on true
-    )
+    with ${stepTexts(campaign.steps, used)}
     select k.workspace_id, m.id, s.channel, m.status, m.hold_reason, m.held, m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy,
       m.address, m.recipient_phone, m.recipient_email, m.recipient_name, m.lead_id, s.body, s.subject, s.attachment_urls, m.scheduled_at,
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
       k.window_start, k.window_end, k.window_days, m.recipient_zones, m.recipient_region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
-      'campaign', m.batch_id, m.step_index, s.step_id, m.variant, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
+      'campaign', m.batch_id, m.step_index, s.step_id, m.variant, k.id, k.version, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
     cross join ${recordset('messages', rows)} m

@@ -14,11 +14,14 @@ const StateRow = OfStep.extend({
 const UntriedRow = OfStep.extend({ reason: z.enum(UNTRIED) });
 const ResponseRow = OfStep.extend({ kind: z.enum(['reply', 'opt_out']) });
 
+const VersionRow = z.object({ stepIndex: z.int(), version: z.int(), sent: z.int() });
+
 /**
  * The counts of a campaign's funnel. Reads one entry of the index `messages_funnel` for each message, in the order of the
  * groups, the rows of failed messages, and an entry for each response. A lead has one message of a step.
+ * @param version of the campaign's steps: those of the first are not told apart.
  */
-export async function funnelCounts(db: TenantDb, campaignId: string): Promise<FunnelCounts> {
+export async function funnelCounts(db: TenantDb, campaignId: string, version = 1): Promise<FunnelCounts> {
   const ofCampaign = sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}`;
   // Before all others: a message that fails meanwhile is then not missing among those that failed.
   const untried = await db.any(sql.type(UntriedRow)`
@@ -32,5 +35,12 @@ export async function funnelCounts(db: TenantDb, campaignId: string): Promise<Fu
   const responses = await db.any(sql.type(ResponseRow)`
     select step_index, variant, kind, count(*) leads from campaign_responses
     where ${ofCampaign} group by step_index, variant, kind`);
-  return { states, untried, responses };
+  const versions =
+    version === 1
+      ? []
+      : await db.any(sql.type(VersionRow)`
+          select step_index, coalesce(campaign_version, 1) "version", count(*) sent from messages
+          where ${ofCampaign} and step_index is not null and status in ('sent', 'delivered', 'fallback')
+          group by 1, 2 order by 1, 2`);
+  return { states, untried, responses, versions };
 }

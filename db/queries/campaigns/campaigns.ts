@@ -49,6 +49,10 @@ export const CampaignRow = z.object({
   scannedAt: z.date().nullable(),
   /** What waits because of its persons is to be looked at again. */
   releasesHeld: z.boolean(),
+  /** Of its steps. */
+  version: z.int(),
+  /** From when on what waits is brought up to date with the version; null: all is. */
+  revisedAt: z.date().nullable(),
   createdByUserId: z.string().nullable(),
   startedAt: z.date().nullable(),
   completedAt: z.date().nullable(),
@@ -259,6 +263,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     description: row.description,
     status: row.status,
     steps: row.steps,
+    version: row.version,
     listId: row.listId,
     segmentId: row.segmentId,
     audience: row.audience,
