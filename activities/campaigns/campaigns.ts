@@ -149,8 +149,9 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
   const at = { status, progress: null };
   const more = { ...at, nextAt: now, reason: 'the campaign has more to do' };
   if (!campaign || status === 'archived') return { ...more, toClear: true };
-  const isRevised = (status === 'active' || status === 'paused') && campaign.revisedAt !== null;
-  if (isRevised && campaign.revisedAt <= now) return { ...more, toEnter: true };
+  const isUnderWay = status === 'active' || status === 'paused';
+  if (isUnderWay && campaign.revisedAt !== null && campaign.revisedAt <= now)
+    return { ...more, toEnter: true };
   if (status === 'paused')
     return {
       ...at,

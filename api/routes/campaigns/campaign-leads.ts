@@ -22,6 +22,17 @@ import { dryRun, type TenantDb } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import { CampaignPlace } from '#domain/campaigns/campaign.ts';
+import { needsOf } from '#domain/campaigns/condition.ts';
+import {
+  allPaths,
+  Assumptions,
+  NO_FACTS,
+  PreviewEvent,
+  PreviewPath,
+  previewWalk,
+} from '#domain/campaigns/preview.ts';
+import { conditionsOf } from '#domain/campaigns/walk.ts';
+import { factsOf } from '#db/queries/campaigns/facts.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
@@ -202,16 +213,20 @@ export const campaignLeadRoutes = [
     tag: 'Campaigns',
     scope: 'read',
     summary:
-      'Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent; nothing is sent',
+      'Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent, and where the steps lead; nothing is sent',
+    description:
+      '`steps` are the messages up to the first decision, for a lead only. `walk` is what happens to the lead, or to one of whom nothing is known, if what is assumed holds, and `paths` are all ways through the steps.',
     openWhenReadOnly: true,
     params: CampaignParams,
-    body: z.object({ leadId: Id }),
+    body: z.object({ leadId: Id.optional(), assume: Assumptions.optional() }),
     responses: {
       200: z.object({
         success: z.literal(true),
         campaignId: Id,
-        leadId: Id,
+        leadId: Id.nullable(),
         steps: z.array(StepPreview),
+        walk: z.array(PreviewEvent),
+        paths: z.array(PreviewPath).meta({ description: 'At most 500.' }),
         warnings: Warnings,
       }),
     },
@@ -219,8 +234,31 @@ export const campaignLeadRoutes = [
     async handler({ db, params, body, now }) {
       const campaign = await findCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
-      const lead = await findLead(db, body.leadId);
-      if (!lead) throw leadNotFound();
+      const paths = allPaths(campaign.steps);
+      const warnings = campaignWarnings(messageSteps(campaign.steps), null, await knownCustomFields(db));
+      const lead = body.leadId === undefined ? null : await findLead(db, body.leadId);
+      if (lead === null && body.leadId !== undefined) throw leadNotFound();
+      const { assume = {} } = body;
+      if (lead === null) {
+        const walk = previewWalk(campaign.steps, NO_FACTS, {
+          assume,
+          reaches: () => true,
+          stopWhen: campaign.stopWhen,
+          now,
+        });
+        return {
+          status: 200,
+          body: { success: true, campaignId: campaign.id, leadId: null, steps: [], walk, paths, warnings },
+        };
+      }
+      const needs = needsOf([...campaign.stopWhen, ...conditionsOf(campaign.steps)]);
+      const facts = await factsOf(db, [{ ...lead, enteredAt: now }], needs, campaign.id);
+      const walk = previewWalk(campaign.steps, facts.get(lead.id) ?? NO_FACTS, {
+        assume,
+        reaches: ({ messageType }) => addressOn(messageType, lead) !== null,
+        stopWhen: campaign.stopWhen,
+        now,
+      });
       const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
       const known = presentLead(lead);
       const budget = new TemplateBudget();
@@ -267,10 +305,9 @@ export const campaignLeadRoutes = [
           hasConsent,
         };
       });
-      const warnings = campaignWarnings(messageSteps(campaign.steps), null, await knownCustomFields(db));
       return {
         status: 200,
-        body: { success: true, campaignId: campaign.id, leadId: lead.id, steps, warnings },
+        body: { success: true, campaignId: campaign.id, leadId: lead.id, steps, walk, paths, warnings },
       };
     },
   }),

@@ -241,6 +241,27 @@ describe('a campaign that decides', () => {
   });
 });
 
+test('a preview walks a lead through all steps under assumptions, and knows all paths', async () => {
+  const go = { id: 'go', message: 'Go' };
+  const id = await newCampaign({ steps: [{ id: 'ready', message: 'Ready?' }, ask, byPlan, go] });
+  const { leadIds } = await newList([{ phone: phone(), customFields: { plan: 'Gold' } }]);
+  const preview = async (body: object) => (await api('POST', `/api/campaigns/${id}/preview`, body)).body;
+  const outcomes = ({ walk }: { walk: { stepId: string; outcome: string | null }[] }) =>
+    walk.map(({ stepId, outcome }) => outcome ?? stepId);
+  const unknown = await preview({});
+  expect([unknown.leadId, unknown.steps, outcomes(unknown)]).toEqual([null, [], ['ready', 'ended']]);
+  expect(unknown.paths.map(({ messages }: { messages: string[] }) => messages.length)).toEqual([3, 2, 1]);
+  const gold = await preview({ leadId: leadIds[0], assume: { replies: ['Yes'] } });
+  expect(outcomes(gold)).toEqual(['ready', 'continued', 'Gold', expect.any(String), 'go']);
+  expect(gold.steps).toMatchObject([{ message: 'Ready?' }]);
+  const plain = await preview({
+    leadId: leadIds[0],
+    assume: { tags: ['hot'], fields: { 'customFields.plan': '' } },
+  });
+  expect(outcomes(plain)).toEqual(['ready', 'continued', 'else', expect.any(String), 'ended']);
+  expect((await api('GET', `/api/campaigns/${id}`)).body.progress.entered).toBe(0);
+});
+
 test('the clock of test mode runs waits for real', async () => {
   const twin = await openTestMode(app, await createWorkspace(app));
   await twin.api('POST', '/api/test/lines', { channelType: 'imessage' });

@@ -95,6 +95,6 @@ describe('the steps of a campaign that runs', () => {
   ])('stay in their places: %j is refused', async (steps, path) => {
     const id = await newCampaign({ steps: [one, later], start: true });
     const { status, body } = await edit(id, steps);
-    expect([status, body.code, body.error]).toEqual([409, 'INVALID_STATE', expect.stringContaining(path)]);
+    expect([status, body.code, body.message ?? body.error]).toEqual([409, 'INVALID_STATE', expect.stringContaining(path)]);
   });
 });

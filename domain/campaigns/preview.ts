@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { Channel } from '../base/channel.ts';
+import { durationMs } from '../base/duration.ts';
+import type { Condition, Facts } from './condition.ts';
+import {
+  type BranchStep,
+  type CampaignStep,
+  isMessageStep,
+  type MessageStep,
+  placedSteps,
+  stepsById,
+} from './step.ts';
+import { type Cursor, DecidingStep, fieldsAfter, type Passed, walk } from './walk.ts';
+
+/** Where the steps of a campaign lead, without sending anything: for a lead under assumptions, and all ways there are. Pure functions. */
+
+/** What is taken for true about the lead. */
+export const Assumptions = z
+  .object({
+    replies: z
+      .array(z.string().max(2000))
+      .max(20)
+      .meta({ description: 'Texts that the contact answers to the first message.' }),
+    tags: z.array(z.string().max(100)).max(50).meta({ description: 'Instead of those of the lead.' }),
+    fields: z
+      .record(z.string(), z.string().max(2000))
+      .meta({ description: 'By field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.' }),
+    delivered: z.boolean(),
+    read: z.boolean(),
+    failed: z.boolean(),
+    consented: z.array(Channel).max(3).meta({ description: 'Instead of the consents of the lead.' }),
+  })
+  .partial()
+  .meta({ id: 'CampaignAssumptions' });
+export type Assumptions = z.infer<typeof Assumptions>;
+
+const At = z.iso.datetime();
+
+/** Something that happens to a lead on its way. */
+export const PreviewEvent = z
+  .object({
+    stepId: z.string(),
+    kind: z.enum(['message', ...DecidingStep.options]),
+    at: At.meta({ description: 'At the earliest: without windows, quiet hours and the pace of lines.' }),
+    outcome: z.string().nullable().meta({
+      description:
+        'The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`; null: a message.',
+    }),
+    why: z.string().nullable(),
+  })
+  .meta({ id: 'CampaignPreviewEvent' });
+export type PreviewEvent = z.infer<typeof PreviewEvent>;
+
+/** One of the ways through a campaign. */
+export const PreviewPath = z
+  .object({
+    decisions: z
+      .array(z.object({ stepId: z.string(), outcome: z.string() }))
+      .meta({ description: 'What is decided on this way, in order.' }),
+    messages: z
+      .array(z.string())
+      .meta({ description: 'The ids of the steps whose messages are sent, in order.' }),
+    longestMinutes: z.int().meta({
+      description: 'How long the delays and waits on this way take, if nothing ends them before.',
+    }),
+  })
+  .meta({ id: 'CampaignPreviewPath' });
+export type PreviewPath = z.infer<typeof PreviewPath>;
+
+const BLANK: Facts['lead'] = {
+  firstName: '',
+  lastName: '',
+  emails: [],
+  phones: [],
+  companyName: '',
+  jobTitle: '',
+  notes: '',
+  contactOwnerEmail: null,
+  timezone: null,
+  customFields: {},
+  tags: [],
+  status: null,
+  source: null,
+  createdAt: new Date(0),
+};
+
+/** What is known of a lead of whom nothing is known. */
+export const NO_FACTS: Facts = {
+  lead: BLANK,
+  replies: [],
+  lastMessage: null,
+  contactedAt: { this: null, any: null },
+  consented: new Set(),
+};
+
+/**
+ * What happens to a lead that enters now, if what is assumed holds and nothing else changes. Waits pass at once.
+ * @param reaches whether a message of the step can be sent to the lead.
+ */
+export function previewWalk(
+  steps: readonly CampaignStep[],
+  known: Facts,
+  {
+    assume,
+    reaches,
+    stopWhen,
+    now,
+  }: {
+    assume: Assumptions;
+    reaches: (step: MessageStep) => boolean;
+    stopWhen: readonly Condition[];
+    now: Date;
+  },
+): PreviewEvent[] {
+  const { tags, fields = {}, replies = [], consented } = assume;
+  const lead = { ...known.lead, ...fieldsAfter(known.lead, fields), ...(tags && { tags }) };
+  let facts: Facts = { ...known, lead, ...(consented && { consented: new Set(consented) }) };
+  const events: PreviewEvent[] = [];
+  const record = ({ stepId, kind, outcome, why, at }: Passed): void => {
+    events.push({ stepId, kind, outcome, why, at: at.toISOString() });
+  };
+  let cursor: Cursor = { stepId: null, isPassed: false, at: now };
+  let time = now;
+  // A walk ends after its last step; each turn takes at least one.
+  for (let turns = 0; turns <= 2 * placedSteps(steps).length; turns += 1) {
+    const { passed, rest } = walk(steps, cursor, { facts, reaches, stopWhen, now: time });
+    passed.forEach(record);
+    if (rest.kind === 'ends' || rest.kind === 'stops') return events;
+    if (rest.kind === 'waits') {
+      cursor = { stepId: rest.stepId, isPassed: false, at: rest.at };
+      time = rest.until > time ? rest.until : time;
+      continue;
+    }
+    let at = rest.from;
+    for (const { id, step } of rest.run) {
+      at = new Date(at.getTime() + durationMs(step.delay));
+      if (reaches(step))
+        events.push({ stepId: id, kind: 'message', at: at.toISOString(), outcome: null, why: null });
+    }
+    const sent = at;
+    facts = {
+      ...facts,
+      lastMessage: {
+        at: sent,
+        isDelivered: assume.delivered ?? true,
+        isRead: assume.read ?? false,
+        isFailed: assume.failed ?? false,
+      },
+      contactedAt: { this: sent, any: sent },
+      replies: replies.map((text) => ({ at: sent, text })),
+    };
+    if (assume.failed) return events;
+    cursor = { stepId: rest.run.at(-1)?.id ?? null, isPassed: true, at: sent };
+    time = sent > time ? sent : time;
+  }
+  return events;
+}
+
+const MAX_PATHS = 500;
+
+/** All ways through the steps of a campaign. @returns at most 500. */
+export function allPaths(steps: readonly CampaignStep[]): PreviewPath[] {
+  const placed = stepsById(steps);
+  const idOf = new Map([...placed.values()].map(({ id, step }) => [step, id]));
+  interface Way extends PreviewPath {
+    isOver: boolean;
+  }
+  const decided = (way: Way, stepId: string, outcome: string, isOver = false): Way => ({
+    ...way,
+    decisions: [...way.decisions, { stepId, outcome }],
+    isOver,
+  });
+  const lasts = (way: Way, ms: number): Way => ({
+    ...way,
+    longestMinutes: way.longestMinutes + Math.round(ms / 60_000),
+  });
+  const through = (list: readonly CampaignStep[], ways: readonly Way[]): Way[] =>
+    list.reduce<Way[]>(
+      (sofar, step) => sofar.flatMap((way) => (way.isOver ? [way] : after(step, way))).slice(0, MAX_PATHS),
+      [...ways],
+    );
+  const branches = (step: BranchStep, id: string, way: Way): Way[] => [
+    ...step.branches.flatMap(({ name, steps: inner }) => through(inner, [decided(way, id, name)])),
+    ...through(step.else, [decided(way, id, 'else')]),
+  ];
+  function after(step: CampaignStep, way: Way): Way[] {
+    const id = idOf.get(step) ?? '';
+    if (isMessageStep(step))
+      return [lasts({ ...way, messages: [...way.messages, id] }, durationMs(step.delay))];
+    switch (step.kind) {
+      case 'wait':
+        return [lasts(way, durationMs(step.for))];
+      case 'wait_until':
+        return [
+          decided(lasts(way, durationMs(step.atMost)), id, 'continued'),
+          decided(
+            lasts(way, durationMs(step.atMost)),
+            id,
+            step.else === 'end' ? 'ended' : 'timed_out',
+            step.else === 'end',
+          ),
+        ];
+      case 'branch':
+        return branches(step, id, way);
+      case 'do':
+        return [way];
+      case 'end':
+        return [decided(way, id, 'ended', true)];
+    }
+  }
+  const start: Way = { decisions: [], messages: [], longestMinutes: 0, isOver: false };
+  return through(steps, [start]).map(({ isOver: _, ...path }) => path);
+}
