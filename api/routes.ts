@@ -15,7 +15,7 @@ import { availabilityRoutes } from './routes/lines/availability.ts';
 import { callRoutes } from './routes/inbox/calls.ts';
 import { campaignCheckRoutes } from './routes/campaigns/campaign-check.ts';
 import { campaignFunnelRoutes } from './routes/campaigns/campaign-funnel.ts';
-import { campaignLeadRoutes } from './routes/campaigns/campaign-leads.ts';
+import { campaignLeadRoutes, leadPlaceRoutes } from './routes/campaigns/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/lines/carrier-callbacks.ts';
 import { complianceRoutes } from './routes/contacts/compliance.ts';
@@ -140,6 +140,7 @@ export const routes: readonly Route[] = [
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
   ...under('/api/leads', [
+    ...leadPlaceRoutes,
     ...bulkLeadRoutes,
     ...leadRoutes,
     ...leadTagRoutes,

@@ -29,7 +29,12 @@ import { reviseNext } from '#db/commands/campaigns/revisions.ts';
 import { releaseNext } from '#db/commands/sending/person-releases.ts';
 import { notify, notifyProgress } from '#db/commands/events/notifications.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import type { TenantDb } from '#db/connection/transactions.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { deadlineToCheck, recordDeadline } from '#db/commands/campaigns/deadlines.ts';
+import { planOfCampaign } from '#db/queries/campaigns/forecast-plan.ts';
+import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
+import { finishOf } from '#domain/campaigns/forecast/finish-by.ts';
+import { forecastWithMoreLines } from '#domain/campaigns/forecast/lines-for.ts';
 import { CAMPAIGN_CHANGES, type CampaignProgress } from '#domain/campaigns/campaign.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import type { CampaignRound, Round } from '#workflows/protocol/round.ts';
@@ -88,18 +93,49 @@ export function createCampaignActivities({ pools }: Dependencies) {
     });
   }
 
+  /** Tells when the campaign will not be finished by its deadline. Outside of its lock, because a forecast takes long. */
+  async function watchDeadline({ workspaceId, campaignId }: OfCampaign): Promise<void> {
+    const now = currentTime();
+    const due = await withTenant(pools, workspaceId, async (db) => {
+      const campaign = await deadlineToCheck(db, campaignId, now);
+      if (!campaign) return null;
+      const timezone = await workspaceTimezone(db);
+      const plan = await planOfCampaign(db, campaign, { timezone, now }).catch((error: unknown) => {
+        if (error instanceof Refusal) return null;
+        throw error;
+      });
+      return { campaign, plan };
+    });
+    if (!due) return;
+    const { campaign, plan } = due;
+    const { finishBy } = campaign;
+    if (finishBy === null) return;
+    let told: Parameters<typeof recordDeadline>[2] = { isPossible: false, completesAt: null, lines: null };
+    if (plan) {
+      const result = await forecastWithMoreLines(plan);
+      told = { ...finishOf(finishBy, result, plan), completesAt: result.completesAt };
+    }
+    await withTenant(pools, workspaceId, (db) => recordDeadline(db, campaign, told, now));
+  }
+
   return {
     /** Enters the next leads of the list. When all have entered, checks the campaign's progress. */
-    enterLeads: (campaign: OfCampaign): Promise<CampaignRound> =>
-      steps(campaign, ({ toEnter }) => toEnter ?? false),
+    enterLeads: async (campaign: OfCampaign): Promise<CampaignRound> => {
+      const round = await steps(campaign, ({ toEnter }) => toEnter ?? false);
+      if (!round.toEnter) await watchDeadline(campaign);
+      return round;
+    },
 
     /** Clears the data of an archived or deleted campaign. */
     clearCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
       steps(campaign, ({ toClear }) => toClear ?? false),
 
     /** Checks the campaign's progress, and completes it when every lead has finished or stopped. */
-    lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> =>
-      campaignRound(await step(campaign, lookAtCampaign)),
+    lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> => {
+      const round = campaignRound(await step(campaign, lookAtCampaign));
+      if (!round.toEnter) await watchDeadline(campaign);
+      return round;
+    },
 
     startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
     pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),

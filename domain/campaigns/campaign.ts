@@ -72,11 +72,15 @@ const fields = {
   }),
   onReply: OnReply.optional().meta({
     description:
-      'What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/campaigns/{id}/leads/{leadId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.',
+      'What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/leads/{id}/campaigns/{campaignId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.',
   }),
   stopWhen: z.array(Condition).max(20).optional().meta({
     description:
       'Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.',
+  }),
+  finishBy: z.iso.datetime({ offset: true }).nullish().meta({
+    description:
+      'By when it is to be finished. `POST /api/campaigns/{id}/forecast` says whether it will be, and `campaign.will_be_late` is sent when it will not.',
   }),
   needsAiPersonalization: z.boolean().optional().meta({
     description:
@@ -121,6 +125,7 @@ export const Campaign = z
     stopOnReply: z.boolean().meta({ description: 'Whether `onReply` is `stop`.' }),
     onReply: OnReply,
     stopWhen: z.array(Condition),
+    finishBy: z.iso.datetime().nullable(),
     needsAiPersonalization: z.boolean(),
     createdByUserId: UserId.nullable(),
     startedAt: z.iso.datetime().nullable(),

@@ -263,7 +263,7 @@ export function returnsAt(
   });
   const ahead = days.filter((day) => day > midnight);
   if (ahead.length > 0) return morning(Math.min(Math.max(...ahead), midnight + LONGEST_DAYS * DAY_MS));
-  const weekday = beginning.matchAll(DAY_OF_WEEK).toArray().at(-1)?.groups?.['weekday']?.toLowerCase();
+  const weekday = [...beginning.matchAll(DAY_OF_WEEK)].at(-1)?.groups?.['weekday']?.toLowerCase();
   const index = WEEKDAY_OF.get(weekday ?? '');
   if (index === undefined || days.length > 0) return morning(midnight + WITHOUT_DATE_DAYS * DAY_MS);
   const away = (index - today.getUTCDay() + 7) % 7;

@@ -209,5 +209,9 @@ export function allPaths(steps: readonly CampaignStep[]): PreviewPath[] {
     }
   }
   const start: Way = { decisions: [], messages: [], longestMinutes: 0, isOver: false };
-  return through(steps, [start]).map(({ isOver: _, ...path }) => path);
+  return through(steps, [start]).map(({ decisions, messages, longestMinutes }) => ({
+    decisions,
+    messages,
+    longestMinutes,
+  }));
 }

@@ -2,6 +2,19 @@ import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { eventHead } from './base.ts';
 
+/** By the forecast, a campaign is not finished by its deadline. */
+export const CampaignWillBeLate = eventHead('campaign.will_be_late').extend({
+  campaignId: Id,
+  campaignName: z.string(),
+  data: z.object({
+    finishBy: z.iso.datetime(),
+    completesAt: z.iso.datetime().nullable().meta({ description: 'null: not as things are.' }),
+    lines: z.int().nullable().meta({
+      description: 'With how many lines it would be in time; null: more lines alone do not suffice.',
+    }),
+  }),
+});
+
 /** Every lead of a campaign has finished or stopped. */
 export const CampaignCompleted = eventHead('campaign.completed').extend({
   campaignId: Id,

@@ -26,6 +26,7 @@ export const EVENT_NAMES = [
   'lead.updated',
   'lead.deleted',
   'campaign.completed',
+  'campaign.will_be_late',
   'call.ended',
   'import.completed',
   'conversation.assigned',

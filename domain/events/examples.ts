@@ -315,6 +315,14 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     campaignName: 'Spring offer',
     data: { leads: 250, finished: 231 },
   },
+  'campaign.will_be_late': {
+    event: 'campaign.will_be_late',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    campaignId: '6742f1c09b1e8a00d4c3b2aa',
+    campaignName: 'Spring offer',
+    data: { finishBy: REPLIED_AT, completesAt: null, lines: 3 },
+  },
   'call.ended': {
     event: 'call.ended',
     timestamp: REPLIED_AT,

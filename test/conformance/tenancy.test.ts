@@ -92,7 +92,7 @@ const BODIES: Record<string, object> = {
   resolveAutoReply: { action: 'reject' },
   createLeads: { leads: [{ phone: phone() }] },
   createCampaign: { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] },
-  updateCampaign: { name: 'Campaign' },
+  updateCampaign: { steps: [{ message: 'Hi', delay: {} }] },
   updateCampaignLead: { resumesAt: null },
   createWebhook: { url: 'http://127.0.0.1:9/', events: ['message.sent'] },
   replayWebhookDeliveries: { since: tomorrow() },

@@ -96,7 +96,6 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const line = lines.find(({ _id }: { _id: string }) => _id === lineId);
   const draft = { name: named, steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
-  await create('POST', `/api/campaigns/${draftCampaign}/leads`, { leadId: planted.leadId });
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
   const tagged = { name: 'Tagged', when: [{ field: 'tag', op: 'exists' }] };
   const segment = (await create('POST', '/api/segments', tagged)).segment._id;
@@ -161,7 +160,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/lists/{id}/imports/': planted.importId,
       '/api/leads/': planted.leadId,
       '/api/campaigns/': draftCampaign,
-      '/api/campaigns/{id}/leads/': planted.leadId,
+      '/api/leads/{id}/campaigns/': planted.campaignId,
       '/api/pools/': pool,
       '/api/segments/': segment,
       '/api/snippets/': snippet,

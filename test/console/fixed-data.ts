@@ -252,6 +252,7 @@ const FORECAST: ResponseOf<'POST /api/forecast'> = {
     { days: 12, lines: 3 },
     { days: 9, lines: 5 },
   ],
+  finishBy: null,
 };
 
 const funnelShare = (leads: number, sent: number, [low, high]: readonly [number, number]) => ({
@@ -390,6 +391,7 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
   stopOnReply: true,
   version: 1,
   onReply: 'stop',
+  finishBy: null,
   stopWhen: [],
   needsAiPersonalization: false,
   createdByUserId: null,

@@ -79,7 +79,7 @@ const CampaignLeadResult = z.object({
   message: z.string(),
 });
 
-const PlaceParams = CampaignParams.extend({ leadId: Id });
+const PlaceParams = z.object({ id: Id, campaignId: Id });
 const OnePlace = z.object({ success: z.literal(true), place: CampaignPlace });
 const placeNotFound = (): ApiError => new ApiError('NOT_FOUND', 'The lead is not in the campaign');
 
@@ -158,55 +158,6 @@ export const campaignLeadRoutes = [
   }),
 
   workspaceRoute({
-    id: 'getCampaignLead',
-    method: 'GET',
-    path: '/api/campaigns/{id}/leads/{leadId}',
-    tag: 'Campaigns',
-    summary: 'Get where a lead is in a campaign',
-    params: PlaceParams,
-    responses: { 200: OnePlace },
-    errors: ['NOT_FOUND'],
-    async handler({ db, params }) {
-      const place = await placeOf(db, params.id, params.leadId);
-      if (!place || !(await findCampaign(db, params.id))) throw placeNotFound();
-      return { status: 200, body: { success: true, place } };
-    },
-  }),
-
-  workspaceRoute({
-    id: 'updateCampaignLead',
-    method: 'PATCH',
-    path: '/api/campaigns/{id}/leads/{leadId}',
-    tag: 'Campaigns',
-    summary: 'Pause a lead in a campaign, change when it goes on, or let it go on',
-    description:
-      'A lead that a reply or an absence has paused goes on at `resumesAt`. A time that is not in the future lets it go on now.',
-    params: PlaceParams,
-    body: z
-      .object({
-        resumesAt: z.iso
-          .datetime({ offset: true })
-          .nullable()
-          .meta({ description: 'null: not before somebody says so.' }),
-      })
-      .meta({ id: 'CampaignPlacePatch' }),
-    responses: { 200: OnePlace },
-    errors: ['NOT_FOUND', 'INVALID_STATE'],
-    audit: { action: 'campaign.updated', target: 'campaign', changes: ['resumesAt'] },
-    async handler({ db, params, body, now }) {
-      const campaign = await lockCampaign(db, params.id);
-      const place = campaign && (await placeOf(db, campaign.id, params.leadId, { lock: true }));
-      if (!campaign || !place) throw placeNotFound();
-      if (place.state !== 'running') throw new ApiError('INVALID_STATE', `The lead has ${place.state}`);
-      const until = body.resumesAt === null ? null : new Date(body.resumesAt);
-      if (until !== null && until <= now) await resumeLead(db, campaign, params.leadId, now);
-      else await pauseLead(db, campaign.id, params.leadId, until, now);
-      const changed = (await placeOf(db, campaign.id, params.leadId)) ?? place;
-      return { status: 200, body: { success: true, place: changed } };
-    },
-  }),
-
-  workspaceRoute({
     id: 'previewCampaign',
     method: 'POST',
     path: '/api/campaigns/{id}/preview',
@@ -246,10 +197,9 @@ export const campaignLeadRoutes = [
           stopWhen: campaign.stopWhen,
           now,
         });
-        return {
-          status: 200,
-          body: { success: true, campaignId: campaign.id, leadId: null, steps: [], walk, paths, warnings },
-        };
+        const steps: z.infer<typeof StepPreview>[] = [];
+        const shown = { campaignId: campaign.id, leadId: null, steps, walk, paths, warnings };
+        return { status: 200, body: { success: true, ...shown } };
       }
       const needs = needsOf([...campaign.stopWhen, ...conditionsOf(campaign.steps)]);
       const facts = await factsOf(db, [{ ...lead, enteredAt: now }], needs, campaign.id);
@@ -309,6 +259,58 @@ export const campaignLeadRoutes = [
         status: 200,
         body: { success: true, campaignId: campaign.id, leadId: lead.id, steps, walk, paths, warnings },
       };
+    },
+  }),
+];
+
+/** Where leads are in campaigns. */
+export const leadPlaceRoutes = [
+  workspaceRoute({
+    id: 'getCampaignLead',
+    method: 'GET',
+    path: '/api/leads/{id}/campaigns/{campaignId}',
+    tag: 'Campaigns',
+    summary: 'Get where a lead is in a campaign',
+    params: PlaceParams,
+    responses: { 200: OnePlace },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const place = await placeOf(db, params.campaignId, params.id);
+      if (!place || !(await findCampaign(db, params.campaignId))) throw placeNotFound();
+      return { status: 200, body: { success: true, place } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateCampaignLead',
+    method: 'PATCH',
+    path: '/api/leads/{id}/campaigns/{campaignId}',
+    tag: 'Campaigns',
+    summary: 'Pause a lead in a campaign, change when it goes on, or let it go on',
+    description:
+      'A lead that a reply or an absence has paused goes on at `resumesAt`. A time that is not in the future lets it go on now.',
+    params: PlaceParams,
+    body: z
+      .object({
+        resumesAt: z.iso
+          .datetime({ offset: true })
+          .nullable()
+          .meta({ description: 'null: not before somebody says so.' }),
+      })
+      .meta({ id: 'CampaignPlacePatch' }),
+    responses: { 200: OnePlace },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    audit: { action: 'campaign.updated', target: 'campaign', changes: ['resumesAt'] },
+    async handler({ db, params, body, now }) {
+      const campaign = await lockCampaign(db, params.campaignId);
+      const place = campaign && (await placeOf(db, campaign.id, params.id, { lock: true }));
+      if (!campaign || !place) throw placeNotFound();
+      if (place.state !== 'running') throw new ApiError('INVALID_STATE', `The lead has ${place.state}`);
+      const until = body.resumesAt === null ? null : new Date(body.resumesAt);
+      if (until !== null && until <= now) await resumeLead(db, campaign, params.id, now);
+      else await pauseLead(db, campaign.id, params.id, until, now);
+      const changed = (await placeOf(db, campaign.id, params.id)) ?? place;
+      return { status: 200, body: { success: true, place: changed } };
     },
   }),
 ];

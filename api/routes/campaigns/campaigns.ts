@@ -12,6 +12,8 @@ import {
 } from '#db/queries/campaigns/campaigns.ts';
 import { problemOfEdit } from '#domain/campaigns/step-edits.ts';
 import { reviseLater } from '#db/commands/campaigns/revisions.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import { personalizationProgress } from '#db/commands/campaigns/personalizations.ts';
 import {
@@ -180,7 +182,7 @@ export const campaignRoutes = [
     path: '/api/campaigns/{id}',
     tag: 'Campaigns',
     summary:
-      'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description and steps',
+      'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps',
     description:
       'Steps of a campaign that has started are named by their ids and stay in their places: texts, delays, conditions and actions can change, and steps can be added at the end. That makes the next `version`: whoever has not got a changed message gets the new one, and who waits at a step is judged by it. A changed delay counts for whoever has not got the message before.',
     params: CampaignParams,
@@ -193,7 +195,7 @@ export const campaignRoutes = [
       if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(body.steps));
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
-      const { name: _, description: __, listId, segmentId, audience, ...sequence } = body;
+      const { name: _, description: __, finishBy, listId, segmentId, audience, ...sequence } = body;
       const changesAudience = [listId, segmentId, audience].some((value) => value !== undefined);
       const isEdit = body.steps !== undefined && (row.status === 'active' || row.status === 'paused');
       const changesSequence = Object.entries(sequence).some(
@@ -216,6 +218,7 @@ export const campaignRoutes = [
       if (changesSequence) await requireSendTimes(db, body, row, now);
       await updateCampaign(db, row.id, body, now);
       if (isEdit) await reviseLater(db, row.id, now);
+      else if (finishBy !== undefined) wake(db, campaignWorkflowId(row.id), now, 'progressDue');
       const changed = await findCampaign(db, row.id);
       if (!changed) throw campaignNotFound();
       const warnings = campaignWarnings(messageSteps(changed.steps), null, await knownCustomFields(db));

@@ -1,7 +1,8 @@
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { planOfCampaign } from '#db/queries/campaigns/forecast-plan.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { Forecast, ForecastInput } from '#domain/campaigns/forecast/forecast-schema.ts';
-import { forecastOf, planOfCampaign, planOfInput } from './forecasts.ts';
+import { forecastOf, planOfInput } from './forecasts.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
@@ -52,9 +53,9 @@ export const campaignForecastRoutes = [
       const plan = await withTenant(pools, workspace.id, async (db) => {
         const campaign = await findCampaign(db, params.id);
         if (!campaign) throw campaignNotFound();
-        return planOfCampaign(db, campaign, site);
+        return { ...(await planOfCampaign(db, campaign, site)), finishBy: campaign.finishBy };
       });
-      return { status: 200, body: await forecastOf(plan) };
+      return { status: 200, body: await forecastOf(plan, plan.finishBy) };
     },
   }),
 ];

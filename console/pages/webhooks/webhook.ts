@@ -31,6 +31,7 @@ export const EVENTS: Record<EventName, MessageDescriptor> = {
   'lead.created': msg`A lead was created`,
   'lead.updated': msg`A lead was changed`,
   'lead.deleted': msg`A lead was deleted`,
+  'campaign.will_be_late': msg`A campaign will be late`,
   'campaign.completed': msg`A campaign is completed`,
   'call.ended': msg`A call ended`,
   'import.completed': msg`An import is completed`,

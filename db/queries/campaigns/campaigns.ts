@@ -42,6 +42,9 @@ export const CampaignRow = z.object({
   /** Only if a reply does not stop. */
   pauseOnReply: z.boolean(),
   stopWhen: z.array(Condition),
+  finishBy: z.date().nullable(),
+  /** The forecast said last that it is not finished by then. */
+  isLate: z.boolean(),
   needsAiPersonalization: z.boolean(),
   enteredTo: z.string(),
   enteredAll: z.boolean(),
@@ -176,6 +179,10 @@ export async function updateCampaign(
     patch.onReply ?? (patch.stopOnReply === undefined ? undefined : onReplyOf(patch.stopOnReply));
   set('stop_on_reply', onReply && onReply === 'stop');
   set('pause_on_reply', onReply && onReply === 'pause');
+  if (patch.finishBy !== undefined) {
+    const at = patch.finishBy === null ? sql.fragment`null` : sql.timestamp(new Date(patch.finishBy));
+    assignments.push(sql.fragment`finish_by = ${at}, is_late = false, deadline_checked_at = null`);
+  }
   if (patch.stopWhen !== undefined) assignments.push(sql.fragment`stop_when = ${sql.jsonb(patch.stopWhen)}`);
   set('needs_ai_personalization', patch.needsAiPersonalization);
   setArray('window_days', 'int2', patch.allowedDaysOfWeek);
@@ -279,6 +286,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     stopOnReply: row.stopOnReply,
     onReply: row.stopOnReply ? 'stop' : row.pauseOnReply ? 'pause' : 'continue',
     stopWhen: row.stopWhen,
+    finishBy: row.finishBy?.toISOString() ?? null,
     needsAiPersonalization: row.needsAiPersonalization,
     createdByUserId: row.createdByUserId,
     startedAt: row.startedAt?.toISOString() ?? null,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FinishBy } from './finish-by.ts';
 import { MessageStep } from '../step.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { Id } from '#domain/base/ids.ts';
@@ -49,6 +50,7 @@ export const Forecast = z
       description:
         'The number of days, today included, after which this many lines would finish. New lines warm up.',
     }),
+    finishBy: FinishBy.nullable().meta({ description: 'null: the campaign has no deadline.' }),
   })
   .meta({ id: 'Forecast' });
 export type Forecast = z.infer<typeof Forecast>;

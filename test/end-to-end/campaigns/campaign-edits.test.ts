@@ -71,7 +71,7 @@ describe('the steps of a campaign that runs', () => {
     const id = await newCampaign({ steps: [one, wait], start: true });
     const [ada, bob] = [await enter(id, { firstName: 'Ada' }), await enter(id, { firstName: 'Bob' })];
     const place = async (leadId: string) =>
-      (await api('GET', `/api/campaigns/${id}/leads/${leadId}`)).body.place;
+      (await api('GET', `/api/leads/${leadId}/campaigns/${id}`)).body.place;
     for (const leadId of [ada, bob]) await eventually(async () => (await place(leadId)).stepId === 'wait');
     const named = { ...wait, any: [{ field: 'firstName', value: 'Ada' }] };
     await edit(id, [one, named, { id: 'go', message: 'Go' }]);
@@ -95,6 +95,10 @@ describe('the steps of a campaign that runs', () => {
   ])('stay in their places: %j is refused', async (steps, path) => {
     const id = await newCampaign({ steps: [one, later], start: true });
     const { status, body } = await edit(id, steps);
-    expect([status, body.code, body.message ?? body.error]).toEqual([409, 'INVALID_STATE', expect.stringContaining(path)]);
+    expect([status, body.code, body.message ?? body.error]).toEqual([
+      409,
+      'INVALID_STATE',
+      expect.stringContaining(path),
+    ]);
   });
 });

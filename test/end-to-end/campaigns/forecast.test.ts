@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
+import { startEndpoint } from '#test/support/endpoint.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -144,5 +145,48 @@ describe('a forecast', () => {
       sendWindowEnd: '18:00',
     });
     expect(completesAt).not.toBeNull();
+  });
+});
+
+describe('a campaign with a deadline', () => {
+  const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+
+  it('is told by its forecast whether it keeps it, and with how many lines it would', async () => {
+    await newLine();
+    const { listId } = await newList(Array.from({ length: 60 }, () => ({ phone: phone() })));
+    const id = await newCampaign({ listId, steps: [{ message: 'Hi' }], finishBy: inDays(4) });
+    const { finishBy } = await forecast(`/api/campaigns/${id}/forecast`);
+    expect(finishBy.isPossible).toBe(false);
+    await api('PATCH', `/api/campaigns/${id}`, { finishBy: inDays(30) });
+    expect((await forecast(`/api/campaigns/${id}/forecast`)).finishBy).toMatchObject({
+      isPossible: true,
+      lines: 1,
+    });
+    await api('PATCH', `/api/campaigns/${id}`, { finishBy: null });
+    expect((await forecast(`/api/campaigns/${id}/forecast`)).finishBy).toBeNull();
+  });
+
+  it('tells webhooks once when it will be late, and again when it slips anew', async () => {
+    await newLine();
+    const receiver = await startEndpoint();
+    await api('POST', '/api/webhooks', { url: receiver.url, events: ['campaign.will_be_late'] });
+    const { listId } = await newList(Array.from({ length: 30 }, () => ({ phone: phone() })));
+    const id = await newCampaign({
+      listId,
+      steps: [{ message: 'Hi' }],
+      finishBy: inDays(1),
+      start: true,
+    });
+    const told = (count: number) => eventually(async () => receiver.received.length === count);
+    await told(1);
+    expect(receiver.received[0]?.json).toMatchObject({
+      event: 'campaign.will_be_late',
+      campaignId: id,
+      data: { completesAt: expect.any(String) },
+    });
+    const { status } = await api('PATCH', `/api/campaigns/${id}`, { finishBy: inDays(0.5) });
+    expect(status).toBe(200);
+    await told(2);
+    await receiver.close();
   });
 });

@@ -28,9 +28,9 @@ const enter = async (fields: object, lead: object = {}) => {
   const { body } = await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to, ...lead } });
   const leadId: string = body.leadId;
   await step(id, leadId, 0, 'delivered');
-  const place = async () => (await api('GET', `/api/campaigns/${id}/leads/${leadId}`)).body.place;
+  const place = async () => (await api('GET', `/api/leads/${leadId}/campaigns/${id}`)).body.place;
   const resume = (resumesAt: string | null) =>
-    api('PATCH', `/api/campaigns/${id}/leads/${leadId}`, { resumesAt });
+    api('PATCH', `/api/leads/${leadId}/campaigns/${id}`, { resumesAt });
   return { id, to, leadId, place, resume };
 };
 const whyOf = async (leadId: string): Promise<[string, string][]> =>

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageDeliveredWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageCanceledWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostContactOptedOutWebhookRequest | PostContactOptedInWebhookRequest | PostLeadCreatedWebhookRequest | PostLeadUpdatedWebhookRequest | PostLeadDeletedWebhookRequest | PostCampaignCompletedWebhookRequest | PostCallEndedWebhookRequest | PostImportCompletedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageDeliveredWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageCanceledWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostContactOptedOutWebhookRequest | PostContactOptedInWebhookRequest | PostLeadCreatedWebhookRequest | PostLeadUpdatedWebhookRequest | PostLeadDeletedWebhookRequest | PostCampaignCompletedWebhookRequest | PostCampaignWillBeLateWebhookRequest | PostCallEndedWebhookRequest | PostImportCompletedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -560,6 +560,13 @@ export type PoolPatch = {
     failoverAfterMinutes?: number;
 };
 
+export type CampaignPlacePatch = {
+    /**
+     * null: not before somebody says so.
+     */
+    resumesAt: string | null;
+};
+
 export type LeadsBulk = {
     /**
      * Either `leadIds` or `filter` is required.
@@ -745,9 +752,21 @@ export type CampaignInput = {
      */
     requireConsent?: boolean;
     /**
-     * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+     * Short for `onReply`: true for `stop`, false for `continue`.
      */
     stopOnReply?: boolean;
+    /**
+     * What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/leads/{id}/campaigns/{campaignId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.
+     */
+    onReply?: 'stop' | 'pause' | 'continue';
+    /**
+     * Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.
+     */
+    stopWhen?: Array<Condition>;
+    /**
+     * By when it is to be finished. `POST /api/campaigns/{id}/forecast` says whether it will be, and `campaign.will_be_late` is sent when it will not.
+     */
+    finishBy?: string | null;
     /**
      * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
      */
@@ -766,6 +785,10 @@ export type CampaignMessageStep = {
      */
     id?: string;
     kind?: 'message';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<Condition>;
     message?: string;
     messageType?: 'imessage' | 'sms' | 'email';
     subject?: string;
@@ -801,6 +824,10 @@ export type CampaignWaitStep = {
      */
     id?: string;
     kind: 'wait';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<Condition>;
     for: {
         days?: number;
         hours?: number;
@@ -814,6 +841,10 @@ export type CampaignWaitUntilStep = {
      */
     id?: string;
     kind: 'wait_until';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<Condition>;
     /**
      * The lead continues when one of them holds.
      */
@@ -838,6 +869,10 @@ export type CampaignDoStep = {
      */
     id?: string;
     kind: 'do';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<Condition>;
     addTags?: Array<string>;
     /**
      * Without regard to case.
@@ -869,6 +904,10 @@ export type CampaignEndStep = {
      */
     id?: string;
     kind: 'end';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<Condition>;
 };
 
 export type CampaignBranchStep = {
@@ -877,6 +916,10 @@ export type CampaignBranchStep = {
      */
     id?: string;
     kind: 'branch';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<Condition>;
     /**
      * The first that holds is taken.
      */
@@ -944,9 +987,21 @@ export type CampaignPatch = {
      */
     requireConsent?: boolean;
     /**
-     * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+     * Short for `onReply`: true for `stop`, false for `continue`.
      */
     stopOnReply?: boolean;
+    /**
+     * What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/leads/{id}/campaigns/{campaignId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.
+     */
+    onReply?: 'stop' | 'pause' | 'continue';
+    /**
+     * Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.
+     */
+    stopWhen?: Array<Condition>;
+    /**
+     * By when it is to be finished. `POST /api/campaigns/{id}/forecast` says whether it will be, and `campaign.will_be_late` is sent when it will not.
+     */
+    finishBy?: string | null;
     /**
      * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
      */
@@ -963,6 +1018,30 @@ export type CampaignLeadInput = {
      */
     lead?: LeadInput;
     defaultCountryCode?: string;
+};
+
+export type CampaignAssumptions = {
+    /**
+     * Texts that the contact answers to the first message.
+     */
+    replies?: Array<string>;
+    /**
+     * Instead of those of the lead.
+     */
+    tags?: Array<string>;
+    /**
+     * By field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.
+     */
+    fields?: {
+        [key: string]: string;
+    };
+    delivered?: boolean;
+    read?: boolean;
+    failed?: boolean;
+    /**
+     * Instead of the consents of the lead.
+     */
+    consented?: Array<'imessage' | 'sms' | 'email'>;
 };
 
 export type ForecastInput = {
@@ -1018,7 +1097,7 @@ export type WebhookInput = {
     retries?: WebhookRetries;
 };
 
-export type EventPattern = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
+export type EventPattern = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'campaign.will_be_late' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
 
 /**
  * `none`: each event is sent once. `standard`: after a network error, 408, 429 or 5xx, it is sent again after 5 seconds, 1 minute, 10 minutes, 1, 6 and 24 hours, or when `Retry-After` says if that is later; 410 deactivates the webhook.
@@ -2684,6 +2763,27 @@ export type Pool = {
 
 export type AvailabilityStatus = 'available' | 'unavailable' | 'error';
 
+export type CampaignPlace = {
+    campaignId: string;
+    leadId: string;
+    state: 'running' | 'finished' | 'stopped';
+    /**
+     * Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`.
+     */
+    stopReason: string | null;
+    /**
+     * The step at which it waits; null while its messages are on their way.
+     */
+    stepId: string | null;
+    pausedAt: string | null;
+    pauseReason: 'reply' | 'out_of_office' | 'member' | null;
+    /**
+     * When a paused lead goes on; null: when somebody says so.
+     */
+    resumesAt: string | null;
+    enteredAt: string;
+};
+
 export type ContactTimelineEntry = {
     type: 'message';
     at: string;
@@ -2698,7 +2798,7 @@ export type ContactTimelineEntry = {
     at: string;
     campaign: ContactTimelineCampaign;
     /**
-     * `reply`, `opt_out`, `failed`, `no_address`, `no_consent` or `removed`; null: it had all messages.
+     * `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it had all messages.
      */
     reason: string | null;
 } | {
@@ -2706,9 +2806,9 @@ export type ContactTimelineEntry = {
     at: string;
     campaign: ContactTimelineCampaign;
     stepId: string;
-    step: 'wait' | 'wait_until' | 'branch' | 'do' | 'end';
+    step: 'wait' | 'wait_until' | 'branch' | 'do' | 'end' | 'stop';
     /**
-     * The name of the branch, `else`, `continued`, `timed_out`, `done` or `ended`.
+     * The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`.
      */
     outcome: string;
     /**
@@ -3370,6 +3470,10 @@ export type Campaign = {
     description: string;
     status: CampaignStatus;
     steps: Array<CampaignStepOutput>;
+    /**
+     * Of the steps: each change after leads have entered makes the next.
+     */
+    version: number;
     listId: string | null;
     segmentId: string | null;
     audience: 'snapshot' | 'live';
@@ -3382,7 +3486,13 @@ export type Campaign = {
     allowedDaysOfWeek: Array<number> | null;
     quietHours: CampaignQuietHoursOutput | null;
     requireConsent: boolean;
+    /**
+     * Whether `onReply` is `stop`.
+     */
     stopOnReply: boolean;
+    onReply: 'stop' | 'pause' | 'continue';
+    stopWhen: Array<ConditionOutput>;
+    finishBy: string | null;
     needsAiPersonalization: boolean;
     createdByUserId: string | null;
     startedAt: string | null;
@@ -3528,7 +3638,7 @@ export type FunnelStep = {
      * Leads that do not get the step, by reason, the most frequent first.
      */
     skipped: Array<{
-        reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+        reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
         leads: number;
     }>;
     /**
@@ -3541,6 +3651,13 @@ export type FunnelStep = {
     optedOut: FunnelShare;
     stepIndex: number;
     messageType: 'imessage' | 'sms' | 'email';
+    /**
+     * How many got the text of which version of the campaign; empty while there is only one.
+     */
+    versions: Array<{
+        version: number;
+        sent: number;
+    }>;
     /**
      * Empty if the step has none.
      */
@@ -3575,7 +3692,7 @@ export type FunnelStep = {
          * Leads that do not get the step, by reason, the most frequent first.
          */
         skipped: Array<{
-            reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+            reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
             leads: number;
         }>;
         /**
@@ -3629,6 +3746,38 @@ export type FunnelComparison = {
     conclusive: boolean;
 };
 
+export type CampaignPreviewEvent = {
+    stepId: string;
+    kind: 'message' | 'wait' | 'wait_until' | 'branch' | 'do' | 'end' | 'stop';
+    /**
+     * At the earliest: without windows, quiet hours and the pace of lines.
+     */
+    at: string;
+    /**
+     * The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`; null: a message.
+     */
+    outcome: string | null;
+    why: string | null;
+};
+
+export type CampaignPreviewPath = {
+    /**
+     * What is decided on this way, in order.
+     */
+    decisions: Array<{
+        stepId: string;
+        outcome: string;
+    }>;
+    /**
+     * The ids of the steps whose messages are sent, in order.
+     */
+    messages: Array<string>;
+    /**
+     * How long the delays and waits on this way take, if nothing ends them before.
+     */
+    longestMinutes: number;
+};
+
 export type Forecast = {
     success: true;
     /**
@@ -3658,6 +3807,22 @@ export type Forecast = {
         days: number;
         lines: number;
     }>;
+    /**
+     * null: the campaign has no deadline.
+     */
+    finishBy: ForecastFinishBy | null;
+};
+
+export type ForecastFinishBy = {
+    at: string;
+    /**
+     * Whether it finishes by then, as things are.
+     */
+    isPossible: boolean;
+    /**
+     * The fewest lines, with those that it has, with which it finishes by the end of that day; null: more lines alone do not make it possible.
+     */
+    lines: number | null;
 };
 
 export type Webhook = {
@@ -3716,7 +3881,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'campaign.will_be_late' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
 
 export type DeliveryExchange = {
     id: string;
@@ -4495,6 +4660,10 @@ export type CampaignMessageStepOutput = {
      */
     id?: string;
     kind?: 'message';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<ConditionOutput>;
     message: string;
     messageType: 'imessage' | 'sms' | 'email';
     subject?: string;
@@ -4530,6 +4699,10 @@ export type CampaignWaitStepOutput = {
      */
     id?: string;
     kind: 'wait';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<ConditionOutput>;
     for: {
         days?: number;
         hours?: number;
@@ -4543,6 +4716,10 @@ export type CampaignWaitUntilStepOutput = {
      */
     id?: string;
     kind: 'wait_until';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<ConditionOutput>;
     /**
      * The lead continues when one of them holds.
      */
@@ -4567,6 +4744,10 @@ export type CampaignDoStepOutput = {
      */
     id?: string;
     kind: 'do';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<ConditionOutput>;
     addTags?: Array<string>;
     /**
      * Without regard to case.
@@ -4598,6 +4779,10 @@ export type CampaignEndStepOutput = {
      */
     id?: string;
     kind: 'end';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<ConditionOutput>;
 };
 
 export type CampaignBranchStepOutput = {
@@ -4606,6 +4791,10 @@ export type CampaignBranchStepOutput = {
      */
     id?: string;
     kind: 'branch';
+    /**
+     * Stops the lead instead of taking the step, if one of them holds when its turn comes.
+     */
+    stopWhen?: Array<ConditionOutput>;
     /**
      * The first that holds is taken.
      */
@@ -8556,6 +8745,73 @@ export type PostApiCheckAvailabilityRrResponses = {
 
 export type PostApiCheckAvailabilityRrResponse = PostApiCheckAvailabilityRrResponses[keyof PostApiCheckAvailabilityRrResponses];
 
+export type GetApiLeadsByIdCampaignsByCampaignIdData = {
+    body?: never;
+    path: {
+        id: string;
+        campaignId: string;
+    };
+    query?: never;
+    url: '/api/leads/{id}/campaigns/{campaignId}';
+};
+
+export type GetApiLeadsByIdCampaignsByCampaignIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLeadsByIdCampaignsByCampaignIdError = GetApiLeadsByIdCampaignsByCampaignIdErrors[keyof GetApiLeadsByIdCampaignsByCampaignIdErrors];
+
+export type GetApiLeadsByIdCampaignsByCampaignIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        place: CampaignPlace;
+    };
+};
+
+export type GetApiLeadsByIdCampaignsByCampaignIdResponse = GetApiLeadsByIdCampaignsByCampaignIdResponses[keyof GetApiLeadsByIdCampaignsByCampaignIdResponses];
+
+export type PatchApiLeadsByIdCampaignsByCampaignIdData = {
+    body: {
+        /**
+         * null: not before somebody says so.
+         */
+        resumesAt: string | null;
+    };
+    path: {
+        id: string;
+        campaignId: string;
+    };
+    query?: never;
+    url: '/api/leads/{id}/campaigns/{campaignId}';
+};
+
+export type PatchApiLeadsByIdCampaignsByCampaignIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiLeadsByIdCampaignsByCampaignIdError = PatchApiLeadsByIdCampaignsByCampaignIdErrors[keyof PatchApiLeadsByIdCampaignsByCampaignIdErrors];
+
+export type PatchApiLeadsByIdCampaignsByCampaignIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        place: CampaignPlace;
+    };
+};
+
+export type PatchApiLeadsByIdCampaignsByCampaignIdResponse = PatchApiLeadsByIdCampaignsByCampaignIdResponses[keyof PatchApiLeadsByIdCampaignsByCampaignIdResponses];
+
 export type PostApiLeadsBulkData = {
     body: {
         /**
@@ -9632,9 +9888,21 @@ export type PostApiCampaignsData = {
          */
         requireConsent?: boolean;
         /**
-         * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+         * Short for `onReply`: true for `stop`, false for `continue`.
          */
         stopOnReply?: boolean;
+        /**
+         * What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/leads/{id}/campaigns/{campaignId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.
+         */
+        onReply?: 'stop' | 'pause' | 'continue';
+        /**
+         * Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.
+         */
+        stopWhen?: Array<Condition>;
+        /**
+         * By when it is to be finished. `POST /api/campaigns/{id}/forecast` says whether it will be, and `campaign.will_be_late` is sent when it will not.
+         */
+        finishBy?: string | null;
         /**
          * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
          */
@@ -9780,9 +10048,21 @@ export type PatchApiCampaignsByIdData = {
          */
         requireConsent?: boolean;
         /**
-         * Whether a reply stops the lead. Default: true, unless a step of a new campaign asks about `replied`.
+         * Short for `onReply`: true for `stop`, false for `continue`.
          */
         stopOnReply?: boolean;
+        /**
+         * What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/leads/{id}/campaigns/{campaignId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.
+         */
+        onReply?: 'stop' | 'pause' | 'continue';
+        /**
+         * Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.
+         */
+        stopWhen?: Array<Condition>;
+        /**
+         * By when it is to be finished. `POST /api/campaigns/{id}/forecast` says whether it will be, and `campaign.will_be_late` is sent when it will not.
+         */
+        finishBy?: string | null;
         /**
          * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
          */
@@ -10076,8 +10356,9 @@ export type PostApiCampaignsByIdLeadsResponses = {
 export type PostApiCampaignsByIdLeadsResponse = PostApiCampaignsByIdLeadsResponses[keyof PostApiCampaignsByIdLeadsResponses];
 
 export type PostApiCampaignsByIdPreviewData = {
-    body: {
-        leadId: string;
+    body?: {
+        leadId?: string;
+        assume?: CampaignAssumptions;
     };
     path: {
         id: string;
@@ -10102,7 +10383,7 @@ export type PostApiCampaignsByIdPreviewResponses = {
     200: {
         success: true;
         campaignId: string;
-        leadId: string;
+        leadId: string | null;
         steps: Array<{
             stepIndex: number;
             messageType: 'imessage' | 'sms' | 'email';
@@ -10153,6 +10434,11 @@ export type PostApiCampaignsByIdPreviewResponses = {
              */
             hasConsent: boolean;
         }>;
+        walk: Array<CampaignPreviewEvent>;
+        /**
+         * At most 500.
+         */
+        paths: Array<CampaignPreviewPath>;
         /**
          * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
@@ -14550,6 +14836,35 @@ export type PostCampaignCompletedWebhookPayload = {
 export type PostCampaignCompletedWebhookRequest = {
     body: PostCampaignCompletedWebhookPayload;
     key: 'campaign.completed';
+    path?: never;
+    query?: never;
+};
+
+export type PostCampaignWillBeLateWebhookPayload = {
+    event: 'campaign.will_be_late';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    campaignId: string;
+    campaignName: string;
+    data: {
+        finishBy: string;
+        /**
+         * null: not as things are.
+         */
+        completesAt: string | null;
+        /**
+         * With how many lines it would be in time; null: more lines alone do not suffice.
+         */
+        lines: number | null;
+    };
+};
+
+export type PostCampaignWillBeLateWebhookRequest = {
+    body: PostCampaignWillBeLateWebhookPayload;
+    key: 'campaign.will_be_late';
     path?: never;
     query?: never;
 };

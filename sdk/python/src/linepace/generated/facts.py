@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "765e9cae6b2f253c129d65c7ec8135a57fb6f54011c0227bb789e4abf88014a2"
+DIGEST = "7fcd719874485ce52439aba77798a601a4432393f2d21239adf7de6fbd72fa96"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

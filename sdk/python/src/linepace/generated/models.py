@@ -249,6 +249,10 @@ class PoolPatch(TypedDict):
     failoverAfterMinutes: NotRequired[int]
 
 
+class CampaignPlacePatch(TypedDict):
+    resumesAt: str | None
+
+
 class LeadsBulkFilter(TypedDict):
     listId: NotRequired[str]
     search: NotRequired[str]
@@ -328,36 +332,10 @@ class CampaignWaitStepFor(TypedDict):
     minutes: NotRequired[int]
 
 
-CampaignWaitStep = TypedDict(
-    "CampaignWaitStep",
-    {
-        "id": NotRequired[str],
-        "kind": Literal["wait"],
-        "for": CampaignWaitStepFor,
-    },
-)
-
-
 class CampaignWaitUntilStepAtMost(TypedDict):
     days: NotRequired[int]
     hours: NotRequired[int]
     minutes: NotRequired[int]
-
-
-class CampaignDoStep(TypedDict):
-    id: NotRequired[str]
-    kind: Literal["do"]
-    addTags: NotRequired[list[str]]
-    removeTags: NotRequired[list[str]]
-    setFields: NotRequired[dict[str, str]]
-    moveToListId: NotRequired[str]
-    assign: NotRequired[str | None]
-    enterCampaignId: NotRequired[str]
-
-
-class CampaignEndStep(TypedDict):
-    id: NotRequired[str]
-    kind: Literal["end"]
 
 
 class CampaignQuietHours(TypedDict):
@@ -371,6 +349,16 @@ class CampaignLeadInput(TypedDict):
     leadId: NotRequired[str]
     lead: NotRequired[LeadInput]
     defaultCountryCode: NotRequired[str]
+
+
+class CampaignAssumptions(TypedDict):
+    replies: NotRequired[list[str]]
+    tags: NotRequired[list[str]]
+    fields: NotRequired[dict[str, str]]
+    delivered: NotRequired[bool]
+    read: NotRequired[bool]
+    failed: NotRequired[bool]
+    consented: NotRequired[list[Literal["imessage", "sms", "email"]]]
 
 
 class ForecastInputStepDelay(TypedDict):
@@ -398,7 +386,7 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
+    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -561,7 +549,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
@@ -1258,6 +1246,18 @@ class Pool(TypedDict):
     updatedAt: str
 
 
+class CampaignPlace(TypedDict):
+    campaignId: str
+    leadId: str
+    state: Literal["running", "finished", "stopped"]
+    stopReason: str | None
+    stepId: str | None
+    pausedAt: str | None
+    pauseReason: Literal["reply", "out_of_office", "member"] | None
+    resumesAt: str | None
+    enteredAt: str
+
+
 class ContactTimelineEntryContactTimelineEntry4(TypedDict):
     type: Literal["consent"]
     at: str
@@ -1683,12 +1683,17 @@ class CampaignCheck(TypedDict):
 
 
 class FunnelStepSkippedItem(TypedDict):
-    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
     leads: int
 
 
+class FunnelStepVersion(TypedDict):
+    version: int
+    sent: int
+
+
 class FunnelStepVariantSkippedItem(TypedDict):
-    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
     leads: int
 
 
@@ -1708,6 +1713,25 @@ class FunnelComparison(TypedDict):
     conclusive: bool
 
 
+class CampaignPreviewEvent(TypedDict):
+    stepId: str
+    kind: Literal["message", "wait", "wait_until", "branch", "do", "end", "stop"]
+    at: str
+    outcome: str | None
+    why: str | None
+
+
+class CampaignPreviewPathDecision(TypedDict):
+    stepId: str
+    outcome: str
+
+
+class CampaignPreviewPath(TypedDict):
+    decisions: list[CampaignPreviewPathDecision]
+    messages: list[str]
+    longestMinutes: int
+
+
 class ForecastByDayItem(TypedDict):
     date: str
     messages: int
@@ -1724,13 +1748,10 @@ class ForecastLinesForItem(TypedDict):
     lines: int
 
 
-class Forecast(TypedDict):
-    success: Literal[True]
-    completesAt: str | None
-    firstStepDoneAt: str | None
-    byDay: list[ForecastByDayItem]
-    limitedBy: list[ForecastLimitedByItem]
-    linesFor: list[ForecastLinesForItem]
+class ForecastFinishBy(TypedDict):
+    at: str
+    isPossible: bool
+    lines: int | None
 
 
 class Webhook(TypedDict):
@@ -1738,7 +1759,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -1754,7 +1775,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -2286,36 +2307,10 @@ class CampaignWaitStepOutputFor(TypedDict):
     minutes: NotRequired[int]
 
 
-CampaignWaitStepOutput = TypedDict(
-    "CampaignWaitStepOutput",
-    {
-        "id": NotRequired[str],
-        "kind": Literal["wait"],
-        "for": CampaignWaitStepOutputFor,
-    },
-)
-
-
 class CampaignWaitUntilStepOutputAtMost(TypedDict):
     days: NotRequired[int]
     hours: NotRequired[int]
     minutes: NotRequired[int]
-
-
-class CampaignDoStepOutput(TypedDict):
-    id: NotRequired[str]
-    kind: Literal["do"]
-    addTags: NotRequired[list[str]]
-    removeTags: NotRequired[list[str]]
-    setFields: NotRequired[dict[str, str]]
-    moveToListId: NotRequired[str]
-    assign: NotRequired[str | None]
-    enterCampaignId: NotRequired[str]
-
-
-class CampaignEndStepOutput(TypedDict):
-    id: NotRequired[str]
-    kind: Literal["end"]
 
 
 class CampaignQuietHoursOutput(TypedDict):
@@ -3306,6 +3301,20 @@ class CheckAvailabilityRoundRobinPostResponse(TypedDict):
     lineId: str | None
 
 
+class GetCampaignLeadResponse(TypedDict):
+    success: Literal[True]
+    place: CampaignPlace
+
+
+class UpdateCampaignLeadRequest(TypedDict):
+    resumesAt: str | None
+
+
+class UpdateCampaignLeadResponse(TypedDict):
+    success: Literal[True]
+    place: CampaignPlace
+
+
 class ChangeLeadsRequestFilter(TypedDict):
     listId: NotRequired[str]
     search: NotRequired[str]
@@ -3572,7 +3581,8 @@ class AddCampaignLeadResponse(TypedDict):
 
 
 class PreviewCampaignRequest(TypedDict):
-    leadId: str
+    leadId: NotRequired[str]
+    assume: NotRequired[CampaignAssumptions]
 
 
 class PreviewCampaignResponseStepVariant(TypedDict):
@@ -3643,7 +3653,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -3656,7 +3666,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -3683,7 +3693,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
+    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -4455,7 +4465,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
@@ -4468,7 +4478,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -4914,6 +4924,21 @@ class OnCampaignCompletedRequest(TypedDict):
     data: OnCampaignCompletedRequestData
 
 
+class OnCampaignWillBeLateRequestData(TypedDict):
+    finishBy: str
+    completesAt: str | None
+    lines: int | None
+
+
+class OnCampaignWillBeLateRequest(TypedDict):
+    event: Literal["campaign.will_be_late"]
+    timestamp: str
+    workspaceId: str
+    campaignId: str
+    campaignName: str
+    data: OnCampaignWillBeLateRequestData
+
+
 OnCallEndedRequestCall = TypedDict(
     "OnCallEndedRequestCall",
     {
@@ -5101,6 +5126,7 @@ class SegmentPatch(TypedDict):
 class CampaignMessageStep(TypedDict):
     id: NotRequired[str]
     kind: NotRequired[Literal["message"]]
+    stopWhen: NotRequired[list[Condition]]
     message: NotRequired[str]
     messageType: NotRequired[Literal["imessage", "sms", "email"]]
     subject: NotRequired[str]
@@ -5111,11 +5137,23 @@ class CampaignMessageStep(TypedDict):
     smsFallbackMessage: NotRequired[str]
 
 
+CampaignWaitStep = TypedDict(
+    "CampaignWaitStep",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["wait"],
+        "stopWhen": NotRequired[list[Condition]],
+        "for": CampaignWaitStepFor,
+    },
+)
+
+
 CampaignWaitUntilStep = TypedDict(
     "CampaignWaitUntilStep",
     {
         "id": NotRequired[str],
         "kind": Literal["wait_until"],
+        "stopWhen": NotRequired[list[Condition]],
         "any": list[Condition],
         "atMost": CampaignWaitUntilStepAtMost,
         "else": NotRequired[Literal["continue", "end"]],
@@ -5123,9 +5161,27 @@ CampaignWaitUntilStep = TypedDict(
 )
 
 
+class CampaignDoStep(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["do"]
+    stopWhen: NotRequired[list[Condition]]
+    addTags: NotRequired[list[str]]
+    removeTags: NotRequired[list[str]]
+    setFields: NotRequired[dict[str, str]]
+    moveToListId: NotRequired[str]
+    assign: NotRequired[str | None]
+    enterCampaignId: NotRequired[str]
+
+
+class CampaignEndStep(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["end"]
+    stopWhen: NotRequired[list[Condition]]
+
+
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -5304,7 +5360,7 @@ class ContactTimelineEntryContactTimelineEntry3(TypedDict):
     at: str
     campaign: ContactTimelineCampaign
     stepId: str
-    step: Literal["wait", "wait_until", "branch", "do", "end"]
+    step: Literal["wait", "wait_until", "branch", "do", "end", "stop"]
     outcome: str
     why: str
 
@@ -5436,14 +5492,25 @@ class FunnelStep(TypedDict):
     optedOut: FunnelShare
     stepIndex: int
     messageType: Literal["imessage", "sms", "email"]
+    versions: list[FunnelStepVersion]
     variants: list[FunnelStepVariant]
     comparisons: list[FunnelComparison]
+
+
+class Forecast(TypedDict):
+    success: Literal[True]
+    completesAt: str | None
+    firstStepDoneAt: str | None
+    byDay: list[ForecastByDayItem]
+    limitedBy: list[ForecastLimitedByItem]
+    linesFor: list[ForecastLinesForItem]
+    finishBy: ForecastFinishBy | None
 
 
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -5464,6 +5531,7 @@ class ConditionOutput(TypedDict):
 class CampaignMessageStepOutput(TypedDict):
     id: NotRequired[str]
     kind: NotRequired[Literal["message"]]
+    stopWhen: NotRequired[list[ConditionOutput]]
     message: str
     messageType: Literal["imessage", "sms", "email"]
     subject: NotRequired[str]
@@ -5474,16 +5542,46 @@ class CampaignMessageStepOutput(TypedDict):
     smsFallbackMessage: NotRequired[str]
 
 
+CampaignWaitStepOutput = TypedDict(
+    "CampaignWaitStepOutput",
+    {
+        "id": NotRequired[str],
+        "kind": Literal["wait"],
+        "stopWhen": NotRequired[list[ConditionOutput]],
+        "for": CampaignWaitStepOutputFor,
+    },
+)
+
+
 CampaignWaitUntilStepOutput = TypedDict(
     "CampaignWaitUntilStepOutput",
     {
         "id": NotRequired[str],
         "kind": Literal["wait_until"],
+        "stopWhen": NotRequired[list[ConditionOutput]],
         "any": list[ConditionOutput],
         "atMost": CampaignWaitUntilStepOutputAtMost,
         "else": Literal["continue", "end"],
     },
 )
+
+
+class CampaignDoStepOutput(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["do"]
+    stopWhen: NotRequired[list[ConditionOutput]]
+    addTags: NotRequired[list[str]]
+    removeTags: NotRequired[list[str]]
+    setFields: NotRequired[dict[str, str]]
+    moveToListId: NotRequired[str]
+    assign: NotRequired[str | None]
+    enterCampaignId: NotRequired[str]
+
+
+class CampaignEndStepOutput(TypedDict):
+    id: NotRequired[str]
+    kind: Literal["end"]
+    stopWhen: NotRequired[list[ConditionOutput]]
 
 
 class SendMessageResponse(TypedDict):
@@ -5653,8 +5751,10 @@ class UpdateSegmentRequest(TypedDict):
 class PreviewCampaignResponse(TypedDict):
     success: Literal[True]
     campaignId: str
-    leadId: str
+    leadId: str | None
     steps: list[PreviewCampaignResponseStep]
+    walk: list[CampaignPreviewEvent]
+    paths: list[CampaignPreviewPath]
     warnings: list[Warning]
 
 
@@ -5849,6 +5949,9 @@ class CampaignInput(TypedDict):
     quietHours: NotRequired[CampaignQuietHours | None]
     requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
+    onReply: NotRequired[Literal["stop", "pause", "continue"]]
+    stopWhen: NotRequired[list[Condition]]
+    finishBy: NotRequired[str | None]
     needsAiPersonalization: NotRequired[bool]
     start: NotRequired[bool]
 
@@ -5864,6 +5967,7 @@ CampaignBranchStep = TypedDict(
     {
         "id": NotRequired[str],
         "kind": Literal["branch"],
+        "stopWhen": NotRequired[list[Condition]],
         "branches": list[CampaignBranchStepBranch],
         "else": NotRequired[list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]],
     },
@@ -5887,6 +5991,9 @@ class CampaignPatch(TypedDict):
     quietHours: NotRequired[CampaignQuietHours | None]
     requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
+    onReply: NotRequired[Literal["stop", "pause", "continue"]]
+    stopWhen: NotRequired[list[Condition]]
+    finishBy: NotRequired[str | None]
     needsAiPersonalization: NotRequired[bool]
 
 
@@ -5897,6 +6004,7 @@ class Campaign(TypedDict):
     description: str
     status: Literal["draft", "active", "paused", "completed", "archived"]
     steps: list[Union[CampaignMessageStepOutput, CampaignWaitStepOutput, CampaignWaitUntilStepOutput, CampaignDoStepOutput, CampaignEndStepOutput, "CampaignBranchStepOutput"]]
+    version: int
     listId: str | None
     segmentId: str | None
     audience: Literal["snapshot", "live"]
@@ -5910,6 +6018,9 @@ class Campaign(TypedDict):
     quietHours: CampaignQuietHoursOutput | None
     requireConsent: bool
     stopOnReply: bool
+    onReply: Literal["stop", "pause", "continue"]
+    stopWhen: list[ConditionOutput]
+    finishBy: str | None
     needsAiPersonalization: bool
     createdByUserId: str | None
     startedAt: str | None
@@ -5929,6 +6040,7 @@ CampaignBranchStepOutput = TypedDict(
     {
         "id": NotRequired[str],
         "kind": Literal["branch"],
+        "stopWhen": NotRequired[list[ConditionOutput]],
         "branches": list[CampaignBranchStepOutputBranch],
         "else": list[Union[CampaignMessageStepOutput, CampaignWaitStepOutput, CampaignWaitUntilStepOutput, CampaignDoStepOutput, CampaignEndStepOutput, "CampaignBranchStepOutput"]],
     },
@@ -5952,6 +6064,9 @@ class CreateCampaignRequest(TypedDict):
     quietHours: NotRequired[CampaignQuietHours | None]
     requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
+    onReply: NotRequired[Literal["stop", "pause", "continue"]]
+    stopWhen: NotRequired[list[Condition]]
+    finishBy: NotRequired[str | None]
     needsAiPersonalization: NotRequired[bool]
     start: NotRequired[bool]
 
@@ -5993,6 +6108,9 @@ class UpdateCampaignRequest(TypedDict):
     quietHours: NotRequired[CampaignQuietHours | None]
     requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
+    onReply: NotRequired[Literal["stop", "pause", "continue"]]
+    stopWhen: NotRequired[list[Condition]]
+    finishBy: NotRequired[str | None]
     needsAiPersonalization: NotRequired[bool]
 
 

@@ -1768,6 +1768,18 @@ class Campaigns:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
+    def get_lead(self, id: str, campaign_id: str) -> models.GetCampaignLeadResponse:
+        """Get where a lead is in a campaign.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/campaigns/{self._transport.escape(campaign_id)}")
+
+    def update_lead(self, id: str, campaign_id: str, **body: Unpack[models.UpdateCampaignLeadRequest]) -> models.UpdateCampaignLeadResponse:
+        """Pause a lead in a campaign, change when it goes on, or let it go on.
+
+        A lead that a reply or an absence has paused goes on at `resumesAt`. A time that is not in the future lets it go on now. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
+        return self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}/campaigns/{self._transport.escape(campaign_id)}", body=body)
+
     def create(self, **body: Unpack[models.CreateCampaignRequest]) -> models.CreateCampaignResponse:
         """Create a campaign, and start it if `start` is true.
 
@@ -1787,9 +1799,9 @@ class Campaigns:
         return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}")
 
     def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
-        """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description.
+        """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps.
 
-        A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
+        Steps of a campaign that has started are named by their ids and stay in their places: texts, delays, conditions and actions can change, and steps can be added at the end. That makes the next `version`: whoever has not got a changed message gets the new one, and who waits at a step is judged by it. A changed delay counts for whoever has not got the message before. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
 
     def delete(self, id: str) -> models.DeleteCampaignResponse:
@@ -1841,15 +1853,27 @@ class Campaigns:
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
-        """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent; nothing is sent.
+        """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent, and where the steps lead; nothing is sent.
 
-        A key needs the scope `read`."""
+        `steps` are the messages up to the first decision, for a lead only. `walk` is what happens to the lead, or to one of whom nothing is known, if what is assumed holds, and `paths` are all ways through the steps. A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
 
 
 class AsyncCampaigns:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
+
+    async def get_lead(self, id: str, campaign_id: str) -> models.GetCampaignLeadResponse:
+        """Get where a lead is in a campaign.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/campaigns/{self._transport.escape(campaign_id)}")
+
+    async def update_lead(self, id: str, campaign_id: str, **body: Unpack[models.UpdateCampaignLeadRequest]) -> models.UpdateCampaignLeadResponse:
+        """Pause a lead in a campaign, change when it goes on, or let it go on.
+
+        A lead that a reply or an absence has paused goes on at `resumesAt`. A time that is not in the future lets it go on now. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
+        return await self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}/campaigns/{self._transport.escape(campaign_id)}", body=body)
 
     async def create(self, **body: Unpack[models.CreateCampaignRequest]) -> models.CreateCampaignResponse:
         """Create a campaign, and start it if `start` is true.
@@ -1870,9 +1894,9 @@ class AsyncCampaigns:
         return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}")
 
     async def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
-        """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description.
+        """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps.
 
-        A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
+        Steps of a campaign that has started are named by their ids and stay in their places: texts, delays, conditions and actions can change, and steps can be added at the end. That makes the next `version`: whoever has not got a changed message gets the new one, and who waits at a step is judged by it. A changed delay counts for whoever has not got the message before. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return await self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
 
     async def delete(self, id: str) -> models.DeleteCampaignResponse:
@@ -1924,9 +1948,9 @@ class AsyncCampaigns:
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     async def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
-        """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent; nothing is sent.
+        """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent, and where the steps lead; nothing is sent.
 
-        A key needs the scope `read`."""
+        `steps` are the messages up to the first decision, for a lead only. `walk` is what happens to the lead, or to one of whom nothing is known, if what is assumed holds, and `paths` are all ways through the steps. A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
 
 
