@@ -46,6 +46,7 @@ export async function aiDraft(input: WakeInput): Promise<string> {
     decidesBy('markSent', bySignal('mark_sent')),
     'superseded',
     'suspicionChanged',
+    'retryRequested',
     'overdue',
   );
   setHandler(

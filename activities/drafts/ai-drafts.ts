@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
-import { discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { discardWaitingDraft, storeDraft, storeVersion } from '#db/commands/drafts/ai-drafts.ts';
 import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/inbox/conversations.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
@@ -25,12 +25,13 @@ import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/worksp
 import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
 import type { FileLinks } from '#domain/messages/attachment.ts';
 import { TOO_MANY_DRAFTS } from '#domain/drafts/ai-budget.ts';
-import { DraftResolution } from '#domain/drafts/ai-draft.ts';
+import { DraftAction, DraftResolution } from '#domain/drafts/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { choosePassages, passagesOf, wordsOf } from '#domain/drafts/document-choice.ts';
 import {
   DOCUMENT_BUDGET,
   DraftOutput,
+  type AskedOf,
   type DraftPrompt,
   draftPrompt,
   questionOf,
@@ -101,17 +102,19 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
       return carryOut(pools, workspaceId, order, async (db) => {
         const asked = DraftResolution.safeParse({ ...order, replyId });
         if (!asked.success) throw new Refusal('VALIDATION_ERROR', null, z.prettifyError(asked.error));
+        const { data: action } = DraftAction.safeParse(asked.data.action);
+        if (!action)
+          throw new Refusal('VALIDATION_ERROR', 'action', 'operators decide; they ask for no other version');
         const timezone = await workspaceTimezone(db);
         const workspace = { timezone, country: await workspaceCountry(db) };
         const by = { type: 'operator', id: null, name: order.by } as const;
-        const decision = { ...asked.data, channel: 'dashboard', userId: null, by } as const;
+        const decision = { ...asked.data, action, channel: 'dashboard', userId: null, by } as const;
         if (await isRecorded(db, 'draft.decided', replyId, { updateId })) {
           const draft = await findDraft(db, replyId);
           return { replyId, status: draft?.status ?? 'deleted', messageId: draft?.messageId ?? null };
         }
         const context = { workspace, links, capabilitiesOf: carriers.capabilitiesOf, now: currentTime() };
         const { status, messageId } = await resolveDraft(db, decision, context);
-        const { action } = asked.data;
         await record(db, order, 'draft.decided', { type: 'draft', id: replyId }, { action, updateId });
         return { replyId, status, messageId };
       });
@@ -124,7 +127,7 @@ const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
 /** The prompt of the draft that is due now; null if none is due. */
 async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<DraftPrompt | null> {
   const draft = await findDraft(db, replyId);
-  if (draft?.status !== 'waiting' || draft.dueAt > now || (await isSuspected(db, draft.address))) return null;
+  if (!draft || !isDue(draft, now) || (await isSuspected(db, draft.address))) return null;
   const { mode, instructions, isIndexed, characters } = await draftingOf(db);
   if (mode !== 'off') {
     const asked = await conversationOf(db, draft);
@@ -132,11 +135,27 @@ async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<Draft
     const documents = fits
       ? (await findKnowledgeBase(db)).documents
       : await bestPassages(db, questionOf(asked.conversation));
-    return draftPrompt({ instructions, documents }, asked);
+    return draftPrompt({ instructions, documents }, { ...asked, ...formerOf(draft) });
   }
-  await discardWaitingDraft(db, replyId, now);
+  if (draft.status === 'waiting') await discardWaitingDraft(db, replyId, now);
+  else await storeVersion(db, replyId, NO_USE, { error: 'the copilot is off' });
   return null;
 }
+
+/** A draft that waits to be written, or of which another version was asked for. */
+const isDue = ({ status, dueAt, retryAt }: DraftRow, now: Date): boolean =>
+  status === 'waiting' ? dueAt <= now : status === 'drafted' && retryAt !== null;
+
+/** The versions that somebody did not want, and what they want instead. */
+const formerOf = ({
+  status,
+  formerVersions,
+  draft,
+  retryHint,
+}: DraftRow): Pick<AskedOf, 'unwanted' | 'hint'> =>
+  status === 'waiting'
+    ? {}
+    : { unwanted: [...formerVersions.map((version) => version.draft), draft ?? ''], hint: retryHint };
 
 /** Makes the passages of the documents if they have changed. Not in a transaction: it may take long. */
 async function indexDocuments(tenant: <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>): Promise<void> {
@@ -165,6 +184,8 @@ async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
     return { ...at, nextAt: null, reason: 'the contact may have asked to be left alone' };
   if (draft?.status === 'waiting')
     return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
+  if (draft?.status === 'drafted' && draft.retryAt !== null && !(await isSuspected(db, draft.address)))
+    return { ...at, status: 'waiting', nextAt: draft.retryAt, reason: 'another version is to be written' };
   if (draft?.status === 'drafted')
     return {
       ...at,
@@ -223,6 +244,11 @@ async function keep(
   if (!draft) return;
   await lockConversation(db, draft.address);
   if (await isSuspected(db, draft.address)) return;
+  if (draft.status === 'drafted') {
+    const version = await storeVersion(db, replyId, use, answer);
+    if (version) await emitDraft(db, version, now);
+    return;
+  }
   const kept = await storeDraft(db, replyId, use, answer);
   if (kept?.status !== 'drafted') return;
   await notifyPositive(db, kept.address, now);

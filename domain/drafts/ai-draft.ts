@@ -31,6 +31,18 @@ export type DraftBecomes<From extends keyof typeof DRAFT_TRANSITIONS> =
 export const DraftAction = z.enum(['approve', 'reject', 'mark_sent']);
 export type DraftAction = z.infer<typeof DraftAction>;
 
+/** How many versions of a draft there may be. */
+export const MAX_VERSIONS = 5;
+
+/** A version of a draft that another one replaced. */
+export const FormerVersion = z.object({
+  version: z.int(),
+  draft: z.string(),
+  confidence: z.number(),
+  hint: z.string().nullable(),
+});
+export type FormerVersion = z.infer<typeof FormerVersion>;
+
 /** The status that each action sets. */
 export const RESOLVED_AS = {
   approve: 'approved',
@@ -92,6 +104,16 @@ export const AutoReply = z
     mode: z.literal('copilot'),
     approvalChannel: ApprovalChannel.nullable(),
     messageId: Id.nullable().meta({ description: 'The message that answered the contact.' }),
+    version: z.int().meta({ description: `Of \`draftMessage\`, from 1 to ${MAX_VERSIONS}.` }),
+    hint: z.string().nullable().meta({ description: 'With which somebody asked for this version.' }),
+    formerVersions: z
+      .array(FormerVersion.omit({ draft: true }).extend({ draftMessage: z.string() }))
+      .meta({ description: 'The versions before, oldest first.' }),
+    retrying: z.boolean().meta({ description: 'Another version is being written.' }),
+    retryError: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last version that was asked for was not written.' }),
     model: z.string().nullable(),
     promptTokens: z.int().nullable(),
     completionTokens: z.int().nullable(),
@@ -101,11 +123,28 @@ export const AutoReply = z
   .meta({ id: 'AutoReply' });
 export type AutoReply = z.infer<typeof AutoReply>;
 
-/** A reviewer's decision on a draft. */
+/** The chat apps in which a person decides, as whoever connects them says. */
+export const ChatChannel = z.literal('chat_app').meta({
+  description:
+    'A person decided in a chat app. The recorded channel is `chat_app`; of an approval with a text that the person wrote there `chat_app_edit`, and of one after `retry` `chat_app_retry`.',
+});
+
+/** In characters. */
+const MAX_HINT = 500;
+
+/** What a reviewer does with a draft. */
 export const DraftResolution = z
   .object({
     replyId: z.string().max(100),
-    action: DraftAction,
+    action: z.enum([...DraftAction.options, 'retry']),
+    hint: z
+      .string()
+      .trim()
+      .min(1)
+      .max(MAX_HINT)
+      .optional()
+      .meta({ description: 'With `retry`: what the next version should do differently.' }),
+    approvalChannel: ChatChannel.optional(),
     message: TemplateText.trim()
       .min(1)
       .optional()
@@ -115,6 +154,10 @@ export const DraftResolution = z
         "With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
     }),
     replyToMessageId: RichFields.shape.replyToMessageId,
+  })
+  .refine(({ action, hint }) => action === 'retry' || hint === undefined, {
+    path: ['hint'],
+    message: 'is only allowed with the action retry',
   })
   .refine(({ action, replyToMessageId }) => action === 'approve' || replyToMessageId === undefined, {
     path: ['replyToMessageId'],
@@ -129,3 +172,13 @@ export const DraftResolution = z
     message: 'is only allowed with the action approve',
   })
   .meta({ id: 'DraftResolution' });
+
+/** The recorded channel of a decision that a person made in a chat app. */
+export function chatChannelOf(
+  { action, message }: { action: DraftAction; message?: string | undefined },
+  version: number,
+): ApprovalChannel {
+  if (action !== 'approve') return 'chat_app';
+  if (message !== undefined) return 'chat_app_edit';
+  return version > 1 ? 'chat_app_retry' : 'chat_app';
+}

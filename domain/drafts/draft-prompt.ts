@@ -38,24 +38,42 @@ export const questionOf = (conversation: readonly PromptMessage[]): string =>
     .slice(-3)
     .join('\n');
 
+/** A conversation for which a draft is asked for. */
+export interface AskedOf {
+  contact: string;
+  conversation: readonly PromptMessage[];
+  /** Drafts that a person did not want. */
+  unwanted?: readonly string[];
+  /** What that person wants instead; null: they did not say. */
+  hint?: string | null;
+}
+
+/** What a person who reviews drafts adds to the instructions. */
+const anotherVersion = (hint: string | null): string =>
+  'The person who reviews the drafts did not want those in "unwanted" of the user message. Write a different one.' +
+  (hint === null ? '' : ` They ask: ${hint}`);
+
 /** Builds the prompt for a draft. @param documents those chosen for it. */
 export function draftPrompt(
   { instructions, documents }: Pick<KnowledgeBase, 'instructions' | 'documents'>,
-  { contact, conversation }: { contact: string; conversation: readonly PromptMessage[] },
+  { contact, conversation, unwanted, hint = null }: AskedOf,
 ): DraftPrompt {
   const messages = conversation.map((message) => ({
     ...message,
     text: message.text.slice(0, MESSAGE_CHARACTERS),
   }));
+  const parts = [
+    RULES,
+    ...(instructions.trim() === '' ? [] : [`Instructions of the business:\n${instructions.trim()}`]),
+    ...(unwanted ? [anotherVersion(hint)] : []),
+  ];
   return {
-    instructions:
-      instructions.trim() === ''
-        ? RULES
-        : `${RULES}\n\nInstructions of the business:\n${instructions.trim()}`,
+    instructions: parts.join('\n\n'),
     data: JSON.stringify({
       contact,
       documents,
       conversation: messages,
+      ...(unwanted && { unwanted }),
     }),
   };
 }

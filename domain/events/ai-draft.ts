@@ -51,6 +51,9 @@ export const AiDraft = draftEvent(
       .min(0)
       .max(1)
       .meta({ description: "The copilot's confidence; 0 if somebody else wrote the draft." }),
+    version: z
+      .int()
+      .meta({ description: 'From 1. A draft of which somebody asks for another version is told again.' }),
     mode: z.literal('copilot'),
     approveEndpoint: z.literal('/api/knowledge-base/auto-replies'),
   }),

@@ -230,6 +230,7 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
       conversationRecipient: PHONE,
       inboundText: answer,
       confidence: 0.86,
+      version: 1,
       mode: 'copilot',
       approveEndpoint: '/api/knowledge-base/auto-replies',
     },

@@ -14,6 +14,7 @@ const RewriteData = z.object({
 const DraftData = z.object({
   contact: z.string(),
   conversation: firstOf(z.object({ from: z.enum(['contact', 'us']), text: z.string() }), 100),
+  unwanted: firstOf(z.string(), 100).default([]),
 });
 /** The user message of the question whether replies ask to be left alone. */
 export const VerdictData = z.object({
@@ -67,7 +68,7 @@ function draftOf(data: z.infer<typeof DraftData>) {
     ...(question.includes('?') ? ['question'] : []),
   ];
   return {
-    draft: `Thank you for your message, ${data.contact}. About "${excerpt}": we will gladly help. When may we call you?`,
+    draft: `${data.unwanted.length === 0 ? '' : `Version ${data.unwanted.length + 1}. `}Thank you for your message, ${data.contact}. About "${excerpt}": we will gladly help. When may we call you?`,
     confidence: wants || declines ? 0.9 : 0.6,
     tags,
     sentiment: declines ? 'negative' : wants ? 'positive' : 'neutral',

@@ -29,7 +29,7 @@ const FACTS = {
   paymentSettled: 'The payment provider reported the result of a payment.',
   cancelRequested: 'Its workspace canceled the request. Sent by an operator, it cancels it.',
   planChanged: 'The plan of the workspace has changed.',
-  retryRequested: 'Its workspace requested a retry.',
+  retryRequested: 'Its workspace requested a retry, or another version of the draft.',
   contactWrote: 'A contact wrote.',
   drafted: 'Somebody wrote the draft.',
   approve: 'Somebody approved the draft. Sent by an operator, it approves it: {by, reason, message}.',

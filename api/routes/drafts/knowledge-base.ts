@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { insertWrittenDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
-import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { requestVersion, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { findListedDraft, type ListedDraft, listDrafts, presentDraft } from '#db/queries/drafts/ai-drafts.ts';
 import { lastInbound } from '#db/queries/inbox/conversations.ts';
 import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/drafts/knowledge-base.ts';
@@ -123,9 +123,9 @@ export const knowledgeBaseRoutes = [
     tag: 'AI drafts',
     scope: 'send',
     needsSubscription: true,
-    summary: 'Approve, reject or claim a draft; the first action wins',
+    summary: 'Approve, reject or claim a draft, or ask for another version; the first decision wins',
     description:
-      '`approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`.',
+      '`retry` asks the copilot for another version of its draft, with a `hint` for it; the draft stays open, and `message.ai_draft` is emitted again once the version is written (`409 INVALID_STATE` after the fifth). `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`.',
     idempotent: true,
     body: DraftResolution,
     responses: {
@@ -136,7 +136,7 @@ export const knowledgeBaseRoutes = [
         messageId: Id.optional().meta({ description: 'The id of the message that is sent.' }),
       }),
     },
-    errors: ['DRAFT_ALREADY_RESOLVED', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
+    errors: ['DRAFT_ALREADY_RESOLVED', 'INVALID_STATE', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
     audit: {
       action: 'draft.decided',
       target: 'draft',
@@ -144,17 +144,23 @@ export const knowledgeBaseRoutes = [
       changes: ['replyId', 'action'],
     },
     async handler({ db, caller, body, now, links, carriers }) {
-      const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
-      const { scheduledDate, ...given } = body;
+      const { scheduledDate, hint = null, action, approvalChannel, ...given } = body;
+      const { replyId } = body;
+      if (action === 'retry') {
+        await requestVersion(db, { replyId, hint }, now);
+        return { status: 200, body: { success: true, replyId, status: 'drafted' } };
+      }
+      const door = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
+      const channel = approvalChannel ?? door;
       const schedule =
         scheduledDate === undefined ? undefined : startOf(scheduledDate, caller.workspace.timezone);
-      const decision = { ...given, schedule, channel, userId: caller.userId, by: caller.actor };
+      const decision = { ...given, action, schedule, channel, userId: caller.userId, by: caller.actor };
       const { capabilitiesOf } = carriers;
       const context = { workspace: caller.workspace, links, capabilitiesOf, now };
       const { status, messageId } = await resolveDraft(db, decision, context);
       return {
         status: 200,
-        body: { success: true, replyId: body.replyId, status, ...(messageId !== null && { messageId }) },
+        body: { success: true, replyId, status, ...(messageId !== null && { messageId }) },
       };
     },
   }),

@@ -21,6 +21,9 @@ export interface Chunk {
 
 const ChunkRow = z.object({ id: z.string(), urls: z.array(z.string()) });
 
+/** A draft without the texts of its other versions. */
+const NO_VERSIONS = sql.fragment`former_versions = '[]', hint = null, retry_at = null, retry_hint = null, retry_error = null`;
+
 /** Everything older than the start of the erasure belongs to the contact. */
 const isOld = (erasure: Erasure, id: ReturnType<typeof sql.fragment>) => sql.fragment`${id} <= ${erasure.id}`;
 
@@ -139,7 +142,7 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
   await forgetActions(db, ids);
   await db.query(sql.type(NoRows)`
     update ai_drafts d set address = ${pseudonymOf(erasure, sql.fragment`d.address`, sql.fragment`d.reply_id`)}, draft = null,
-      error = case when error is not null then 'erased' end
+      ${NO_VERSIONS}, error = case when error is not null then 'erased' end
     where d.workspace_id = ${db.workspaceId} and d.reply_id = any(${texts(ids)})`);
   await db.query(sql.type(NoRows)`
     update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
@@ -156,7 +159,8 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
 /** Drafts that the copilot did not write, which may not answer a reply. */
 export async function eraseWrittenDrafts(db: TenantDb, erasure: Erasure): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update ai_drafts d set address = ${pseudonymOf(erasure, sql.fragment`d.address`, sql.fragment`d.reply_id`)}, draft = null
+    update ai_drafts d set address = ${pseudonymOf(erasure, sql.fragment`d.address`, sql.fragment`d.reply_id`)}, draft = null,
+      ${NO_VERSIONS}
     where d.workspace_id = ${db.workspaceId} and d.source <> 'copilot' and d.address = any(${texts(erasure.addresses)})
       and ${isOld(erasure, sql.fragment`d.reply_id`)}`);
 }

@@ -10,6 +10,8 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { DraftRow } from '#db/queries/drafts/ai-drafts.ts';
 import type { InboundRow } from '#db/queries/inbox/replies.ts';
 import { wake } from '#db/wakes/wakes.ts';
+import { MAX_VERSIONS } from '#domain/drafts/ai-draft.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 
 /**
  * Supersedes the open draft of the conversation, and schedules one for the new reply if the copilot is on. An opt-out or
@@ -82,7 +84,14 @@ export async function insertWrittenDraft(
 
 type DraftSignal = Extract<
   SignalName,
-  'contactWrote' | 'drafted' | 'approve' | 'reject' | 'markSent' | 'superseded' | 'suspicionChanged'
+  | 'contactWrote'
+  | 'drafted'
+  | 'approve'
+  | 'reject'
+  | 'markSent'
+  | 'superseded'
+  | 'suspicionChanged'
+  | 'retryRequested'
 >;
 
 /** Wakes the workflow of a draft. */
@@ -121,6 +130,51 @@ export async function storeDraft(
   return kept;
 }
 
+/**
+ * Stores the version that somebody asked for, or why there is none; the draft stays as it was then. Requires the conversation's lock.
+ * @returns null if it is not asked for any more, because somebody decided meanwhile, or if there is none.
+ */
+export async function storeVersion(
+  db: TenantDb,
+  replyId: string,
+  use: ModelUse,
+  answer: DraftOutput | { error: string },
+): Promise<DraftRow | null> {
+  const change =
+    'error' in answer
+      ? sql.fragment`retry_error = ${answer.error}`
+      : sql.fragment`retry_error = null, version = version + 1, hint = retry_hint, draft = ${answer.draft},
+          confidence = ${answer.confidence}, former_versions = former_versions || jsonb_build_array(jsonb_build_object(
+            'version', version, 'draft', draft, 'confidence', coalesce(confidence, 0), 'hint', hint))`;
+  const stored = await db.maybeOne(sql.type(DraftRow)`
+    update ai_drafts set ${change}, retry_at = null, retry_hint = null, model = ${use.model},
+      prompt_tokens = coalesce(prompt_tokens, 0) + ${use.promptTokens ?? 0},
+      completion_tokens = coalesce(completion_tokens, 0) + ${use.completionTokens ?? 0}
+    where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'drafted' and retry_at is not null
+    returning *`);
+  return 'error' in answer ? null : stored;
+}
+
+/**
+ * Asks for another version of an open draft of the copilot. Requires the conversation's lock.
+ * @throws Refusal: INVALID_STATE
+ */
+export async function retryDraft(
+  db: TenantDb,
+  { replyId, source, version }: DraftRow,
+  hint: string | null,
+  now: Date,
+): Promise<void> {
+  const refused = (text: string): Refusal => new Refusal('INVALID_STATE', null, text);
+  if (source !== 'copilot') throw refused('Only the copilot writes another version');
+  if (version >= MAX_VERSIONS) throw refused(`A draft has at most ${MAX_VERSIONS} versions`);
+  if ((await copilotDebounce(db)) === null) throw refused('The copilot is off');
+  await db.query(sql.type(NoRows)`
+    update ai_drafts set retry_at = ${sql.timestamp(now)}, retry_hint = ${hint}, retry_error = null
+    where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'drafted'`);
+  wakeDraft(db, replyId, now, 'retryRequested');
+}
+
 /** Keeps the existing tags. */
 async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void> {
   await db.query(sql.type(NoRows)`
@@ -141,7 +195,7 @@ export async function discardDraftOf(db: TenantDb, replyId: string, now: Date): 
 /** Takes back the copilot's draft to a contact who may have asked to be left alone. Requires the conversation's lock. */
 export async function holdDraft(db: TenantDb, address: string, now: Date): Promise<void> {
   const held = await db.anyFirst(sql.type(ReplyIdRow)`
-    update ai_drafts set status = 'waiting', draft = null
+    update ai_drafts set status = 'waiting', draft = null, retry_at = null, retry_hint = null
     where workspace_id = ${db.workspaceId} and address = ${address} and source = 'copilot' and status = 'drafted'
     returning reply_id`);
   for (const id of held) wakeDraft(db, id, now, 'suspicionChanged');

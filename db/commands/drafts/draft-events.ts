@@ -54,7 +54,7 @@ async function eventContext(db: TenantDb, replyId: string, now: Date) {
 
 export async function emitDraft(
   db: TenantDb,
-  { replyId, source, address, draft, confidence }: DraftRow,
+  { replyId, source, address, draft, confidence, version }: DraftRow,
   now: Date,
 ): Promise<void> {
   const { inboundText, common } = await eventContext(db, replyId, now);
@@ -71,6 +71,7 @@ export async function emitDraft(
       conversationRecipient: address,
       inboundText,
       confidence: confidence ?? 0,
+      version,
       mode: 'copilot' as const,
       approveEndpoint: '/api/knowledge-base/auto-replies' as const,
     },

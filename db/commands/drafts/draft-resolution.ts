@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { LinkReader } from '#domain/messages/attachment.ts';
 import type { CallerWorkspace } from '#domain/accounts/caller.ts';
 import {
+  chatChannelOf,
   type DraftAction,
   type DraftBecomes,
   type DraftStatus,
@@ -22,7 +23,7 @@ import { typeBefore } from '#db/commands/inbox/conversation-actions.ts';
 import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
 import { channelForPhone } from '#db/commands/messages/line-choice.ts';
 import { DraftRow, findAnswered, findDraft } from '#db/queries/drafts/ai-drafts.ts';
-import { discardWaitingDraft, wakeDraft } from './ai-drafts.ts';
+import { discardWaitingDraft, retryDraft, wakeDraft } from './ai-drafts.ts';
 import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { findLead } from '#db/queries/contacts/leads.ts';
@@ -37,7 +38,7 @@ import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 export interface DraftDecision {
   replyId: string;
   action: DraftAction;
-  /** Where it was decided. */
+  /** Where it was decided: in a chat app, the recorded channel depends on how. */
   channel: ApprovalChannel;
   /** Sent instead of the draft. */
   message?: string | undefined;
@@ -74,7 +75,7 @@ export async function resolveDraft(
   context: ResolutionContext,
 ): Promise<Resolved> {
   const { now } = context;
-  const { replyId, action, channel, userId, by } = decision;
+  const { replyId, action, userId, by } = decision;
   const found = await findDraft(db, replyId);
   if (!found || found.draft === null) throw unknown();
   // A resolved draft does not change any more, so no lock is required.
@@ -88,6 +89,9 @@ export async function resolveDraft(
     await lockConversationToAnswer(db, found.address, reply?.lineId ?? null);
   } else await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
+  // Another version may have been stored before the lock.
+  const { version } = (await findDraft(db, replyId)) ?? found;
+  const channel = decision.channel === 'chat_app' ? chatChannelOf(decision, version) : decision.channel;
   const settled = await settle(
     db,
     replyId,
@@ -108,6 +112,24 @@ export async function resolveDraft(
   if (by.type === 'operator') wakeSelf(db, aiDraftId(replyId), now);
   else wakeDraft(db, replyId, now, SIGNAL_OF[action]);
   return { status: RESOLVED_AS[action], messageId };
+}
+
+/**
+ * Asks for another version of an open draft.
+ * @throws Refusal: like `resolveDraft`; INVALID_STATE if there can be none.
+ */
+export async function requestVersion(
+  db: TenantDb,
+  { replyId, hint }: { replyId: string; hint: string | null },
+  now: Date,
+): Promise<void> {
+  const found = await findDraft(db, replyId);
+  if (!found || found.draft === null) throw unknown();
+  await lockConversation(db, found.address);
+  const draft = await findDraft(db, replyId);
+  if (!draft || (await isSuspected(db, draft.address))) throw unknown();
+  if (draft.status !== 'drafted') throw taken(draft);
+  await retryDraft(db, draft, hint, now);
 }
 
 const unknown = (): Refusal => new Refusal('NOT_FOUND', 'replyId', 'no such draft in this workspace');

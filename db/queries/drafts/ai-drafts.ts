@@ -4,6 +4,7 @@ import {
   type AutoReply,
   DraftStatus,
   DraftTag,
+  FormerVersion,
   Sentiment,
   StoredDraftStatus,
 } from '#domain/drafts/ai-draft.ts';
@@ -37,6 +38,12 @@ export const DraftRow = z.object({
   completionTokens: z.int().nullable(),
   error: z.string().nullable(),
   resolvedAt: z.date().nullable(),
+  version: z.int(),
+  hint: z.string().nullable(),
+  formerVersions: z.array(FormerVersion),
+  retryAt: z.date().nullable(),
+  retryHint: z.string().nullable(),
+  retryError: z.string().nullable(),
   createdAt: z.date(),
 });
 export type DraftRow = z.infer<typeof DraftRow>;
@@ -133,6 +140,11 @@ export const presentDraft = (row: ListedDraft): AutoReply => ({
   mode: 'copilot',
   approvalChannel: row.approvalChannel,
   messageId: row.messageId,
+  version: row.version,
+  hint: row.hint,
+  formerVersions: row.formerVersions.map(({ draft, ...version }) => ({ ...version, draftMessage: draft })),
+  retrying: row.status === 'drafted' && row.retryAt !== null,
+  retryError: row.retryError,
   model: row.model,
   promptTokens: row.promptTokens,
   completionTokens: row.completionTokens,

@@ -248,6 +248,109 @@ describe('the first action on a draft', () => {
   });
 });
 
+describe('another version of a draft', () => {
+  const version = (desk: Copilot, contact: string, number: number) =>
+    eventually(async () => {
+      const draft = await draftFor(desk, contact);
+      return draft?.version === number && !draft.retrying && draft;
+    });
+
+  it('replaces it in the same row, with what somebody asked for, and is told again', async () => {
+    const desk = await createCopilot(app, receiver);
+    const contact = phone();
+    const first = await createDraft(desk, contact, 'Is the blue one left?');
+    expect(first).toMatchObject({ version: 1, formerVersions: [], retrying: false });
+    const asked = await decideDraft(desk, first.replyId, 'retry', { hint: 'Mention the red one.' });
+    expect([asked.status, asked.body]).toEqual([
+      200,
+      { success: true, replyId: first.replyId, status: 'drafted' },
+    ]);
+    const second = await version(desk, contact, 2);
+    expect(second).toMatchObject({
+      replyId: first.replyId,
+      hint: 'Mention the red one.',
+      formerVersions: [{ version: 1, draftMessage: first.draftMessage, confidence: 0.6, hint: null }],
+      retryError: null,
+    });
+    expect(second.draftMessage).not.toBe(first.draftMessage);
+    const [request] = (await modelRequestsAbout(desk, 'Mention the red one.')).slice(-1);
+    expect(
+      request?.messages.map(({ role, content }) => [role, content.includes('Mention the red one.')]),
+    ).toEqual([
+      ['system', true],
+      ['user', false],
+    ]);
+    const told = await eventually(async () => {
+      const events = eventsOf(desk, 'message.ai_draft');
+      return events.length === 2 && events;
+    });
+    expect(told.map(({ message, data }) => [message, data.version])).toEqual([
+      [first.draftMessage, 1],
+      [second.draftMessage, 2],
+    ]);
+
+    for (let number = 3; number <= 5; number += 1) {
+      expect((await decideDraft(desk, first.replyId, 'retry')).status).toBe(200);
+      await version(desk, contact, number);
+    }
+    const sixth = await decideDraft(desk, first.replyId, 'retry');
+    expect([sixth.status, sixth.body.code]).toEqual([409, 'INVALID_STATE']);
+    const approved = await decideDraft(desk, first.replyId, 'approve', { approvalChannel: 'chat_app' });
+    expect(approved.status).toBe(200);
+    const event = await eventually(async () => eventsOf(desk, 'message.ai_draft_approved')[0]);
+    expect(event.data.approvalChannel).toBe('chat_app_retry');
+    expect((await decideDraft(desk, first.replyId, 'retry')).body).toMatchObject({
+      code: 'DRAFT_ALREADY_RESOLVED',
+      approvalChannel: 'chat_app_retry',
+    });
+  });
+
+  it('leaves the draft as it is if the model fails, and a decision may come first', async () => {
+    const desk = await createCopilot(app, receiver);
+    const contact = phone();
+    const draft = await createDraft(desk, contact, 'And the green one?');
+    await desk.call('PUT', '/api/knowledge-base', {
+      mode: 'copilot',
+      debounceSeconds: 0,
+      instructions: 'simulate:refusal',
+    });
+    await decideDraft(desk, draft.replyId, 'retry');
+    const failed = await eventually(async () => {
+      const latest = await draftFor(desk, contact);
+      return latest?.retryError !== null && latest;
+    });
+    expect(failed).toMatchObject({ version: 1, draftMessage: draft.draftMessage, retrying: false });
+    await decideDraft(desk, draft.replyId, 'retry');
+    expect((await decideDraft(desk, draft.replyId, 'approve')).status).toBe(200);
+    expect(await draftFor(desk, contact, 'approved')).toMatchObject({ version: 1, retrying: false });
+  });
+
+  it.each([
+    ['approve', {}, 'chat_app'],
+    ['approve', { message: 'As I say it' }, 'chat_app_edit'],
+    ['reject', {}, 'chat_app'],
+  ])('in a chat app, %s with %o is recorded as %s', async (action, fields, channel) => {
+    const desk = await createCopilot(app, receiver);
+    const contact = phone();
+    const { replyId } = await createDraft(desk, contact);
+    const status = (await decideDraft(desk, replyId, action, { ...fields, approvalChannel: 'chat_app' }))
+      .status;
+    expect(status).toBe(200);
+    const event = await eventually(
+      async () => eventsOf(desk, `message.ai_draft_${action === 'approve' ? 'approved' : 'rejected'}`)[0],
+    );
+    expect(event.data.approvalChannel).toBe(channel);
+  });
+
+  it('is not written of what a person drafted, and takes a hint only with retry', async () => {
+    const desk = await createCopilot(app, receiver);
+    const written = await desk.call('POST', '/api/knowledge-base/drafts', { phone: phone(), message: 'Hi' });
+    const { replyId } = written.body.draft;
+    expect((await decideDraft(desk, replyId, 'retry')).body.code).toBe('INVALID_STATE');
+    expect((await decideDraft(desk, replyId, 'approve', { hint: 'x' })).status).toBe(400);
+  });
+});
+
 describe('a contact who keeps writing', () => {
   it('makes the earlier draft superseded', async () => {
     const desk = await createCopilot(app, receiver);
