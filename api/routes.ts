@@ -68,6 +68,7 @@ import { passkeyRoutes, passkeySignInRoutes } from './routes/accounts/passkeys.t
 import { payloadCodecRoutes } from './routes/server/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/billing/payment-callbacks.ts';
 import { frequencyCapRoutes } from './routes/accounts/frequency-cap.ts';
+import { openingHoursRoutes } from './routes/inbox/opening-hours.ts';
 import { quietHoursRoutes } from './routes/contacts/quiet-hours.ts';
 import { referenceRoutes } from './routes/server/reference.ts';
 import { replyRoutes } from './routes/inbox/replies.ts';
@@ -163,6 +164,7 @@ export const routes: readonly Route[] = [
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/limits', limitRoutes),
   ...under('/api/workspace/setup', setupRoutes),
+  ...under('/api/workspace/opening-hours', openingHoursRoutes),
   ...under('/api/workspace/quiet-hours', quietHoursRoutes),
   ...under('/api/workspace/frequency-cap', frequencyCapRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),

@@ -57,6 +57,11 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   createVerification: { phone: '+14155550123' },
   createOptOut: { address: '+14155550123' },
   deleteOptOut: { address: '+14155550123' },
+  setOpeningHours: {
+    hours: [{ days: [1, 2, 3, 4, 5], start: '09:00', end: '17:00' }],
+    closedOn: ['2026-12-25'],
+  },
+  setAway: { away: true },
   previewQuietHours: { enabled: true, start: '09:00', end: '20:00', law: 'us' },
   putKnowledgeBase: { mode: 'copilot', instructions: 'Answer in two sentences.', documents: [] },
   createDraft: { phone: '+14155550123', message: 'Shall we talk on Tuesday?' },

@@ -52,6 +52,7 @@ const AUDIT_ACTIONS = [
   'message.skipped',
   'message.unsent',
   'note.created',
+  'opening_hours.updated',
   'opt_in_link.created',
   'opt_in_link.deleted',
   'opt_out.decided',

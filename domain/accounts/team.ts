@@ -22,6 +22,8 @@ export const TeamMember = z
     role: Role,
     isOwner: z.boolean(),
     joinedAt: z.iso.datetime(),
+    away: z.boolean().meta({ description: 'They get no conversations by turn.' }),
+    awayUntil: z.iso.datetime().nullable().meta({ description: 'null: until they are back.' }),
   })
   .meta({ id: 'TeamMember' });
 export type TeamMember = z.infer<typeof TeamMember>;

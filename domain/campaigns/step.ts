@@ -78,7 +78,8 @@ const DoStep = z
       description: "Adds the lead to this list, and takes it out of the campaign's.",
     }),
     assign: z.string().max(200).nullable().optional().meta({
-      description: 'The member to whom the conversations with the lead are assigned; null: nobody.',
+      description:
+        'The member to whom the conversations with the lead are assigned; null: nobody; `round_robin`: the member who is not away and has the fewest open conversations, if there is one.',
     }),
     enterCampaignId: Id.optional().meta({
       description: 'The lead also enters this campaign, if it is active.',

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { eitherOf, MAX_BULK } from '../base/bulk.ts';
-import { ConversationFilters, ConversationPatch, snoozeHasTime, Tags, uniqueTags } from './conversation.ts';
+import {
+  ConversationFilters,
+  ConversationPatch,
+  ONE_ASSIGNEE,
+  snoozeHasTime,
+  Tags,
+  uniqueTags,
+} from './conversation.ts';
 
 /** What is changed in many conversations. */
 export const ConversationsChange = z
@@ -14,6 +21,7 @@ export const ConversationsChange = z
       .meta({ description: 'Marks them as read by the signed-in user; a key has no user.' }),
   })
   .superRefine(snoozeHasTime)
+  .refine(...ONE_ASSIGNEE)
   .refine((change) => Object.values(change).some((value) => value !== undefined), 'is empty')
   .meta({ id: 'ConversationsChange' });
 export type ConversationsChange = z.infer<typeof ConversationsChange>;

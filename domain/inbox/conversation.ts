@@ -5,6 +5,7 @@ import { Effect } from '../messages/effect.ts';
 import { MessageStatus } from '../messages/message-status.ts';
 import { ShownReaction } from '../messages/reaction.ts';
 import { ReplyWarning } from './reply.ts';
+import { ROUND_ROBIN } from './round-robin.ts';
 import { SenderAuthentication } from '../lines/sender-authentication.ts';
 import { SINGLE_LINE } from '../base/text.ts';
 
@@ -142,6 +143,15 @@ export const ConversationCounts = z
   .meta({ id: 'ConversationCounts' });
 export type ConversationCounts = z.infer<typeof ConversationCounts>;
 
+/** For `refine`: a member, or whose turn it is. */
+export const ONE_ASSIGNEE: [
+  (change: { assign?: unknown; assigneeId?: unknown }) => boolean,
+  { path: string[]; message: string },
+] = [
+  ({ assign, assigneeId }) => assign === undefined || assigneeId === undefined,
+  { path: ['assign'], message: 'cannot be combined with assigneeId' },
+];
+
 /** A snooze has its end, and nothing else has. */
 export function snoozeHasTime(
   {
@@ -174,8 +184,13 @@ export const ConversationPatch = z
       .nullable()
       .optional()
       .meta({ description: 'The id of a member; null: nobody.' }),
+    assign: z.literal(ROUND_ROBIN).optional().meta({
+      description:
+        'Instead of `assigneeId`: the member who is not away and has the fewest open conversations.',
+    }),
   })
   .superRefine(snoozeHasTime)
+  .refine(...ONE_ASSIGNEE)
   .meta({ id: 'ConversationPatch' });
 export type ConversationPatch = z.infer<typeof ConversationPatch>;
 

@@ -259,6 +259,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'resumeLine',
     'rotateWebhookSecret',
     'setFrequencyCap',
+    'setOpeningHours',
     'setQuietHours',
     'testCarrierSettings',
     'testLineCarrier',

@@ -506,6 +506,8 @@ export const RESPONSES: {
         role: 'org:admin',
         isOwner: true,
         joinedAt: minutesAgo(90_000),
+        away: false,
+        awayUntil: null,
       },
     ],
   },

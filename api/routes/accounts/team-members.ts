@@ -14,7 +14,10 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { Role, TeamMember } from '#domain/accounts/team.ts';
 import { newAdminNotice, tellOwner } from './owner-notices.ts';
 import { activeWebhooks, EndWebhooks, leaveWebhooks } from './webhooks-of-keys.ts';
-import { ApiError } from '#api/http/errors.ts';
+import { setAway, setBack } from '#db/queries/inbox/absences.ts';
+import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
+import { ApiError, invalid } from '#api/http/errors.ts';
+import { Instant } from '#domain/base/moment.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const params = z.object({ userId: z.string().min(1).max(200) });
@@ -95,6 +98,43 @@ export const teamMemberRoutes = [
   }),
 
   workspaceRoute({
+    id: 'setAway',
+    method: 'PUT',
+    path: '/api/team/{userId}/away',
+    tag: 'Team',
+    credential: 'session',
+    summary: 'Say that a member is away, or back',
+    description:
+      'Conversations are not assigned to them by turn meanwhile. Members say it of themselves, admins of everybody.',
+    params,
+    body: z
+      .object({
+        away: z.boolean(),
+        until: Instant.optional().meta({ description: 'When they are back. Default: when they say so.' }),
+      })
+      .refine(({ away, until }) => away || until === undefined, { path: ['until'], message: 'needs away' })
+      .meta({ id: 'AwayInput' }),
+    responses: { 200: z.object({ success: z.literal(true), member: TeamMember }) },
+    errors: ['NOT_FOUND', 'ADMIN_REQUIRED'],
+    audit: {
+      action: 'member.updated',
+      target: 'member',
+      targets: ({ params }) => [{ id: params.userId }],
+      changes: ['away', 'until'],
+    },
+    async handler({ db, caller, params: { userId }, body: { away, until }, now }) {
+      if (userId !== caller.userId && caller.role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
+      if (until !== undefined && new Date(until) <= now) throw invalid('until', 'must be in the future');
+      if (!(await findInboxMember(db, userId))) throw memberNotFound();
+      if (away) await setAway(db, userId, until === undefined ? null : new Date(until));
+      else await setBack(db, userId);
+      const member = (await listTeam(db)).find((other) => other.userId === userId);
+      if (!member) throw memberNotFound();
+      return { status: 200, body: { success: true, member } };
+    },
+  }),
+
+  workspaceRoute({
     id: 'removeTeamMember',
     method: 'DELETE',
     path: '/api/team/{userId}',
@@ -121,6 +161,7 @@ export const teamMemberRoutes = [
       await refuseLastAdmin(db, userId, member);
       await removeMember(db, userId);
       await deleteSavedFiltersOf(db, userId);
+      await setBack(db, userId);
       await unassignMember(db, userId, caller.actor, now);
       const keyIds = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : [];
       const left = await leaveWebhooks(query, { db, keyIds });

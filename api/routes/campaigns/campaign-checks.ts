@@ -14,6 +14,7 @@ import type { CampaignPatch } from '#domain/campaigns/campaign.ts';
 import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/sending/quiet-hours.ts';
 import { lawName } from '#domain/sending/us-quiet-hours.ts';
 import { type QuietUntil, quietUntil } from '#domain/messages/warnings.ts';
+import { ROUND_ROBIN } from '#domain/inbox/round-robin.ts';
 import { ApiError, invalid, invalidFields } from '#api/http/errors.ts';
 
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to an object of another workspace. */
@@ -61,7 +62,7 @@ async function checkActions(db: TenantDb, steps: readonly CampaignStep[]): Promi
       throw new ApiError('NOT_FOUND', `${at}.moveToListId: no such list in this workspace`);
     if (enterCampaignId !== undefined && !(await findCampaign(db, enterCampaignId)))
       throw new ApiError('NOT_FOUND', `${at}.enterCampaignId: no such campaign in this workspace`);
-    if (assign !== undefined && assign !== null && !(await findInboxMember(db, assign)))
+    if (typeof assign === 'string' && assign !== ROUND_ROBIN && !(await findInboxMember(db, assign)))
       throw new ApiError('NOT_FOUND', `${at}.assign: no such member of this workspace`);
     const { customFields } = fieldsAfter(NO_FIELDS, setFields);
     await requireCustomFields(db, [customFields]);

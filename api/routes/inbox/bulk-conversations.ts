@@ -5,6 +5,7 @@ import { auditedContacts } from '#db/queries/accounts/audit-log.ts';
 import { conditionsOf } from '#db/queries/inbox/conversation-filters.ts';
 import { readerOf } from '#db/queries/inbox/conversation-reads.ts';
 import { listAddresses } from '#db/queries/inbox/conversations.ts';
+import { availableMembers } from '#db/queries/inbox/absences.ts';
 import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { BulkResult, type Changed, MAX_BULK } from '#domain/base/bulk.ts';
@@ -13,6 +14,7 @@ import { type BulkState, ConversationsBulk } from '#domain/inbox/bulk-conversati
 import { normalizeAddress } from '#domain/base/address.ts';
 import type { RecordAudit } from '#api/http/audit.ts';
 import { changeInChunks, undoInChunks } from '#api/http/bulk.ts';
+import { nobodyAvailable } from './assignment.ts';
 import { invalid } from '#api/http/errors.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
@@ -44,6 +46,8 @@ export const bulkConversationRoutes = [
         const { assigneeId } = change;
         if (typeof assigneeId === 'string' && !(await findInboxMember(db, assigneeId)))
           throw invalid('change.assigneeId', 'must be the id of a member of the workspace');
+        if (change.assign !== undefined && (await availableMembers(db, [], now)).length === 0)
+          throw nobodyAvailable();
         if (body.filter === undefined)
           return { found: addressesOf(body.addresses ?? [], caller), conditions: null };
         const reader = await readerOf(db, caller, now);

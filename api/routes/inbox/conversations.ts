@@ -12,6 +12,7 @@ import {
   presentThread,
   setTags,
 } from '#db/queries/inbox/conversations.ts';
+import { availableMembers } from '#db/queries/inbox/absences.ts';
 import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
 import { notifyPositive } from '#db/commands/events/notifications.ts';
 import {
@@ -25,6 +26,8 @@ import {
 } from '#domain/inbox/conversation.ts';
 import { conversationOf, ConversationParams, lockedConversationOf } from './conversations-of-request.ts';
 import { pageBy, PositionQuery } from '#api/http/cursor.ts';
+import { dealOut } from '#domain/inbox/round-robin.ts';
+import { nobodyAvailable } from './assignment.ts';
 import { invalid } from '#api/http/errors.ts';
 import { NextCursor } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
@@ -165,23 +168,25 @@ export const conversationRoutes = [
     params: ConversationParams,
     body: ConversationPatch,
     responses: { 200: OneConversation },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
     audit: {
       action: 'conversation.updated',
       target: 'contact',
       targets: 'handler',
-      changes: ['status', 'snoozedUntil', 'assigneeId'],
+      changes: ['status', 'snoozedUntil', 'assigneeId', 'assign'],
     },
     async handler(context) {
       const { db, caller, body, now, audit } = context;
       const { address } = await lockedConversationOf(context);
-      const { status, assigneeId } = body;
+      const { status, assign } = body;
       const snoozedUntil = body.snoozedUntil ? new Date(body.snoozedUntil) : undefined;
       if (snoozedUntil !== undefined && snoozedUntil <= now)
         throw invalid('snoozedUntil', 'must be in the future');
-      if (typeof assigneeId === 'string' && !(await findInboxMember(db, assigneeId)))
+      if (typeof body.assigneeId === 'string' && !(await findInboxMember(db, body.assigneeId)))
         throw invalid('assigneeId', 'must be the id of a member of the workspace');
-      const change = { status, snoozedUntil, assigneeId };
+      const [next] = assign === undefined ? [] : dealOut(await availableMembers(db, [address], now), 1);
+      if (assign !== undefined && next === undefined) throw nobodyAvailable();
+      const change = { status, snoozedUntil, assigneeId: next ?? body.assigneeId };
       await changeConversations(db, new Map([[address, change]]), { by: caller.actor, now });
       await audit(db, [{ id: await auditedContact(db, address) }]);
       return { status: 200, body: { success: true, conversation: await conversationOf(context) } };

@@ -64,6 +64,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'pool.created': msg`Created a pool`,
   'pool.deleted': msg`Deleted a pool`,
   'pool.updated': msg`Changed a pool`,
+  'opening_hours.updated': msg`Changed the opening hours`,
   'quiet_hours.updated': msg`Changed the quiet hours`,
   'request.refused': msg`Was refused a request`,
   'session.ended': msg`Signed out, or ended a session`,

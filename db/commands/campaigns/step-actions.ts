@@ -18,6 +18,8 @@ import { wake } from '#db/wakes/wakes.ts';
 import { type DoStep, placedSteps } from '#domain/campaigns/step.ts';
 import { fieldsAfter } from '#domain/campaigns/walk.ts';
 import { changedTags } from '#domain/inbox/bulk-conversations.ts';
+import { dealOut, ROUND_ROBIN } from '#domain/inbox/round-robin.ts';
+import { availableMembers } from '#db/queries/inbox/absences.ts';
 import { MAX_TAGS } from '#domain/inbox/conversation.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 
@@ -63,16 +65,22 @@ export async function carryOut(
     changed = { ...changed, ...fieldsAfter(changed, setFields), tags };
     if (moveToListId !== undefined && lists.has(moveToListId))
       await moveLead(db, lead, { from: campaign.listId, to: moveToListId });
-    if (assign !== undefined)
-      await changeConversations(
-        db,
-        new Map(addressesOf(lead).map((address) => [address, { assigneeId: assign }])),
-        { by: { type: 'system', id: null, name: campaign.name }, now },
-      );
+    const assigneeId = assign === ROUND_ROBIN ? await whoseTurn(db, addressesOf(lead), now) : assign;
+    if (assigneeId !== undefined)
+      await changeConversations(db, new Map(addressesOf(lead).map((address) => [address, { assigneeId }])), {
+        by: { type: 'system', id: null, name: campaign.name },
+        now,
+      });
     if (enterCampaignId !== undefined) await sendOn(db, lead.id, enterCampaignId, now);
   }
   if (!isChanged(lead, changed)) return;
   await emitLeadEvents(db, 'lead.updated', [await changeLeadTexts(db, changed)], now);
+}
+
+/** The conversations of a lead go to one member; undefined: everybody is away. */
+async function whoseTurn(db: TenantDb, addresses: readonly string[], now: Date): Promise<string | undefined> {
+  const [next] = dealOut(await availableMembers(db, addresses, now), 1);
+  return next;
 }
 
 const isChanged = (before: LeadRow, after: LeadRow): boolean =>

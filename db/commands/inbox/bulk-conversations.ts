@@ -11,6 +11,8 @@ import type { AuditActor } from '#domain/accounts/audit.ts';
 import type { Changed, Skipped } from '#domain/base/bulk.ts';
 import { type BulkState, changedTags, type ConversationsChange } from '#domain/inbox/bulk-conversations.ts';
 import { ConversationStatus, MAX_TAGS, statusAt } from '#domain/inbox/conversation.ts';
+import { availableMembers } from '#db/queries/inbox/absences.ts';
+import { dealOut } from '#domain/inbox/round-robin.ts';
 import { isPositive } from '#domain/events/notification.ts';
 import { changeConversations } from './conversation-changes.ts';
 
@@ -49,6 +51,10 @@ export async function changeMany(
 ): Promise<Outcome> {
   const condition =
     filter === null ? isConversation(db) : sql.fragment`${sql.and([isListed(db), ...filter])}`;
+  const turns =
+    change.assign === undefined
+      ? []
+      : dealOut(await availableMembers(db, addresses, context.now), addresses.length);
   return apply(db, addresses, condition, context, (row) => {
     const before = shownState(row, context.now);
     const after: BulkState = {};
@@ -57,6 +63,8 @@ export async function changeMany(
       after.snoozedUntil = change.snoozedUntil ? new Date(change.snoozedUntil).toISOString() : null;
     }
     if (change.assigneeId !== undefined) after.assigneeId = change.assigneeId;
+    const next = turns.shift();
+    if (next !== undefined) after.assigneeId = next;
     if (change.addTags ?? change.removeTags) after.tags = changedTags(row.tags, change);
     if (after.tags && after.tags.length > MAX_TAGS) return 'too_many_tags';
     if (change.read) after.readAt = laterOf(before.readAt ?? null, row.lastInboundAt ?? context.now);

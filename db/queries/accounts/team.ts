@@ -1,7 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/base/clock.ts';
 import { Role, type TeamMember } from '#domain/accounts/team.ts';
 import { NameRow } from '#db/connection/rows.ts';
+import { findAbsences } from '../inbox/absences.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 
 const MemberRow = z.object({
@@ -14,7 +16,8 @@ const MemberRow = z.object({
 });
 
 /** The users of the workspace, the owner first. */
-export async function listTeam(db: TenantDb): Promise<TeamMember[]> {
+export async function listTeam(db: TenantDb, now: Date = currentTime()): Promise<TeamMember[]> {
+  const absences = new Map((await findAbsences(db, now)).map(({ userId, until }) => [userId, until]));
   const rows = await db.any(sql.type(MemberRow)`
     select * from current_team() order by is_owner desc, joined_at, user_id`);
   return rows.map(({ email, joinedAt, ...row }) => ({
@@ -22,6 +25,8 @@ export async function listTeam(db: TenantDb): Promise<TeamMember[]> {
     // An id stands in for an address that is not known.
     email: email.includes('@') ? email : '',
     joinedAt: joinedAt.toISOString(),
+    away: absences.has(row.userId),
+    awayUntil: absences.get(row.userId)?.toISOString() ?? null,
   }));
 }
 

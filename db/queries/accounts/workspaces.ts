@@ -9,6 +9,7 @@ import {
   type QuietPolicy,
 } from '#domain/sending/quiet-hours.ts';
 import { FrequencyCap, type PersonRules } from '#domain/sending/person-holds.ts';
+import { ALWAYS_OPEN, OpeningHours } from '#domain/inbox/opening-hours.ts';
 import { ReputationPolicy } from '#domain/lines/reputation.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
@@ -63,6 +64,19 @@ export async function workspacePace(db: TenantDb): Promise<WorkspacePace> {
 export async function setQuietHours(db: TenantDb, quietHours: QuietHours): Promise<void> {
   await db.query(sql.type(NoRows)`
     update workspaces set quiet_hours = ${sql.jsonb(quietHours)} where id = ${db.workspaceId}`);
+}
+
+const HoursRow = z.object({ openingHours: OpeningHours.nullable() });
+
+export async function findOpeningHours(db: TenantDb): Promise<OpeningHours> {
+  const hours = await db.oneFirst(sql.type(HoursRow)`
+    select opening_hours from workspaces where id = ${db.workspaceId}`);
+  return hours ?? ALWAYS_OPEN;
+}
+
+export async function setOpeningHours(db: TenantDb, hours: OpeningHours): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update workspaces set opening_hours = ${sql.jsonb(hours)} where id = ${db.workspaceId}`);
 }
 
 const StopRow = z.object({ pastDue: z.boolean(), suspended: z.boolean() });

@@ -187,6 +187,15 @@ describe('a campaign that decides', () => {
     expect(JSON.stringify(body)).toContain(workspace.ownerId);
   });
 
+  it('assigns by turn', async () => {
+    const does = { kind: 'do', assign: 'round_robin' };
+    const id = await newCampaign({ steps: [{ message: 'Hi' }, does, { message: 'Then' }], start: true });
+    const { leadId, to } = await enter(id);
+    await hasTexts(id, leadId, 'Hi', 'Then');
+    const { body } = await api('GET', `/api/conversations/${encodeURIComponent(to)}`);
+    expect(body.conversation.assigneeId).toBe(workspace.ownerId);
+  });
+
   it('goes on when the message is delivered, for which a step waits', async () => {
     const delivered = { kind: 'wait_until', any: [{ field: 'delivered' }], atMost: { days: 30 } };
     const id = await newCampaign({ steps: [{ message: 'Hi' }, delivered, { message: 'Go' }], start: true });

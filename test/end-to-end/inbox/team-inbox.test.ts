@@ -67,6 +67,77 @@ describe("a team's inbox", () => {
     return from;
   }
 
+  it('assigns conversations by turn to members who are not away and have the fewest open ones', async () => {
+    const team = await createTeam();
+    const { owner, colleague, colleagueId, ownerId } = team;
+    const turn = (address: string) => owner('PATCH', thread(address), { assign: 'round_robin' });
+    const assignees: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const { status, body } = await turn(await writtenBy(team));
+      expect(status).toBe(200);
+      assignees.push(body.conversation.assigneeId);
+    }
+    const [first, second] = [ownerId, colleagueId].toSorted();
+    expect(assignees).toEqual([first, second, first]);
+    const both = { assign: 'round_robin', assigneeId: ownerId };
+    expect((await owner('PATCH', thread(await writtenBy(team)), both)).status).toBe(400);
+
+    const away = (api: ApiClient, userId: string, body: object) =>
+      api('PUT', `/api/team/${userId}/away`, body);
+    expect((await away(colleague, ownerId, { away: true })).body.code).toBe('ADMIN_REQUIRED');
+    const told = await away(colleague, colleagueId, { away: true, until: inAnHour() });
+    expect(told.body.member).toMatchObject({
+      userId: colleagueId,
+      away: true,
+      awayUntil: expect.any(String),
+    });
+    const addresses = [await writtenBy(team), await writtenBy(team)];
+    const bulk = await owner('POST', '/api/conversations/bulk', {
+      addresses,
+      change: { assign: 'round_robin' },
+    });
+    expect(bulk.status).toBe(200);
+    for (const address of addresses) expect(await of(owner, address)).toMatchObject({ assigneeId: ownerId });
+
+    await away(owner, ownerId, { away: true });
+    const nobody = await turn(await writtenBy(team));
+    expect([nobody.status, nobody.body.code]).toEqual([409, 'INVALID_STATE']);
+    await away(owner, colleagueId, { away: false });
+    const back = (await turn(await writtenBy(team))).body.conversation;
+    expect(back.assigneeId).toBe(colleagueId);
+    const { members } = (await owner('GET', '/api/team')).body;
+    expect(
+      members.map(({ userId, away: isAway }: { userId: string; away: boolean }) => [userId, isAway]),
+    ).toEqual(
+      expect.arrayContaining([
+        [ownerId, true],
+        [colleagueId, false],
+      ]),
+    );
+  });
+
+  it('says when somebody is there', async () => {
+    const { owner, colleague } = await createTeam();
+    expect((await owner('GET', '/api/workspace/opening-hours')).body).toMatchObject({
+      openingHours: { hours: [], closedOn: [] },
+      timezone: 'UTC',
+      isOpen: true,
+    });
+    const hours = [{ days: [1], start: '09:00', end: '17:00' }];
+    expect((await colleague('PUT', '/api/workspace/opening-hours', { hours })).body.code).toBe(
+      'ADMIN_REQUIRED',
+    );
+    const closedOn = [-1, 0, 1].map((days) =>
+      new Date(Date.now() + days * 24 * hour).toISOString().slice(0, 10),
+    );
+    expect((await owner('PUT', '/api/workspace/opening-hours', { closedOn })).body.isOpen).toBe(false);
+    await owner('PUT', '/api/workspace/opening-hours', { hours });
+    expect((await colleague('GET', '/api/workspace/opening-hours')).body.openingHours).toEqual({
+      hours,
+      closedOn: [],
+    });
+  });
+
   const of = async (api: ApiClient, address: string) => (await api('GET', thread(address))).body.conversation;
   const listed = async (api: ApiClient, query: string): Promise<string[]> => {
     const { status, body } = await api('GET', `/api/conversations?${query}`);
