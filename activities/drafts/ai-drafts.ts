@@ -1,9 +1,18 @@
 import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
-import { discardWaitingDraft, storeDraft, storeVersion } from '#db/commands/drafts/ai-drafts.ts';
+import { discardWaitingDraft, holdBack, storeDraft, storeVersion } from '#db/commands/drafts/ai-drafts.ts';
 import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/inbox/conversations.ts';
-import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import {
+  lockToAnswer,
+  type ResolutionContext,
+  resolveDraft,
+  sendByAutopilot,
+} from '#db/commands/drafts/draft-resolution.ts';
+import { autopilotFacts, autopilotOf } from '#db/queries/drafts/autopilot.ts';
+import { requireSending } from '#db/queries/accounts/writable.ts';
+import { type Autopilot, type HeldBackBy, heldBackBy } from '#domain/drafts/autopilot.ts';
+import { dayBounds } from '#domain/base/calendar.ts';
 import { emitReplyEvents } from '#db/commands/inbox/reply-events.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import {
@@ -85,7 +94,8 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
           'a reply could not be drafted',
         );
       }
-      await tenant((db) => keep(db, { replyId, links }, written, currentTime()));
+      const { capabilitiesOf } = carriers;
+      await tenant((db) => keep(db, { replyId, links, capabilitiesOf }, written, currentTime()));
       return rest();
     },
 
@@ -135,7 +145,8 @@ async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<Draft
     const documents = fits
       ? (await findKnowledgeBase(db)).documents
       : await bestPassages(db, questionOf(asked.conversation));
-    return draftPrompt({ instructions, documents }, { ...asked, ...formerOf(draft) });
+    const isAutopilot = mode === 'autopilot' && draft.status === 'waiting';
+    return draftPrompt({ instructions, documents }, { ...asked, ...formerOf(draft), isAutopilot });
   }
   if (draft.status === 'waiting') await discardWaitingDraft(db, replyId, now);
   else await storeVersion(db, replyId, NO_USE, { error: 'the copilot is off' });
@@ -236,13 +247,20 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
 
 async function keep(
   db: TenantDb,
-  { replyId, links }: { replyId: string; links: FileLinks },
+  {
+    replyId,
+    links,
+    capabilitiesOf,
+  }: Pick<ResolutionContext, 'links' | 'capabilitiesOf'> & { replyId: string; links: FileLinks },
   { use, answer }: Asked<DraftOutput>,
   now: Date,
 ): Promise<void> {
   const draft = await findDraft(db, replyId);
   if (!draft) return;
-  await lockConversation(db, draft.address);
+  const { mode, autopilot, disclosure } = await autopilotOf(db);
+  const isAutopilot = mode === 'autopilot' && draft.status === 'waiting';
+  if (isAutopilot) await lockToAnswer(db, draft);
+  else await lockConversation(db, draft.address);
   if (await isSuspected(db, draft.address)) return;
   if (draft.status === 'drafted') {
     const version = await storeVersion(db, replyId, use, answer);
@@ -254,5 +272,33 @@ async function keep(
   await notifyPositive(db, kept.address, now);
   // Whoever is told of a draft knows the reply.
   await emitReplyEvents(db, { replyId, links, now, waits: false });
+  if (isAutopilot && !('error' in answer)) {
+    const heldBack = await whyHeldBack(db, autopilot, { ...answer, address: kept.address }, now);
+    if (heldBack === null) {
+      const workspace = { timezone: await workspaceTimezone(db), country: await workspaceCountry(db) };
+      return sendByAutopilot(db, kept, disclosure, { workspace, links, capabilitiesOf, now });
+    }
+    await holdBack(db, replyId, heldBack);
+  }
   await emitDraft(db, kept, now);
+}
+
+/** @returns null if the autopilot may send the draft. */
+async function whyHeldBack(
+  db: TenantDb,
+  settings: Autopilot,
+  { address, ...draft }: DraftOutput & { address: string },
+  now: Date,
+): Promise<HeldBackBy | null> {
+  const timezone = await workspaceTimezone(db);
+  const facts = await autopilotFacts(db, address, dayBounds(timezone, now).start);
+  const reason = heldBackBy(settings, { draft, timezone, ...facts }, now);
+  if (reason !== null) return reason;
+  try {
+    await requireSending(db);
+    return null;
+  } catch (error) {
+    if (error instanceof Refusal) return 'cannot_send';
+    throw error;
+  }
 }

@@ -23,6 +23,7 @@ const AUDIT_ACTIONS = [
   'contact.opted_out',
   'conversation.updated',
   'draft.decided',
+  'draft.sent_by_autopilot',
   'email_preferences.updated',
   'fallback.updated',
   'invitation.created',

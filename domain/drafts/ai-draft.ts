@@ -61,6 +61,20 @@ export const DraftTag = z.enum([
   'wrong_person',
 ]);
 export const Sentiment = z.enum(['positive', 'neutral', 'negative']);
+export type Sentiment = z.infer<typeof Sentiment>;
+export type DraftTag = z.infer<typeof DraftTag>;
+
+/** Why a person should answer instead of the autopilot. */
+export const HandOverReason = z.enum([
+  'legal',
+  'opt_out_doubt',
+  'asks_for_person',
+  'price',
+  'objection',
+  'wrong_person',
+  'negative',
+]);
+export type HandOver = z.infer<typeof HandOverReason>;
 
 /** A draft that somebody writes for a contact. */
 export const DraftInput = z
@@ -103,6 +117,12 @@ export const AutoReply = z
     sentiment: Sentiment.nullable(),
     mode: z.literal('copilot'),
     approvalChannel: ApprovalChannel.nullable(),
+    resolvedBy: z.string().nullable().meta({
+      description: 'Who decided: `user …`, `key …` or `operator …`, or `autopilot`, which needs no approval.',
+    }),
+    heldBackBy: z.string().nullable().meta({
+      description: 'Why the autopilot left it to a person (`HeldBackBy`); null: it did not.',
+    }),
     messageId: Id.nullable().meta({ description: 'The message that answered the contact.' }),
     version: z.int().meta({ description: `Of \`draftMessage\`, from 1 to ${MAX_VERSIONS}.` }),
     hint: z.string().nullable().meta({ description: 'With which somebody asked for this version.' }),
@@ -124,7 +144,7 @@ export const AutoReply = z
 export type AutoReply = z.infer<typeof AutoReply>;
 
 /** The chat apps in which a person decides, as whoever connects them says. */
-export const ChatChannel = z.literal('chat_app').meta({
+const ChatChannel = z.literal('chat_app').meta({
   description:
     'A person decided in a chat app. The recorded channel is `chat_app`; of an approval with a text that the person wrote there `chat_app_edit`, and of one after `retry` `chat_app_retry`.',
 });

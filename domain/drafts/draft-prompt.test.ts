@@ -32,6 +32,7 @@ describe("a model's response", () => {
       confidence: 0.5,
       tags: ['interested'],
       sentiment: 'neutral',
+      handOver: [],
     });
   });
 

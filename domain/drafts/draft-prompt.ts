@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toStorable } from '../base/text.ts';
-import { DraftTag, Sentiment } from './ai-draft.ts';
+import { DraftTag, HandOverReason, Sentiment } from './ai-draft.ts';
 import type { KnowledgeBase } from './knowledge-base.ts';
 import { MAX_BODY_LENGTH } from '../messages/message.ts';
 import { withoutTemplates } from '../messages/template.ts';
@@ -46,6 +46,8 @@ export interface AskedOf {
   unwanted?: readonly string[];
   /** What that person wants instead; null: they did not say. */
   hint?: string | null;
+  /** Nobody may review it. */
+  isAutopilot?: boolean;
 }
 
 /** What a person who reviews drafts adds to the instructions. */
@@ -53,10 +55,13 @@ const anotherVersion = (hint: string | null): string =>
   'The person who reviews the drafts did not want those in "unwanted" of the user message. Write a different one.' +
   (hint === null ? '' : ` They ask: ${hint}`);
 
+/** The rules for a draft that may be sent without review. */
+const UNREVIEWED = `Your draft may be sent without review. State only what the documents say; promise nothing. Also answer "handOver": the list of what applies of ${HandOverReason.options.map((reason) => `"${reason}"`).join(', ')}, if a person of the business should answer instead. When in doubt, include it.`;
+
 /** Builds the prompt for a draft. @param documents those chosen for it. */
 export function draftPrompt(
   { instructions, documents }: Pick<KnowledgeBase, 'instructions' | 'documents'>,
-  { contact, conversation, unwanted, hint = null }: AskedOf,
+  { contact, conversation, unwanted, hint = null, isAutopilot = false }: AskedOf,
 ): DraftPrompt {
   const messages = conversation.map((message) => ({
     ...message,
@@ -66,6 +71,7 @@ export function draftPrompt(
     RULES,
     ...(instructions.trim() === '' ? [] : [`Instructions of the business:\n${instructions.trim()}`]),
     ...(unwanted ? [anotherVersion(hint)] : []),
+    ...(isAutopilot ? [UNREVIEWED] : []),
   ];
   return {
     instructions: parts.join('\n\n'),
@@ -91,5 +97,10 @@ export const DraftOutput = z.object({
     .default([])
     .transform((tags) => DraftTag.options.filter((tag) => tags.includes(tag))),
   sentiment: Sentiment.catch('neutral'),
+  handOver: z
+    .array(z.string())
+    .catch([])
+    .default([])
+    .transform((reasons) => HandOverReason.options.filter((reason) => reasons.includes(reason))),
 });
 export type DraftOutput = z.infer<typeof DraftOutput>;

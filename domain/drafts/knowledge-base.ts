@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Autopilot } from './autopilot.ts';
 
 const MAX_DEBOUNCE_SECONDS = 600;
 
@@ -10,7 +11,10 @@ export type KnowledgeDocument = z.infer<typeof KnowledgeDocument>;
 /** The copilot's instructions and documents. */
 export const KnowledgeBase = z
   .object({
-    mode: z.enum(['off', 'copilot']),
+    mode: z.enum(['off', 'copilot', 'autopilot']).meta({
+      description:
+        '`copilot`: a person decides about each draft. `autopilot`: what is within `autopilot` is sent without; the rest waits for a person, with `heldBackBy`.',
+    }),
     instructions: z
       .string()
       .max(20_000)
@@ -23,6 +27,11 @@ export const KnowledgeBase = z
       .max(MAX_DEBOUNCE_SECONDS)
       .default(20)
       .meta({ description: "The pause after the contact's last message before a draft is written." }),
+    autopilot: Autopilot.prefault({}),
+    disclosure: z.string().trim().max(500).default('').meta({
+      description:
+        'Sent once to each contact, before the first text of the autopilot, for example that it is one.',
+    }),
   })
   .meta({ id: 'KnowledgeBase' });
 export type KnowledgeBase = z.infer<typeof KnowledgeBase>;

@@ -206,6 +206,7 @@ const SOURCES: Record<string, string> = {
   device: 'Sent from the phone or computer of the line, not through this service.',
   campaign: 'Created by a campaign.',
   'ai-draft': 'Created from an approved draft.',
+  autopilot: 'Written and sent by the autopilot.',
   'fallback-sms': 'Requested as an SMS in place of another message.',
 };
 

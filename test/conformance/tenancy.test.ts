@@ -82,6 +82,7 @@ function tomorrow(): string {
 /** Bodies that pass validation, so that the route looks up its resource. */
 const BODIES: Record<string, object> = {
   updateTeamMember: { role: 'org:admin' },
+  setAway: { away: true },
   overrideLineReputation: { hours: 1, reason: 'A new list' },
   sendMessage: { message: 'Hi', recipientPhone: phone(), scheduledDate: tomorrow() },
   editMessage: { message: 'Hi' },

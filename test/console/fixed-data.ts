@@ -171,6 +171,8 @@ const draft: Draft = {
   conversationRecipient: '+14155550145',
   inboundText: 'Are dogs allowed? Ours is small and very quiet.',
   leadId: idOf(25),
+  resolvedBy: null,
+  heldBackBy: null,
   version: 1,
   hint: null,
   formerVersions: [],

@@ -52,10 +52,15 @@ export const knowledgeBaseRoutes = [
     path: '/api/knowledge-base',
     tag: 'AI drafts',
     summary: 'Replace the knowledge base of the AI copilot, and turn it on or off',
-    description: 'With the mode `off` no new drafts are written; open ones can still be resolved.',
+    description:
+      'With the mode `off` no new drafts are written; open ones can still be resolved. With `autopilot`, drafts within the limits are sent without a decision.',
     body: KnowledgeBase,
     responses: { 200: ResponseBody },
-    audit: { action: 'knowledge_base.updated', target: 'workspace', changes: ['mode', 'debounceSeconds'] },
+    audit: {
+      action: 'knowledge_base.updated',
+      target: 'workspace',
+      changes: ['mode', 'debounceSeconds', 'autopilot'],
+    },
     async handler({ db, body }) {
       await saveKnowledgeBase(db, body);
       return { status: 200, body: { success: true, ...body } };

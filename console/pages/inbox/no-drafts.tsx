@@ -7,7 +7,7 @@ import { useIdentity } from '#console/api/workspace.ts';
 export function NoDrafts() {
   const { aiBudgetExhausted } = useIdentity().workspace;
   const copilot = useRead('GET /api/knowledge-base', {}, { enabled: aiBudgetExhausted });
-  if (!aiBudgetExhausted || copilot.data?.mode !== 'copilot') return null;
+  if (!aiBudgetExhausted || (copilot.data?.mode ?? 'off') === 'off') return null;
   return (
     <p className="mb-3 rounded-xl border border-line p-3 text-muted" role="status">
       <Trans>

@@ -64,6 +64,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'pool.created': msg`Created a pool`,
   'pool.deleted': msg`Deleted a pool`,
   'pool.updated': msg`Changed a pool`,
+  'draft.sent_by_autopilot': msg`Sent a draft by the autopilot`,
   'opening_hours.updated': msg`Changed the opening hours`,
   'quiet_hours.updated': msg`Changed the quiet hours`,
   'request.refused': msg`Was refused a request`,

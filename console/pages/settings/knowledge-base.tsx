@@ -24,6 +24,7 @@ type Saved = Omit<ResponseOf<'GET /api/knowledge-base'>, 'success'>;
 const modes = () => [
   { value: 'off', label: t`Off` },
   { value: 'copilot', label: t`Write drafts of replies` },
+  { value: 'autopilot', label: t`Answer by itself, within limits` },
 ];
 
 /** What the AI copilot knows, and whether it writes drafts. */

@@ -10,6 +10,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { DraftRow } from '#db/queries/drafts/ai-drafts.ts';
 import type { InboundRow } from '#db/queries/inbox/replies.ts';
 import { wake } from '#db/wakes/wakes.ts';
+import type { HeldBackBy } from '#domain/drafts/autopilot.ts';
 import { MAX_VERSIONS } from '#domain/drafts/ai-draft.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 
@@ -128,6 +129,12 @@ export async function storeDraft(
     where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'waiting' returning *`);
   if (kept?.status === 'drafted' && kept.tags.length > 0) await addTags(db, kept);
   return kept;
+}
+
+/** Records why the autopilot leaves a draft to a person. */
+export async function holdBack(db: TenantDb, replyId: string, reason: HeldBackBy): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update ai_drafts set held_back_by = ${reason} where workspace_id = ${db.workspaceId} and reply_id = ${replyId}`);
 }
 
 /**

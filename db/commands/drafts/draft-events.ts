@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
+import { AUTOPILOT } from '#domain/drafts/autopilot.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import { CrmIds } from '#domain/messages/message.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
@@ -12,8 +13,8 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 /** The `source` of messages that are approved drafts. */
 export const DRAFT_SOURCE = 'ai-draft';
 
-/** The sources of messages with which members answer. */
-export const ANSWER_SOURCES: ReadonlySet<string> = new Set(['inbox', DRAFT_SOURCE]);
+/** The sources of messages with which members, or the autopilot, answer. */
+export const ANSWER_SOURCES: ReadonlySet<string> = new Set(['inbox', DRAFT_SOURCE, AUTOPILOT]);
 
 const ContextRow = z.object({
   body: z.string().nullable(),

@@ -31,6 +31,10 @@ import { findLine, isUsable } from '#db/queries/lines/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/contacts/lists.ts';
 import { lockConversation, lockConversationToAnswer } from '#db/queries/sending/message-locks.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { AUTOPILOT } from '#domain/drafts/autopilot.ts';
+import { withoutTemplates } from '#domain/messages/template.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { hasAutopilotWritten } from '#db/queries/drafts/autopilot.ts';
 import { wakeSelf } from '#db/wakes/wakes.ts';
 import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
 import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
@@ -83,11 +87,8 @@ export async function resolveDraft(
   if (action === 'approve' && (await isSuspected(db, found.address))) throw unknown();
   if (action === 'approve') await requireSending(db);
   // Approval may create a lead and chooses a line. The lock order is lists, lines, conversations.
-  if (action === 'approve') {
-    await lockList(db, await quickSendsList(db));
-    const reply = await findAnswered(db, found);
-    await lockConversationToAnswer(db, found.address, reply?.lineId ?? null);
-  } else await lockConversation(db, found.address);
+  if (action === 'approve') await lockToAnswer(db, found);
+  else await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
   // Another version may have been stored before the lock.
   const { version } = (await findDraft(db, replyId)) ?? found;
@@ -136,6 +137,45 @@ const unknown = (): Refusal => new Refusal('NOT_FOUND', 'replyId', 'no such draf
 
 const taken = ({ status, approvalChannel }: DraftRow): Refusal =>
   new Refusal('DRAFT_ALREADY_RESOLVED', null, null, { status, approvalChannel });
+
+/**
+ * Sends a draft that nobody approves: it ends `approved` without a channel, and no approval is told. Requires `lockToAnswer`.
+ * @param disclosure sent before it to a contact whom the autopilot has not written to; '': none.
+ */
+export async function sendByAutopilot(
+  db: TenantDb,
+  draft: DraftRow,
+  disclosure: string,
+  context: ResolutionContext,
+): Promise<void> {
+  const { now } = context;
+  const id = newId(now);
+  const isFirst = disclosure !== '' && !(await hasAutopilotWritten(db, draft.address));
+  const sent = await db.maybeOne(sql.type(DraftRow)`
+    update ai_drafts set status = 'approved', message_id = ${id}, resolved_by = ${AUTOPILOT}, resolved_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and reply_id = ${draft.replyId} and status = 'drafted'
+    returning *`);
+  if (!sent) return;
+  const text = `${isFirst ? `${withoutTemplates(disclosure)}\n\n` : ''}${sent.draft ?? ''}`;
+  await queue(db, sent, { id, text, userId: null, schedule: now, source: AUTOPILOT }, context);
+  await insertAuditEntry(
+    { db, workspaceId: db.workspaceId },
+    {
+      actor: { type: 'system', id: null, name: 'The autopilot' },
+      channel: 'system',
+      action: 'draft.sent_by_autopilot',
+      target: { type: 'draft', id: draft.replyId },
+      changes: { messageId: id, confidence: sent.confidence, model: sent.model },
+    },
+  );
+}
+
+/** Locks what sending a draft changes: lists, then lines, then its conversation. */
+export async function lockToAnswer(db: TenantDb, draft: DraftRow): Promise<void> {
+  await lockList(db, await quickSendsList(db));
+  const reply = await findAnswered(db, draft);
+  await lockConversationToAnswer(db, draft.address, reply?.lineId ?? null);
+}
 
 /**
  * Resolves the draft of a conversation that a person answers: an open draft counts as approved, and a waiting one is
@@ -237,7 +277,13 @@ async function queue(
     userId,
     schedule,
     replyToMessageId,
-  }: Pick<DraftDecision, 'userId' | 'replyToMessageId'> & { id: string; text: string; schedule: Date },
+    source = DRAFT_SOURCE,
+  }: Pick<DraftDecision, 'userId' | 'replyToMessageId'> & {
+    id: string;
+    text: string;
+    schedule: Date;
+    source?: string;
+  },
   { workspace, links, capabilitiesOf, now }: ResolutionContext,
 ): Promise<void> {
   const { address } = draft;
@@ -264,7 +310,7 @@ async function queue(
   const from = schedule > now ? schedule : now;
   const until = types ? new Date(from.getTime() + typingMs(text)) : from;
   const message = {
-    ...acceptedMessageOf(input, context, { now, source: DRAFT_SOURCE, schedule: until, userId }),
+    ...acceptedMessageOf(input, context, { now, source, schedule: until, userId }),
     id,
   };
   await acceptMessages(db, [message], now);

@@ -45,7 +45,8 @@ export async function changeConversations(
     after: stateAfter(before, changes.get(address) ?? {}, now),
   }));
   await db.query(sql.type(NoRows)`
-    update conversations c set status = n.status, snoozed_until = n.snoozed_until, assignee_id = n.assignee_id
+    update conversations c set status = n.status, snoozed_until = n.snoozed_until, assignee_id = n.assignee_id,
+      closed_at = case when n.status = 'closed' and c.status <> 'closed' then ${sql.timestamp(now)} else c.closed_at end
     from ${recordset(
       'conversations',
       changed.map(({ address, after }) => ({ address, ...after })),

@@ -44,6 +44,7 @@ export const DraftRow = z.object({
   retryAt: z.date().nullable(),
   retryHint: z.string().nullable(),
   retryError: z.string().nullable(),
+  heldBackBy: z.string().nullable(),
   createdAt: z.date(),
 });
 export type DraftRow = z.infer<typeof DraftRow>;
@@ -139,6 +140,8 @@ export const presentDraft = (row: ListedDraft): AutoReply => ({
   sentiment: row.sentiment,
   mode: 'copilot',
   approvalChannel: row.approvalChannel,
+  resolvedBy: row.resolvedBy,
+  heldBackBy: row.heldBackBy,
   messageId: row.messageId,
   version: row.version,
   hint: row.hint,

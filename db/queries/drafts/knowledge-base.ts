@@ -8,16 +8,18 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 
 export async function findKnowledgeBase(db: TenantDb): Promise<KnowledgeBase> {
   const found = await db.maybeOne(sql.type(KnowledgeBase)`
-    select mode, instructions, documents, debounce_seconds from knowledge_bases where workspace_id = ${db.workspaceId}`);
+    select mode, instructions, documents, debounce_seconds, autopilot, disclosure from knowledge_bases where workspace_id = ${db.workspaceId}`);
   return found ?? DEFAULT_KNOWLEDGE_BASE;
 }
 
 export async function saveKnowledgeBase(db: TenantDb, base: KnowledgeBase): Promise<void> {
   await db.query(sql.type(NoRows)`
-    insert into knowledge_bases (workspace_id, mode, instructions, documents, debounce_seconds)
-    values (${db.workspaceId}, ${base.mode}, ${base.instructions}, ${sql.jsonb(base.documents)}, ${base.debounceSeconds})
+    insert into knowledge_bases (workspace_id, mode, instructions, documents, debounce_seconds, autopilot, disclosure)
+    values (${db.workspaceId}, ${base.mode}, ${base.instructions}, ${sql.jsonb(base.documents)}, ${base.debounceSeconds},
+      ${sql.jsonb(base.autopilot)}, ${base.disclosure})
     on conflict (workspace_id) do update set mode = excluded.mode, instructions = excluded.instructions,
-      documents = excluded.documents, debounce_seconds = excluded.debounce_seconds, updated_at = excluded.updated_at`);
+      documents = excluded.documents, debounce_seconds = excluded.debounce_seconds, autopilot = excluded.autopilot, disclosure = excluded.disclosure,
+      updated_at = excluded.updated_at`);
 }
 
 const Copilot = z.object({ debounceSeconds: z.int() });
@@ -25,7 +27,7 @@ const Copilot = z.object({ debounceSeconds: z.int() });
 /** The pause before a draft is written, in seconds; null if the copilot is off. */
 export async function copilotDebounce(db: TenantDb): Promise<number | null> {
   const found = await db.maybeOne(sql.type(Copilot)`
-    select debounce_seconds from knowledge_bases where workspace_id = ${db.workspaceId} and mode = 'copilot'`);
+    select debounce_seconds from knowledge_bases where workspace_id = ${db.workspaceId} and mode <> 'off'`);
   return found?.debounceSeconds ?? null;
 }
 

@@ -82,6 +82,7 @@ async function changeEverything(of: World): Promise<void> {
   await bodyOf(session('DELETE', `/api/keys/${key._id}`));
   await bodyOf(session('PATCH', '/api/workspace', { reputationPolicy: 'observe' }));
   await bodyOf(session('PUT', '/api/workspace/quiet-hours', { enabled: true }));
+  await bodyOf(session('PUT', '/api/workspace/opening-hours', { closedOn: ['2026-12-25'] }));
   const { webhook } = await bodyOf(api('POST', '/api/webhooks', { ...endpoint, name: 'CRM' }));
   await bodyOf(api('POST', `/api/webhooks/${webhook._id}/replay`, { since: new Date().toISOString() }));
   await bodyOf(api('PATCH', `/api/webhooks/${webhook._id}`, { isActive: false }));

@@ -183,6 +183,10 @@ export type ConversationsChange = {
      * The id of a member; null: nobody.
      */
     assigneeId?: string | null;
+    /**
+     * Instead of `assigneeId`: the member who is not away and has the fewest open conversations.
+     */
+    assign?: 'round_robin';
     addTags?: Array<string>;
     /**
      * Without regard to case.
@@ -204,6 +208,10 @@ export type ConversationPatch = {
      * The id of a member; null: nobody.
      */
     assigneeId?: string | null;
+    /**
+     * Instead of `assigneeId`: the member who is not away and has the fewest open conversations.
+     */
+    assign?: 'round_robin';
 };
 
 export type TagsInput = {
@@ -304,7 +312,10 @@ export type SavedFilterPatch = {
 };
 
 export type KnowledgeBase = {
-    mode: 'off' | 'copilot';
+    /**
+     * `copilot`: a person decides about each draft. `autopilot`: what is within `autopilot` is sent without; the rest waits for a person, with `heldBackBy`.
+     */
+    mode: 'off' | 'copilot' | 'autopilot';
     /**
      * How to write drafts: tone, goals, things never to say.
      */
@@ -314,6 +325,11 @@ export type KnowledgeBase = {
      * The pause after the contact's last message before a draft is written.
      */
     debounceSeconds?: number;
+    autopilot?: Autopilot;
+    /**
+     * Sent once to each contact, before the first text of the autopilot, for example that it is one.
+     */
+    disclosure?: string;
 };
 
 export type KnowledgeDocument = {
@@ -321,9 +337,51 @@ export type KnowledgeDocument = {
     text: string;
 };
 
+export type Autopilot = {
+    minConfidence?: number;
+    /**
+     * In the workspace's time zone.
+     */
+    maxPerDay?: number;
+    /**
+     * Until the conversation is closed.
+     */
+    maxPerConversation?: number;
+    /**
+     * When it may answer, in the workspace's time zone. Default: always.
+     */
+    hours?: Array<{
+        /**
+         * 0 is Sunday.
+         */
+        days: Array<number>;
+        start: string;
+        /**
+         * An `end` at or before `start` is on the following day; equal times are the whole day.
+         */
+        end: string;
+    }>;
+    /**
+     * It answers only what the model gives no other tags. Empty: all but what `handOver` names.
+     */
+    tags?: Array<'interested' | 'not_interested' | 'question' | 'objection' | 'meeting_requested' | 'call_back' | 'wrong_person'>;
+    /**
+     * What a person answers.
+     */
+    handOver?: Array<'legal' | 'opt_out_doubt' | 'asks_for_person' | 'price' | 'objection' | 'wrong_person' | 'negative'>;
+};
+
 export type DraftResolution = {
     replyId: string;
-    action: 'approve' | 'reject' | 'mark_sent';
+    action: 'approve' | 'reject' | 'mark_sent' | 'retry';
+    /**
+     * With `retry`: what the next version should do differently.
+     */
+    hint?: string;
+    /**
+     * A person decided in a chat app. The recorded channel is `chat_app`; of an approval with a text that the person wrote there `chat_app_edit`, and of one after `retry` `chat_app_retry`.
+     */
+    approvalChannel?: 'chat_app';
     /**
      * With `approve`: the text to send instead of the draft.
      */
@@ -889,7 +947,7 @@ export type CampaignDoStep = {
      */
     moveToListId?: string;
     /**
-     * The member to whom the conversations with the lead are assigned; null: nobody.
+     * The member to whom the conversations with the lead are assigned; null: nobody; `round_robin`: the member who is not away and has the fewest open conversations, if there is one.
      */
     assign?: string | null;
     /**
@@ -1155,6 +1213,27 @@ export type WorkspacePatch = {
     setupDismissed?: boolean;
 };
 
+export type OpeningHours = {
+    /**
+     * Empty: always open.
+     */
+    hours?: Array<{
+        /**
+         * 0 is Sunday.
+         */
+        days: Array<number>;
+        start: string;
+        /**
+         * An `end` at or before `start` is on the following day; equal times are the whole day.
+         */
+        end: string;
+    }>;
+    /**
+     * Days on which nobody is there, such as holidays.
+     */
+    closedOn?: Array<string>;
+};
+
 export type FrequencyCapInput = {
     /**
      * null: no cap.
@@ -1206,6 +1285,14 @@ export type InvitationInput = {
 
 export type TeamMemberInput = {
     role: 'org:admin' | 'org:member';
+};
+
+export type AwayInput = {
+    away: boolean;
+    /**
+     * When they are back. Default: when they say so.
+     */
+    until?: string;
 };
 
 export type WorkspaceKeyInput = {
@@ -2180,9 +2267,42 @@ export type AutoReply = {
     mode: 'copilot';
     approvalChannel: 'dashboard' | 'api' | 'chat_app' | 'chat_app_edit' | 'chat_app_retry' | 'inbox_direct_send' | null;
     /**
+     * Who decided: `user …`, `key …` or `operator …`, or `autopilot`, which needs no approval.
+     */
+    resolvedBy: string | null;
+    /**
+     * Why the autopilot left it to a person (`HeldBackBy`); null: it did not.
+     */
+    heldBackBy: string | null;
+    /**
      * The message that answered the contact.
      */
     messageId: string | null;
+    /**
+     * Of `draftMessage`, from 1 to 5.
+     */
+    version: number;
+    /**
+     * With which somebody asked for this version.
+     */
+    hint: string | null;
+    /**
+     * The versions before, oldest first.
+     */
+    formerVersions: Array<{
+        version: number;
+        confidence: number;
+        hint: string | null;
+        draftMessage: string;
+    }>;
+    /**
+     * Another version is being written.
+     */
+    retrying: boolean;
+    /**
+     * Why the last version that was asked for was not written.
+     */
+    retryError: string | null;
     model: string | null;
     promptTokens: number | null;
     completionTokens: number | null;
@@ -3376,7 +3496,7 @@ export type Evidence = {
             name: string | null;
         };
         channel: 'api' | 'session' | 'operator' | 'system';
-        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         target: {
             type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
             id: string;
@@ -4127,6 +4247,14 @@ export type TeamMember = {
     role: 'org:admin' | 'org:member';
     isOwner: boolean;
     joinedAt: string;
+    /**
+     * They get no conversations by turn.
+     */
+    away: boolean;
+    /**
+     * null: until they are back.
+     */
+    awayUntil: string | null;
 };
 
 export type WorkspaceKey = {
@@ -4242,7 +4370,7 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
         type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
@@ -4540,6 +4668,40 @@ export type KnowledgeDocumentOutput = {
     text: string;
 };
 
+export type AutopilotOutput = {
+    minConfidence: number;
+    /**
+     * In the workspace's time zone.
+     */
+    maxPerDay: number;
+    /**
+     * Until the conversation is closed.
+     */
+    maxPerConversation: number;
+    /**
+     * When it may answer, in the workspace's time zone. Default: always.
+     */
+    hours?: Array<{
+        /**
+         * 0 is Sunday.
+         */
+        days: Array<number>;
+        start: string;
+        /**
+         * An `end` at or before `start` is on the following day; equal times are the whole day.
+         */
+        end: string;
+    }>;
+    /**
+     * It answers only what the model gives no other tags. Empty: all but what `handOver` names.
+     */
+    tags: Array<'interested' | 'not_interested' | 'question' | 'objection' | 'meeting_requested' | 'call_back' | 'wrong_person'>;
+    /**
+     * What a person answers.
+     */
+    handOver: Array<'legal' | 'opt_out_doubt' | 'asks_for_person' | 'price' | 'objection' | 'wrong_person' | 'negative'>;
+};
+
 export type QuietHoursOutput = {
     enabled: boolean;
     /**
@@ -4764,7 +4926,7 @@ export type CampaignDoStepOutput = {
      */
     moveToListId?: string;
     /**
-     * The member to whom the conversations with the lead are assigned; null: nobody.
+     * The member to whom the conversations with the lead are assigned; null: nobody; `round_robin`: the member who is not away and has the fewest open conversations, if there is one.
      */
     assign?: string | null;
     /**
@@ -4823,6 +4985,27 @@ export type CampaignQuietHoursOutput = {
      * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
      */
     law: 'none' | 'us';
+};
+
+export type OpeningHoursOutput = {
+    /**
+     * Empty: always open.
+     */
+    hours: Array<{
+        /**
+         * 0 is Sunday.
+         */
+        days: Array<number>;
+        start: string;
+        /**
+         * An `end` at or before `start` is on the following day; equal times are the whole day.
+         */
+        end: string;
+    }>;
+    /**
+     * Days on which nobody is there, such as holidays.
+     */
+    closedOn: Array<string>;
 };
 
 export type GetApiMessagesData = {
@@ -5651,6 +5834,10 @@ export type PatchApiConversationsByAddressData = {
          * The id of a member; null: nobody.
          */
         assigneeId?: string | null;
+        /**
+         * Instead of `assigneeId`: the member who is not away and has the fewest open conversations.
+         */
+        assign?: 'round_robin';
     };
     path: {
         /**
@@ -6436,7 +6623,10 @@ export type GetApiKnowledgeBaseResponses = {
      * Success
      */
     200: {
-        mode: 'off' | 'copilot';
+        /**
+         * `copilot`: a person decides about each draft. `autopilot`: what is within `autopilot` is sent without; the rest waits for a person, with `heldBackBy`.
+         */
+        mode: 'off' | 'copilot' | 'autopilot';
         /**
          * How to write drafts: tone, goals, things never to say.
          */
@@ -6446,6 +6636,11 @@ export type GetApiKnowledgeBaseResponses = {
          * The pause after the contact's last message before a draft is written.
          */
         debounceSeconds: number;
+        autopilot: AutopilotOutput;
+        /**
+         * Sent once to each contact, before the first text of the autopilot, for example that it is one.
+         */
+        disclosure: string;
         success: true;
     };
 };
@@ -6454,7 +6649,10 @@ export type GetApiKnowledgeBaseResponse = GetApiKnowledgeBaseResponses[keyof Get
 
 export type PutApiKnowledgeBaseData = {
     body: {
-        mode: 'off' | 'copilot';
+        /**
+         * `copilot`: a person decides about each draft. `autopilot`: what is within `autopilot` is sent without; the rest waits for a person, with `heldBackBy`.
+         */
+        mode: 'off' | 'copilot' | 'autopilot';
         /**
          * How to write drafts: tone, goals, things never to say.
          */
@@ -6464,6 +6662,11 @@ export type PutApiKnowledgeBaseData = {
          * The pause after the contact's last message before a draft is written.
          */
         debounceSeconds?: number;
+        autopilot?: Autopilot;
+        /**
+         * Sent once to each contact, before the first text of the autopilot, for example that it is one.
+         */
+        disclosure?: string;
     };
     path?: never;
     query?: never;
@@ -6484,7 +6687,10 @@ export type PutApiKnowledgeBaseResponses = {
      * Success
      */
     200: {
-        mode: 'off' | 'copilot';
+        /**
+         * `copilot`: a person decides about each draft. `autopilot`: what is within `autopilot` is sent without; the rest waits for a person, with `heldBackBy`.
+         */
+        mode: 'off' | 'copilot' | 'autopilot';
         /**
          * How to write drafts: tone, goals, things never to say.
          */
@@ -6494,6 +6700,11 @@ export type PutApiKnowledgeBaseResponses = {
          * The pause after the contact's last message before a draft is written.
          */
         debounceSeconds: number;
+        autopilot: AutopilotOutput;
+        /**
+         * Sent once to each contact, before the first text of the autopilot, for example that it is one.
+         */
+        disclosure: string;
         success: true;
     };
 };
@@ -6546,7 +6757,15 @@ export type GetApiKnowledgeBaseAutoRepliesResponse = GetApiKnowledgeBaseAutoRepl
 export type PostApiKnowledgeBaseAutoRepliesData = {
     body: {
         replyId: string;
-        action: 'approve' | 'reject' | 'mark_sent';
+        action: 'approve' | 'reject' | 'mark_sent' | 'retry';
+        /**
+         * With `retry`: what the next version should do differently.
+         */
+        hint?: string;
+        /**
+         * A person decided in a chat app. The recorded channel is `chat_app`; of an approval with a text that the person wrote there `chat_app_edit`, and of one after `retry` `chat_app_retry`.
+         */
+        approvalChannel?: 'chat_app';
         /**
          * With `approve`: the text to send instead of the draft.
          */
@@ -11251,6 +11470,91 @@ export type GetApiWorkspaceSetupResponses = {
 
 export type GetApiWorkspaceSetupResponse = GetApiWorkspaceSetupResponses[keyof GetApiWorkspaceSetupResponses];
 
+export type GetApiWorkspaceOpeningHoursData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/workspace/opening-hours';
+};
+
+export type GetApiWorkspaceOpeningHoursErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiWorkspaceOpeningHoursError = GetApiWorkspaceOpeningHoursErrors[keyof GetApiWorkspaceOpeningHoursErrors];
+
+export type GetApiWorkspaceOpeningHoursResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        openingHours: OpeningHoursOutput;
+        timezone: string;
+        /**
+         * Now.
+         */
+        isOpen: boolean;
+    };
+};
+
+export type GetApiWorkspaceOpeningHoursResponse = GetApiWorkspaceOpeningHoursResponses[keyof GetApiWorkspaceOpeningHoursResponses];
+
+export type PutApiWorkspaceOpeningHoursData = {
+    body?: {
+        /**
+         * Empty: always open.
+         */
+        hours?: Array<{
+            /**
+             * 0 is Sunday.
+             */
+            days: Array<number>;
+            start: string;
+            /**
+             * An `end` at or before `start` is on the following day; equal times are the whole day.
+             */
+            end: string;
+        }>;
+        /**
+         * Days on which nobody is there, such as holidays.
+         */
+        closedOn?: Array<string>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/workspace/opening-hours';
+};
+
+export type PutApiWorkspaceOpeningHoursErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PutApiWorkspaceOpeningHoursError = PutApiWorkspaceOpeningHoursErrors[keyof PutApiWorkspaceOpeningHoursErrors];
+
+export type PutApiWorkspaceOpeningHoursResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        openingHours: OpeningHoursOutput;
+        timezone: string;
+        /**
+         * Now.
+         */
+        isOpen: boolean;
+    };
+};
+
+export type PutApiWorkspaceOpeningHoursResponse = PutApiWorkspaceOpeningHoursResponses[keyof PutApiWorkspaceOpeningHoursResponses];
+
 export type GetApiWorkspaceQuietHoursData = {
     body?: never;
     path?: never;
@@ -12007,6 +12311,42 @@ export type PatchApiTeamByUserIdResponses = {
 
 export type PatchApiTeamByUserIdResponse = PatchApiTeamByUserIdResponses[keyof PatchApiTeamByUserIdResponses];
 
+export type PutApiTeamByUserIdAwayData = {
+    body: {
+        away: boolean;
+        /**
+         * When they are back. Default: when they say so.
+         */
+        until?: string;
+    };
+    path: {
+        userId: string;
+    };
+    query?: never;
+    url: '/api/team/{userId}/away';
+};
+
+export type PutApiTeamByUserIdAwayErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PutApiTeamByUserIdAwayError = PutApiTeamByUserIdAwayErrors[keyof PutApiTeamByUserIdAwayErrors];
+
+export type PutApiTeamByUserIdAwayResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        member: TeamMember;
+    };
+};
+
+export type PutApiTeamByUserIdAwayResponse = PutApiTeamByUserIdAwayResponses[keyof PutApiTeamByUserIdAwayResponses];
+
 export type GetInvitationsByTokenData = {
     body?: never;
     path: {
@@ -12588,7 +12928,7 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -13090,7 +13430,7 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -14513,6 +14853,10 @@ export type PostMessageAiDraftWebhookPayload = {
          * The copilot's confidence; 0 if somebody else wrote the draft.
          */
         confidence: number;
+        /**
+         * From 1. A draft of which somebody asks for another version is told again.
+         */
+        version: number;
         mode: 'copilot';
         approveEndpoint: '/api/knowledge-base/auto-replies';
     };

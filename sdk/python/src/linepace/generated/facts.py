@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7fcd719874485ce52439aba77798a601a4432393f2d21239adf7de6fbd72fa96"
+DIGEST = "7225e9fbb912f3d9b99f4c1d1eff679eb20f0b1537b014b1a1e2b041661522cd"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -64,6 +64,7 @@ class ConversationsChange(TypedDict):
     status: NotRequired[Literal["open", "snoozed", "closed"]]
     snoozedUntil: NotRequired[str | None]
     assigneeId: NotRequired[str | None]
+    assign: NotRequired[Literal["round_robin"]]
     addTags: NotRequired[list[str]]
     removeTags: NotRequired[list[str]]
     read: NotRequired[Literal[True]]
@@ -73,6 +74,7 @@ class ConversationPatch(TypedDict):
     status: NotRequired[Literal["open", "snoozed", "closed"]]
     snoozedUntil: NotRequired[str | None]
     assigneeId: NotRequired[str | None]
+    assign: NotRequired[Literal["round_robin"]]
 
 
 class TagsInput(TypedDict):
@@ -140,9 +142,26 @@ class KnowledgeDocument(TypedDict):
     text: str
 
 
+class AutopilotHour(TypedDict):
+    days: list[int]
+    start: str
+    end: str
+
+
+class Autopilot(TypedDict):
+    minConfidence: NotRequired[float]
+    maxPerDay: NotRequired[int]
+    maxPerConversation: NotRequired[int]
+    hours: NotRequired[list[AutopilotHour]]
+    tags: NotRequired[list[Literal["interested", "not_interested", "question", "objection", "meeting_requested", "call_back", "wrong_person"]]]
+    handOver: NotRequired[list[Literal["legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative"]]]
+
+
 class DraftResolution(TypedDict):
     replyId: str
-    action: Literal["approve", "reject", "mark_sent"]
+    action: Literal["approve", "reject", "mark_sent", "retry"]
+    hint: NotRequired[str]
+    approvalChannel: NotRequired[Literal["chat_app"]]
     message: NotRequired[str]
     scheduledDate: NotRequired[str]
     replyToMessageId: NotRequired[str]
@@ -408,6 +427,17 @@ class WorkspacePatch(TypedDict):
     setupDismissed: NotRequired[bool]
 
 
+class OpeningHoursHour(TypedDict):
+    days: list[int]
+    start: str
+    end: str
+
+
+class OpeningHours(TypedDict):
+    hours: NotRequired[list[OpeningHoursHour]]
+    closedOn: NotRequired[list[str]]
+
+
 class FrequencyCapInput(TypedDict):
     messages: int | None
     days: NotRequired[int]
@@ -459,6 +489,11 @@ class InvitationInput(TypedDict):
 
 class TeamMemberInput(TypedDict):
     role: Literal["org:admin", "org:member"]
+
+
+class AwayInput(TypedDict):
+    away: bool
+    until: NotRequired[str]
 
 
 class RollKeyInput(TypedDict):
@@ -898,6 +933,13 @@ class SavedFilter(TypedDict):
     updatedAt: str
 
 
+class AutoReplyFormerVersion(TypedDict):
+    version: int
+    confidence: float
+    hint: str | None
+    draftMessage: str
+
+
 class AutoReply(TypedDict):
     replyId: str
     answeredReplyId: str | None
@@ -912,7 +954,14 @@ class AutoReply(TypedDict):
     sentiment: Literal["positive", "neutral", "negative"] | None
     mode: Literal["copilot"]
     approvalChannel: Literal["dashboard", "api", "chat_app", "chat_app_edit", "chat_app_retry", "inbox_direct_send"] | None
+    resolvedBy: str | None
+    heldBackBy: str | None
     messageId: str | None
+    version: int
+    hint: str | None
+    formerVersions: list[AutoReplyFormerVersion]
+    retrying: bool
+    retryError: str | None
     model: str | None
     promptTokens: int | None
     completionTokens: int | None
@@ -1938,6 +1987,8 @@ class TeamMember(TypedDict):
     role: Literal["org:admin", "org:member"]
     isOwner: bool
     joinedAt: str
+    away: bool
+    awayUntil: str | None
 
 
 class WorkspaceKey(TypedDict):
@@ -2017,7 +2068,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -2222,6 +2273,21 @@ class KnowledgeDocumentOutput(TypedDict):
     text: str
 
 
+class AutopilotOutputHour(TypedDict):
+    days: list[int]
+    start: str
+    end: str
+
+
+class AutopilotOutput(TypedDict):
+    minConfidence: float
+    maxPerDay: int
+    maxPerConversation: int
+    hours: NotRequired[list[AutopilotOutputHour]]
+    tags: list[Literal["interested", "not_interested", "question", "objection", "meeting_requested", "call_back", "wrong_person"]]
+    handOver: list[Literal["legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative"]]
+
+
 class QuietHoursOutput(TypedDict):
     enabled: bool
     start: str
@@ -2318,6 +2384,17 @@ class CampaignQuietHoursOutput(TypedDict):
     start: str
     end: str
     law: Literal["none", "us"]
+
+
+class OpeningHoursOutputHour(TypedDict):
+    days: list[int]
+    start: str
+    end: str
+
+
+class OpeningHoursOutput(TypedDict):
+    hours: list[OpeningHoursOutputHour]
+    closedOn: list[str]
 
 
 class SendMessageRequest(TypedDict):
@@ -2517,6 +2594,7 @@ class UpdateConversationRequest(TypedDict):
     status: NotRequired[Literal["open", "snoozed", "closed"]]
     snoozedUntil: NotRequired[str | None]
     assigneeId: NotRequired[str | None]
+    assign: NotRequired[Literal["round_robin"]]
 
 
 class UpdateConversationResponse(TypedDict):
@@ -2695,25 +2773,31 @@ class DeleteSavedFilterResponse(TypedDict):
 
 
 class GetKnowledgeBaseResponse(TypedDict):
-    mode: Literal["off", "copilot"]
+    mode: Literal["off", "copilot", "autopilot"]
     instructions: str
     documents: list[KnowledgeDocumentOutput]
     debounceSeconds: int
+    autopilot: AutopilotOutput
+    disclosure: str
     success: Literal[True]
 
 
 class PutKnowledgeBaseRequest(TypedDict):
-    mode: Literal["off", "copilot"]
+    mode: Literal["off", "copilot", "autopilot"]
     instructions: NotRequired[str]
     documents: NotRequired[list[KnowledgeDocument]]
     debounceSeconds: NotRequired[int]
+    autopilot: NotRequired[Autopilot]
+    disclosure: NotRequired[str]
 
 
 class PutKnowledgeBaseResponse(TypedDict):
-    mode: Literal["off", "copilot"]
+    mode: Literal["off", "copilot", "autopilot"]
     instructions: str
     documents: list[KnowledgeDocumentOutput]
     debounceSeconds: int
+    autopilot: AutopilotOutput
+    disclosure: str
     success: Literal[True]
 
 
@@ -2732,7 +2816,9 @@ class ListAutoRepliesResponse(TypedDict):
 
 class ResolveAutoReplyRequest(TypedDict):
     replyId: str
-    action: Literal["approve", "reject", "mark_sent"]
+    action: Literal["approve", "reject", "mark_sent", "retry"]
+    hint: NotRequired[str]
+    approvalChannel: NotRequired[Literal["chat_app"]]
     message: NotRequired[str]
     scheduledDate: NotRequired[str]
     replyToMessageId: NotRequired[str]
@@ -3837,6 +3923,31 @@ class GetSetupResponse(TypedDict):
     setup: Setup
 
 
+class GetOpeningHoursResponse(TypedDict):
+    success: Literal[True]
+    openingHours: OpeningHoursOutput
+    timezone: str
+    isOpen: bool
+
+
+class SetOpeningHoursRequestHour(TypedDict):
+    days: list[int]
+    start: str
+    end: str
+
+
+class SetOpeningHoursRequest(TypedDict):
+    hours: NotRequired[list[SetOpeningHoursRequestHour]]
+    closedOn: NotRequired[list[str]]
+
+
+class SetOpeningHoursResponse(TypedDict):
+    success: Literal[True]
+    openingHours: OpeningHoursOutput
+    timezone: str
+    isOpen: bool
+
+
 class GetQuietHoursResponse(TypedDict):
     success: Literal[True]
     quietHours: QuietHoursOutput
@@ -4048,6 +4159,16 @@ class RemoveTeamMemberResponse(TypedDict):
     activeWebhooks: int
 
 
+class SetAwayRequest(TypedDict):
+    away: bool
+    until: NotRequired[str]
+
+
+class SetAwayResponse(TypedDict):
+    success: Literal[True]
+    member: TeamMember
+
+
 class ListKeysParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -4187,7 +4308,7 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
@@ -4330,7 +4451,7 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
@@ -4741,6 +4862,7 @@ class OnMessageAiDraftRequestData(TypedDict):
     conversationRecipient: str
     inboundText: str
     confidence: float
+    version: int
     mode: Literal["copilot"]
     approveEndpoint: Literal["/api/knowledge-base/auto-replies"]
 
@@ -5082,10 +5204,12 @@ class ConversationsBulk(TypedDict):
 
 
 class KnowledgeBase(TypedDict):
-    mode: Literal["off", "copilot"]
+    mode: Literal["off", "copilot", "autopilot"]
     instructions: NotRequired[str]
     documents: NotRequired[list[KnowledgeDocument]]
     debounceSeconds: NotRequired[int]
+    autopilot: NotRequired[Autopilot]
+    disclosure: NotRequired[str]
 
 
 class PoolInput(TypedDict):
@@ -5433,7 +5557,7 @@ class EvidenceAuditItem(TypedDict):
     at: str
     actor: EvidenceAuditItemActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: EvidenceAuditItemTarget
     reason: str | None
     changes: dict[str, Any]

@@ -484,6 +484,18 @@ class Workspace:
         A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace/setup")
 
+    def get_opening_hours(self) -> models.GetOpeningHoursResponse:
+        """Get when somebody of the workspace is there.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/opening-hours")
+
+    def set_opening_hours(self, **body: Unpack[models.SetOpeningHoursRequest]) -> models.SetOpeningHoursResponse:
+        """Set when somebody of the workspace is there; an omitted field gets its default.
+
+        In the workspace's time zone. Without hours, it is always open, except on the days of `closedOn`. A key needs the scope `manage`. Recorded in the audit log as `opening_hours.updated`."""
+        return self._transport.call("PUT", "/api/workspace/opening-hours", body=body)
+
     def get_quiet_hours(self) -> models.GetQuietHoursResponse:
         """Get the quiet hours of the workspace.
 
@@ -567,6 +579,18 @@ class AsyncWorkspace:
         A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace/setup")
 
+    async def get_opening_hours(self) -> models.GetOpeningHoursResponse:
+        """Get when somebody of the workspace is there.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/opening-hours")
+
+    async def set_opening_hours(self, **body: Unpack[models.SetOpeningHoursRequest]) -> models.SetOpeningHoursResponse:
+        """Set when somebody of the workspace is there; an omitted field gets its default.
+
+        In the workspace's time zone. Without hours, it is always open, except on the days of `closedOn`. A key needs the scope `manage`. Recorded in the audit log as `opening_hours.updated`."""
+        return await self._transport.call("PUT", "/api/workspace/opening-hours", body=body)
+
     async def get_quiet_hours(self) -> models.GetQuietHoursResponse:
         """Get the quiet hours of the workspace.
 
@@ -617,7 +641,7 @@ class AiDrafts:
     def put_knowledge_base(self, **body: Unpack[models.PutKnowledgeBaseRequest]) -> models.PutKnowledgeBaseResponse:
         """Replace the knowledge base of the AI copilot, and turn it on or off.
 
-        With the mode `off` no new drafts are written; open ones can still be resolved. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
+        With the mode `off` no new drafts are written; open ones can still be resolved. With `autopilot`, drafts within the limits are sent without a decision. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
         return self._transport.call("PUT", "/api/knowledge-base", body=body)
 
     def list_auto_replies(self, **query: Unpack[models.ListAutoRepliesParametersQuery]) -> models.ListAutoRepliesResponse:
@@ -627,9 +651,9 @@ class AiDrafts:
         return self._transport.call("GET", "/api/knowledge-base/auto-replies", query=query)
 
     def resolve_auto_reply(self, **body: Unpack[models.ResolveAutoReplyRequest]) -> models.ResolveAutoReplyResponse:
-        """Approve, reject or claim a draft; the first action wins.
+        """Approve, reject or claim a draft, or ask for another version; the first decision wins.
 
-        `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
+        `retry` asks the copilot for another version of its draft, with a `hint` for it; the draft stays open, and `message.ai_draft` is emitted again once the version is written (`409 INVALID_STATE` after the fifth). `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return self._transport.call("POST", "/api/knowledge-base/auto-replies", body=body)
 
     def create_draft(self, **body: Unpack[models.CreateDraftRequest]) -> models.CreateDraftResponse:
@@ -652,7 +676,7 @@ class AsyncAiDrafts:
     async def put_knowledge_base(self, **body: Unpack[models.PutKnowledgeBaseRequest]) -> models.PutKnowledgeBaseResponse:
         """Replace the knowledge base of the AI copilot, and turn it on or off.
 
-        With the mode `off` no new drafts are written; open ones can still be resolved. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
+        With the mode `off` no new drafts are written; open ones can still be resolved. With `autopilot`, drafts within the limits are sent without a decision. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
         return await self._transport.call("PUT", "/api/knowledge-base", body=body)
 
     async def list_auto_replies(self, **query: Unpack[models.ListAutoRepliesParametersQuery]) -> models.ListAutoRepliesResponse:
@@ -662,9 +686,9 @@ class AsyncAiDrafts:
         return await self._transport.call("GET", "/api/knowledge-base/auto-replies", query=query)
 
     async def resolve_auto_reply(self, **body: Unpack[models.ResolveAutoReplyRequest]) -> models.ResolveAutoReplyResponse:
-        """Approve, reject or claim a draft; the first action wins.
+        """Approve, reject or claim a draft, or ask for another version; the first decision wins.
 
-        `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
+        `retry` asks the copilot for another version of its draft, with a `hint` for it; the draft stays open, and `message.ai_draft` is emitted again once the version is written (`409 INVALID_STATE` after the fifth). `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return await self._transport.call("POST", "/api/knowledge-base/auto-replies", body=body)
 
     async def create_draft(self, **body: Unpack[models.CreateDraftRequest]) -> models.CreateDraftResponse:
@@ -2284,6 +2308,12 @@ class Team:
         Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
+    def set_away(self, user_id: str, **body: Unpack[models.SetAwayRequest]) -> models.SetAwayResponse:
+        """Say that a member is away, or back.
+
+        Conversations are not assigned to them by turn meanwhile. Members say it of themselves, admins of everybody. Recorded in the audit log as `member.updated`."""
+        return self._transport.call("PUT", f"/api/team/{self._transport.escape(user_id)}/away", body=body)
+
     def invitation_page(self, token: str) -> str:
         """Show a page that asks whether to accept an invitation."""
         return self._transport.call("GET", f"/invitations/{self._transport.escape(token)}")
@@ -2342,6 +2372,12 @@ class AsyncTeam:
 
         Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return await self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
+
+    async def set_away(self, user_id: str, **body: Unpack[models.SetAwayRequest]) -> models.SetAwayResponse:
+        """Say that a member is away, or back.
+
+        Conversations are not assigned to them by turn meanwhile. Members say it of themselves, admins of everybody. Recorded in the audit log as `member.updated`."""
+        return await self._transport.call("PUT", f"/api/team/{self._transport.escape(user_id)}/away", body=body)
 
     async def invitation_page(self, token: str) -> str:
         """Show a page that asks whether to accept an invitation."""
