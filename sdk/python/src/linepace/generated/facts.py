@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7225e9fbb912f3d9b99f4c1d1eff679eb20f0b1537b014b1a1e2b041661522cd"
+DIGEST = "cfcf63072f9fb012165c149680f7d564a20844cc9b5c67395dfd3a0ded78cdbb"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
