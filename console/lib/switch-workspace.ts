@@ -13,10 +13,15 @@ export function useSwitchWorkspace(): (workspaceId: string, target?: Target) => 
   const { workspace } = useIdentity();
   const session = useSession();
   const navigate = useNavigate();
-  return (workspaceId, target = { to: '/' }) => {
+  const show = async (workspaceId: string, target: Target): Promise<void> => {
     if (!session) return;
-    const first = session.first ?? { _id: workspace._id, name: workspace.name };
-    if (workspaceId !== workspace._id) setSession({ ...session, workspaceId, first });
-    void navigate(target as never);
+    if (workspaceId !== workspace._id) {
+      // Closes what is open first: the other workspace does not know it.
+      await navigate({ to: '/' });
+      const first = session.first ?? { _id: workspace._id, name: workspace.name };
+      setSession({ ...session, workspaceId, first });
+    }
+    await navigate(target as never);
   };
+  return (workspaceId, target = { to: '/' }) => void show(workspaceId, target);
 }

@@ -39,6 +39,28 @@ describe('the inbox', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
+  it('shows the whole name of a contact beside what can be done', async () => {
+    const { page } = tab;
+    const [firstName, lastName] = ['Maximiliana', 'Fernandez-Oberholzer'];
+    const from = phone();
+    await workspace.api('POST', '/api/leads', { leads: [{ firstName, lastName, phone: from }] });
+    await writeIn(tab.app, { lineId: workspace.lineId, from, text: 'Is it quiet?' });
+    const tags = ['Wants to see it', 'Needs a mortgage'];
+    await eventually(
+      async () => (await workspace.api('POST', `/api/conversations/${from}/tags`, { tags })).status === 200,
+    );
+    await page.getByText('Is it quiet?').first().click();
+    await page.getByText('Needs a mortgage').last().waitFor();
+    const name = page.getByRole('button', { name: `${firstName} ${lastName}`, exact: true });
+    await name.waitFor();
+    const hidden = await name.evaluate((element) => {
+      const { scrollWidth, clientWidth } = element as unknown as Record<string, number>;
+      return Number(scrollWidth) - Number(clientWidth);
+    });
+    expect(hidden).toBe(0);
+    await tab.go('/inbox');
+  });
+
   it('shows new messages within moments, over the one connection of the tab', async () => {
     const { page } = tab;
     const streams: string[] = [];

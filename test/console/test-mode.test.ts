@@ -120,4 +120,14 @@ test('the phone of a contact gets what is sent, answers, reacts and reads, and t
   );
   await page.getByRole('button', { name: 'Put the phone away' }).click();
   await phone.waitFor({ state: 'detached' });
+
+  // The live workspace knows nothing of the conversation that is open.
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.headers()['x-workspace-id'] === workspace.id) asked.push(request.url());
+  });
+  await page.getByRole('button', { name: 'Leave test mode' }).click();
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+  await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
+  expect(asked.filter((url) => url.includes('/api/conversations/%2B'))).toEqual([]);
 });

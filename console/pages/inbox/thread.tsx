@@ -127,7 +127,8 @@ export function Thread({
         <IconButton label={t`Back to the list`} className="md:hidden" onClick={close}>
           <ArrowLeft className="size-5" aria-hidden="true" />
         </IconButton>
-        <div className="min-w-0 flex-1">
+        {/* As wide as the name: what does not fit beside it is below. */}
+        <div className="min-w-0 flex-auto">
           <h2 className="truncate font-semibold">
             {lead ? (
               <button
