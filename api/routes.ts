@@ -94,14 +94,14 @@ import { webhookRoutes } from './routes/events/webhooks.ts';
 import { workspaceRoutes } from './routes/accounts/workspace.ts';
 
 /** Asserts that routes are below the given paths, so that the list below shows the whole API. */
-function under(paths: string | readonly string[], routes: readonly Route[]): readonly Route[] {
+function under<R extends readonly Route[]>(paths: string | readonly string[], routes: R): R {
   const stray = routes.find((route) => ![paths].flat().some((path) => route.path.startsWith(path)));
   if (stray) throw new Error(`${stray.path} is not below ${[paths].flat().join(' or ')}`);
   return routes;
 }
 
-/** The whole API. A new resource is one file in `routes/` and one line here. */
-export const routes: readonly Route[] = [
+/** A new resource is one file in `routes/` and one line here. */
+const declared = [
   ...under('/api/messages', [...messageRoutes, ...messageActionRoutes]),
   ...under('/api/drip', dripRoutes),
 
@@ -218,6 +218,11 @@ export const routes: readonly Route[] = [
     referenceRoutes(() => routes),
   ),
 ];
+
+/** The whole API. */
+export const routes: readonly Route[] = declared;
+/** A route with the types of its schemas, from which the console derives those of its requests. */
+export type DeclaredRoute = (typeof declared)[number];
 
 /** The routes of the public port. With `METRICS_PORT`, and in production, metrics are not among them. */
 export const publishedRoutes = ({

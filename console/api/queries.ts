@@ -90,7 +90,7 @@ export function useReadPages<E extends PagedEndpoint>(
     queryKey: [...keyOf(endpoint, input), 'pages'],
     initialPageParam: null,
     queryFn: ({ signal, pageParam }) => {
-      const { query } = input as { query?: object };
+      const { query } = input as { query?: object | undefined };
       const page =
         pageParam === null
           ? { limit: PAGE_LIMITS.first }
