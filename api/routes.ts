@@ -44,6 +44,7 @@ import { workspaceKeyRoutes } from './routes/accounts/keys.ts';
 import { knowledgeBaseRoutes } from './routes/drafts/knowledge-base.ts';
 import { leadRoutes } from './routes/contacts/leads.ts';
 import { leadTagRoutes } from './routes/contacts/lead-tags.ts';
+import { contactCardRoutes } from './routes/lines/contact-card.ts';
 import { lineCarrierRoutes } from './routes/lines/line-carriers.ts';
 import { lineConnectionTestRoutes } from './routes/lines/line-connection-tests.ts';
 import { lineHealthRoutes } from './routes/lines/line-health.ts';
@@ -133,6 +134,7 @@ const declared = [
   ...under('/api/lines', linePaceRoutes),
   ...under('/api/lines', linePauseRoutes),
   ...under('/api/lines', lineReputationRoutes),
+  ...under('/api/lines', contactCardRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/lines', lineConnectionTestRoutes),
   ...under('/api/lines', emailAuthenticationRoutes),

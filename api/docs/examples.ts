@@ -38,6 +38,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   updateCampaign: { name: 'Spring offer, second try' },
   addCampaignLead: { lead: { firstName: 'Ada', phone: '+14155550123' } },
   updateLine: { dailyTotalMessagesLimit: 100, minGapSeconds: 30 },
+  setContactCard: { firstName: 'Dana', lastName: 'Line', organization: 'Lines & Co.' },
   connectLineCarrier: { provider: 'bluebubbles', config: { url: 'https://mac.example.com', password: '…' } },
   testCarrierSettings: {
     provider: 'bluebubbles',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { Capability } from './capability.ts';
+import { ShareContactCard } from './contact-card.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
 import { LineReputation, ReputationPolicy } from './reputation.ts';
 import { SINGLE_LINE } from '../base/text.ts';
@@ -61,6 +62,7 @@ export const Line = z
     contactGapSeconds: z.int(),
     lineDownNotifications: z.boolean(),
     readReceipts: ReadReceipts,
+    shareContactCard: ShareContactCard,
     isPaused: z
       .boolean()
       .meta({ description: 'It sends nothing until it is resumed, and its messages wait.' }),
@@ -131,6 +133,7 @@ export const LinePatch = z
     contactGapSeconds: Limit,
     lineDownNotifications: z.boolean(),
     readReceipts: ReadReceipts,
+    shareContactCard: ShareContactCard,
     reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
   })
   .partial()

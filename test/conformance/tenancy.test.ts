@@ -110,6 +110,7 @@ const BODIES: Record<string, object> = {
   updatePool: { name: 'Pool' },
   forecast: { newConversations: 1, steps: [{ delay: {} }] },
   connectLineCarrier: { provider: 'simulated', config: {} },
+  setContactCard: { firstName: 'Dana', lastName: 'Line' },
   testCarrierSettings: { provider: 'simulated', channel: 'sms', config: {} },
   createDraft: { message: 'Hello' },
   createNote: { text: 'Calls back on Monday' },

@@ -41,6 +41,7 @@ const line = (number: number, firstName: string, lastName: string, fields: Parti
   requestedLineType: 'purchased',
   capabilities: ['voice_notes', 'attachments'],
   readReceipts: 'off',
+  shareContactCard: 'after_first_reply',
   paymentLinkUrl: null,
   paymentProviderInvoiceId: null,
   dailyNewConversationsLimit: 50,

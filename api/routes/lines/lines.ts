@@ -75,6 +75,7 @@ export const lineRoutes = [
         'contactGapSeconds',
         'lineDownNotifications',
         'readReceipts',
+        'shareContactCard',
         'reputationPolicy',
       ],
     },

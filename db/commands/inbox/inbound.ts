@@ -17,6 +17,7 @@ import { phoneOf } from '#domain/base/phone.ts';
 import { fitsChannel } from '#domain/inbox/sender-kind.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { reopenConversation } from './conversation-changes.ts';
+import { shareContactCard } from '#db/commands/lines/contact-cards.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/messages/attachments.ts';
 import {
@@ -138,7 +139,7 @@ async function receiveReply(
     if (!reply.autoReply) await notifyReply(db, address, now);
   } else if (!reply.autoReply) {
     const subject = ownSubject(event.subject, original?.subject ?? null);
-    await followReply(db, reply, { at: event.at, answered, subject, own }, now);
+    await followReply(db, reply, { at: event.at, answered, subject, own }, { links, now });
   } else if (reply.keyword !== null) {
     await lockContact(db, address);
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
@@ -194,7 +195,7 @@ async function followReply(
   db: TenantDb,
   reply: InboundRow,
   { at, answered, subject, own }: Answering & { subject: string; own: string },
-  now: Date,
+  { links, now }: InboundContext,
 ): Promise<void> {
   const { address, keyword } = reply;
   const { lineId } = reply;
@@ -221,6 +222,7 @@ async function followReply(
   }
   if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);
   else await suspectOptOut(db, { ...reply, body: text }, now);
+  if (keyword !== 'stop') await shareContactCard(db, reply, links, now);
   await notifyReply(db, address, now);
 }
 

@@ -98,6 +98,8 @@ export async function moveLine(
   const there = {
     workspace_id: b,
     carrier_config: {},
+    // Its file is an upload of the former workspace.
+    contact_card: null,
     held_until: null,
     send_now: [],
     reputation_override_until: null,

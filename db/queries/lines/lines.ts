@@ -16,6 +16,7 @@ import {
   ReadReceipts,
   RequestSource,
 } from '#domain/lines/line.ts';
+import { ShareContactCard, StoredContactCard } from '#domain/lines/contact-card.ts';
 import { LineStop } from '#domain/lines/line-stop.ts';
 import type { PacedLine } from '#domain/sending/holds.ts';
 import {
@@ -61,6 +62,8 @@ export const LineRow = z.object({
   dailyTotalUsedUp: z.date().nullable(),
   lineDownNotifications: z.boolean(),
   readReceipts: ReadReceipts,
+  contactCard: StoredContactCard.nullable(),
+  shareContactCard: ShareContactCard,
   healthStatus: HealthStatus,
   healthCheckedAt: z.date().nullable(),
   /** Since when its mailbox cannot be read, and why. */
@@ -350,6 +353,7 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
     ['contact_gap_seconds', patch.contactGapSeconds],
     ['line_down_notifications', patch.lineDownNotifications],
     ['read_receipts', patch.readReceipts],
+    ['share_contact_card', patch.shareContactCard],
     ['reputation_policy', patch.reputationPolicy],
   ];
   const assignments = columns.flatMap(([column, value]) =>
@@ -396,6 +400,7 @@ function presentLine(
     contactGapSeconds: row.contactGapSeconds,
     lineDownNotifications: row.lineDownNotifications,
     readReceipts: row.readReceipts,
+    shareContactCard: row.shareContactCard,
     isPaused: row.pausedAt !== null,
     blocked: row.blockedAt && { since: row.blockedAt.toISOString(), reason: row.blockReason },
     reputationPolicy: row.reputationPolicy,

@@ -503,6 +503,10 @@ export type LinePatch = {
      */
     readReceipts?: 'off' | 'on_open' | 'on_reply';
     /**
+     * When a contact gets the contact card of the line, if it has one: `after_first_reply`, once, after their first message to the line.
+     */
+    shareContactCard?: 'never' | 'after_first_reply';
+    /**
      * null: the workspace's.
      */
     reputationPolicy?: 'protect' | 'observe' | 'off' | null;
@@ -518,6 +522,16 @@ export type LinePauseInput = {
 export type ReputationOverrideInput = {
     hours: number;
     reason: string;
+};
+
+export type ContactCardInput = {
+    firstName: string;
+    lastName: string;
+    organization?: string;
+    /**
+     * A picture that phones load. It is not fetched here.
+     */
+    photoUrl?: string;
 };
 
 export type LineConnectionInput = {
@@ -2587,6 +2601,10 @@ export type Line = {
      */
     readReceipts: 'off' | 'on_open' | 'on_reply';
     /**
+     * When a contact gets the contact card of the line, if it has one: `after_first_reply`, once, after their first message to the line.
+     */
+    shareContactCard: 'never' | 'after_first_reply';
+    /**
      * It sends nothing until it is resumed, and its messages wait.
      */
     isPaused: boolean;
@@ -2718,6 +2736,20 @@ export type ReputationEffects = {
      */
     gapFactor: number;
     newConversationsStopped: boolean;
+};
+
+export type ContactCard = {
+    firstName: string;
+    lastName: string;
+    organization?: string;
+    /**
+     * A picture that phones load. It is not fetched here.
+     */
+    photoUrl?: string;
+    /**
+     * The number of the line when the card was set. If the line gets another one, nothing is shared until the card is set again.
+     */
+    phone: string;
 };
 
 export type CarrierDescription = {
@@ -8029,6 +8061,10 @@ export type PatchApiLinesByIdData = {
          */
         readReceipts?: 'off' | 'on_open' | 'on_reply';
         /**
+         * When a contact gets the contact card of the line, if it has one: `after_first_reply`, once, after their first message to the line.
+         */
+        shareContactCard?: 'never' | 'after_first_reply';
+        /**
          * null: the workspace's.
          */
         reputationPolicy?: 'protect' | 'observe' | 'off' | null;
@@ -8283,6 +8319,74 @@ export type PostApiLinesByIdReputationOverrideResponses = {
 };
 
 export type PostApiLinesByIdReputationOverrideResponse = PostApiLinesByIdReputationOverrideResponses[keyof PostApiLinesByIdReputationOverrideResponses];
+
+export type GetApiLinesByIdContactCardData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/contact-card';
+};
+
+export type GetApiLinesByIdContactCardErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLinesByIdContactCardError = GetApiLinesByIdContactCardErrors[keyof GetApiLinesByIdContactCardErrors];
+
+export type GetApiLinesByIdContactCardResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        contactCard: ContactCard | null;
+    };
+};
+
+export type GetApiLinesByIdContactCardResponse = GetApiLinesByIdContactCardResponses[keyof GetApiLinesByIdContactCardResponses];
+
+export type PutApiLinesByIdContactCardData = {
+    body: {
+        firstName: string;
+        lastName: string;
+        organization?: string;
+        /**
+         * A picture that phones load. It is not fetched here.
+         */
+        photoUrl?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/contact-card';
+};
+
+export type PutApiLinesByIdContactCardErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PutApiLinesByIdContactCardError = PutApiLinesByIdContactCardErrors[keyof PutApiLinesByIdContactCardErrors];
+
+export type PutApiLinesByIdContactCardResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        contactCard: ContactCard | null;
+    };
+};
+
+export type PutApiLinesByIdContactCardResponse = PutApiLinesByIdContactCardResponses[keyof PutApiLinesByIdContactCardResponses];
 
 export type GetApiLinesCarriersData = {
     body?: never;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "cfcf63072f9fb012165c149680f7d564a20844cc9b5c67395dfd3a0ded78cdbb"
+DIGEST = "76d11e2e95e5e2a8b860d1692c11ee255c6bd99a2908af952a494ec91ab28a4c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -219,6 +219,7 @@ class LinePatch(TypedDict):
     contactGapSeconds: NotRequired[int]
     lineDownNotifications: NotRequired[bool]
     readReceipts: NotRequired[Literal["off", "on_open", "on_reply"]]
+    shareContactCard: NotRequired[Literal["never", "after_first_reply"]]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"] | None]
 
 
@@ -229,6 +230,13 @@ class LinePauseInput(TypedDict):
 class ReputationOverrideInput(TypedDict):
     hours: int
     reason: str
+
+
+class ContactCardInput(TypedDict):
+    firstName: str
+    lastName: str
+    organization: NotRequired[str]
+    photoUrl: NotRequired[str]
 
 
 class LineConnectionInput(TypedDict):
@@ -1147,6 +1155,7 @@ class Line(TypedDict):
     contactGapSeconds: int
     lineDownNotifications: bool
     readReceipts: Literal["off", "on_open", "on_reply"]
+    shareContactCard: Literal["never", "after_first_reply"]
     isPaused: bool
     reputationPolicy: Literal["protect", "observe", "off"] | None
     reputation: LineReputation
@@ -1209,6 +1218,14 @@ class ReputationEffects(TypedDict):
     newConversationsFactor: float
     gapFactor: float
     newConversationsStopped: bool
+
+
+class ContactCard(TypedDict):
+    firstName: str
+    lastName: str
+    organization: NotRequired[str]
+    photoUrl: NotRequired[str]
+    phone: str
 
 
 class CarrierDescriptionGuideAnswering(TypedDict):
@@ -3173,6 +3190,7 @@ class UpdateLineRequest(TypedDict):
     contactGapSeconds: NotRequired[int]
     lineDownNotifications: NotRequired[bool]
     readReceipts: NotRequired[Literal["off", "on_open", "on_reply"]]
+    shareContactCard: NotRequired[Literal["never", "after_first_reply"]]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"] | None]
 
 
@@ -3222,6 +3240,23 @@ class ResumeLineResponse(TypedDict):
 class OverrideLineReputationRequest(TypedDict):
     hours: int
     reason: str
+
+
+class GetContactCardResponse(TypedDict):
+    success: Literal[True]
+    contactCard: ContactCard | None
+
+
+class SetContactCardRequest(TypedDict):
+    firstName: str
+    lastName: str
+    organization: NotRequired[str]
+    photoUrl: NotRequired[str]
+
+
+class SetContactCardResponse(TypedDict):
+    success: Literal[True]
+    contactCard: ContactCard | None
 
 
 class ListCarriersResponse(TypedDict):

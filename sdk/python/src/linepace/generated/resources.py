@@ -1464,6 +1464,18 @@ class Lines:
         A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`."""
         return self._transport.call("DELETE", f"/api/lines/{self._transport.escape(id)}/reputation/override")
 
+    def get_contact_card(self, id: str) -> models.GetContactCardResponse:
+        """Get the contact card of a line; null if it has none.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/contact-card")
+
+    def set_contact_card(self, id: str, **body: Unpack[models.SetContactCardRequest]) -> models.SetContactCardResponse:
+        """Set the contact card of a phone line.
+
+        From then on, a contact gets it as a vCard file after their next message to the line, once, unless `shareContactCard` of the line is `never`. It is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
+        return self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/contact-card", body=body)
+
     def list_carriers(self) -> models.ListCarriersResponse:
         """List the carriers that lines can be connected to, with their settings, and those that provide lines.
 
@@ -1564,6 +1576,18 @@ class AsyncLines:
 
         A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`."""
         return await self._transport.call("DELETE", f"/api/lines/{self._transport.escape(id)}/reputation/override")
+
+    async def get_contact_card(self, id: str) -> models.GetContactCardResponse:
+        """Get the contact card of a line; null if it has none.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/contact-card")
+
+    async def set_contact_card(self, id: str, **body: Unpack[models.SetContactCardRequest]) -> models.SetContactCardResponse:
+        """Set the contact card of a phone line.
+
+        From then on, a contact gets it as a vCard file after their next message to the line, once, unless `shareContactCard` of the line is `never`. It is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
+        return await self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/contact-card", body=body)
 
     async def list_carriers(self) -> models.ListCarriersResponse:
         """List the carriers that lines can be connected to, with their settings, and those that provide lines.
