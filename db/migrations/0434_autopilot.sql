@@ -1,4 +1,6 @@
 -- The autopilot: a copilot that may send its drafts by itself, within limits.
+-- old processes: they know neither the mode nor the columns. While one writes drafts, the mode `autopilot` is off for it, and its drafts wait for a
+-- person. A conversation that it closes is not open to the autopilot again.
 alter table knowledge_bases
   drop constraint knowledge_bases_mode_check,
   add constraint knowledge_bases_mode_check check (mode in ('off', 'copilot', 'autopilot')),
@@ -8,5 +10,3 @@ alter table knowledge_bases
 alter table ai_drafts add column held_back_by text;
 -- When a conversation was last closed. From then on the autopilot may answer in it again.
 alter table conversations add column closed_at timestamptz;
--- old processes: they know neither the mode nor the columns. While one writes drafts, the mode `autopilot` is off for it, and its drafts wait for a
--- person. A conversation that it closes is not open to the autopilot again.
