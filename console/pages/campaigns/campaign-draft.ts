@@ -17,7 +17,7 @@ export interface CampaignDraft {
   days: readonly number[];
   timezone: string;
   requireConsent: boolean;
-  stopOnReply: boolean;
+  onReply: Campaign['onReply'];
   needsAiPersonalization: boolean;
   steps: readonly StepDraft[];
 }
@@ -34,7 +34,7 @@ export const NEW_CAMPAIGN = (): CampaignDraft => ({
   days: [],
   timezone: '',
   requireConsent: false,
-  stopOnReply: true,
+  onReply: 'stop',
   needsAiPersonalization: false,
   steps: [NEW_STEP()],
 });
@@ -51,7 +51,7 @@ export const draftOf = (campaign: Campaign): CampaignDraft => ({
   days: campaign.allowedDaysOfWeek ?? [],
   timezone: campaign.timezone ?? '',
   requireConsent: campaign.requireConsent,
-  stopOnReply: campaign.stopOnReply,
+  onReply: campaign.onReply,
   needsAiPersonalization: campaign.needsAiPersonalization,
   steps: campaign.steps.filter(isMessage).map(stepDraftOf),
 });

@@ -197,8 +197,8 @@ export function CampaignForm({
           />
           <Check
             label={t`Stop for a lead that replies`}
-            checked={draft.stopOnReply}
-            onChange={(stopOnReply) => change({ stopOnReply })}
+            checked={draft.onReply !== 'continue'}
+            onChange={(stops) => change({ onReply: stops ? 'stop' : 'continue' })}
           />
           <Check
             label={t`Let the language model reword each message for its lead`}

@@ -17,6 +17,7 @@ const FORECAST: Forecast = {
     { days: 26, lines: 5 },
     { days: 20, lines: 6 },
   ],
+  finishBy: null,
 };
 const plain = (text: string | null) => text?.replaceAll(/\s/g, ' ');
 

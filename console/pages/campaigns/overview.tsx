@@ -1,4 +1,4 @@
-import { plural } from '@lingui/core/macro';
+import { plural, t } from '@lingui/core/macro';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -144,7 +144,7 @@ function Settings({ campaign }: { campaign: Campaign }) {
       t`Line for a contact`,
       (pool ? pool.sticky : stickinessPolicy === 'sticky') ? t`The same for all messages` : t`In turn`,
     ],
-    [t`On a reply`, campaign.stopOnReply ? t`Stops for the lead` : t`Goes on`],
+    [t`On a reply`, onReplyOf(campaign.onReply)],
     [t`Started`, startedAt === null ? t`Not yet` : fullTimeOf(startedAt, zone)],
     ...(completedAt === null ? [] : [[t`Completed`, fullTimeOf(completedAt, zone)] as const]),
   ];
@@ -158,4 +158,9 @@ function Settings({ campaign }: { campaign: Campaign }) {
       ))}
     </dl>
   );
+}
+
+function onReplyOf(onReply: Campaign['onReply']): string {
+  if (onReply === 'pause') return t`Pauses for the lead`;
+  return onReply === 'stop' ? t`Stops for the lead` : t`Goes on`;
 }

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "76d11e2e95e5e2a8b860d1692c11ee255c6bd99a2908af952a494ec91ab28a4c"
+DIGEST = "01bf313a1883fa2790b19c60d4c9dec7749c45e7ef040c11d8f055ed1d5aad20"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
