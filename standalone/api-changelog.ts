@@ -46,12 +46,11 @@ const COMMON = 10;
 
 function sections(changes: readonly Change[]): string {
   if (changes.length === 0) return NOTHING;
-  const outermost = changes.filter(isOutermost);
-  const byText = Map.groupBy(outermost, line);
+  const byText = Map.groupBy(changes, line);
   const isCommon = (text: string): boolean => text !== NEW && (byText.get(text)?.length ?? 0) >= COMMON;
   const common = [...byText].filter(([text]) => isCommon(text));
   const byResource = Map.groupBy(
-    outermost.filter((change) => !isCommon(line(change))),
+    changes.filter((change) => !isCommon(line(change))),
     ({ endpoint }) => resourceOf(endpoint),
   );
   const isNew = ([, own]: [string, Change[]]): boolean => own.every(({ text }) => text === NEW);
@@ -68,20 +67,6 @@ function sections(changes: readonly Change[]): string {
 }
 
 const line = ({ text, breaks }: Change): string => (breaks ? `**breaking:** ${text}` : text);
-
-/** What is within a new field needs no mention of its own. */
-function isOutermost(change: Change, _index: number, changes: readonly Change[]): boolean {
-  const [, place, field] = /^the (request|response)'s `([^`]+)` is new$/.exec(change.text) ?? [];
-  return !changes.some(({ endpoint, text }) => {
-    const [, otherPlace, outer] = /^the (request|response)'s `([^`]+)` is new$/.exec(text) ?? [];
-    return (
-      outer !== undefined &&
-      endpoint === change.endpoint &&
-      otherPlace === place &&
-      (field?.startsWith(`${outer}.`) === true || field?.startsWith(`${outer}[]`) === true)
-    );
-  });
-}
 
 /** `/api/messages` of `PATCH /api/messages/{id}`. */
 const resourceOf = (endpoint: string): string =>

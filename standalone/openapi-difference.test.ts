@@ -51,6 +51,24 @@ test.each<[string, Document, [string, boolean][]]>([
     [["the request's `more` is new and required", true]],
   ],
   [
+    'a list of objects that a request may have, with a required field',
+    documentOf(
+      object(
+        {
+          name: text,
+          kind: { enum: ['a', 'b'], type: 'string' },
+          parts: {
+            type: 'array',
+            items: object({ size: text, tags: { type: 'array', items: thing } }, ['size']),
+          },
+        },
+        ['name'],
+      ),
+      thing,
+    ),
+    [["the request's `parts` is new", false]],
+  ],
+  [
     'an object that a request may have instead, with a required field',
     documentOf(
       {

@@ -179,10 +179,11 @@ function fieldChanges(old: Fields, now: Fields, side: Side): Omit<Change, 'endpo
   return changes;
 }
 
-/** Whether a field's parent is among `here` and not among `there` either. */
+/** Whether the closest field around a field, `steps` of `steps[].message`, is among `here` and not among `there` either. */
 function hasNewParent(name: string, there: Fields, here: Fields): boolean {
-  const parent = name.replace(/(\.[^.]+|\[\])$/, '');
-  return parent !== name && here.has(parent) && !there.has(parent);
+  const parent = name.replace(/(\.[^.[]+|\[\])$/, '');
+  if (parent === name) return false;
+  return here.has(parent) ? !there.has(parent) : hasNewParent(parent, there, here);
 }
 
 const schemaOf = (content: Content = {}): Schema | undefined => content['application/json']?.schema;
