@@ -36,6 +36,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
     start: false,
   },
   updateCampaign: { name: 'Spring offer, second try' },
+  updateCampaignLead: { resumesAt: '2026-12-24T09:00:00Z' },
   addCampaignLead: { lead: { firstName: 'Ada', phone: '+14155550123' } },
   updateLine: { dailyTotalMessagesLimit: 100, minGapSeconds: 30 },
   setContactCard: { firstName: 'Dana', lastName: 'Line', organization: 'Lines & Co.' },

@@ -52,6 +52,7 @@ const NO_CREDENTIALS = new Set([
   'event_streams',
   'idempotency_keys',
   'agency_idempotency_keys',
+  'record_seals',
 ]);
 
 type Row = Record<string, unknown> & { table: string };

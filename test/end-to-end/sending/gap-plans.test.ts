@@ -14,6 +14,9 @@ let app: TestApp;
 // No worker: the test plans sends at times of its choice.
 beforeAll(async () => void (app = await sharedApp({ worker: false })));
 
+/** Longer than the gaps: no call is made, and a line stops whose carrier has not answered in time. */
+const CARRIER_TIMEOUT_MS = 120_000;
+
 /** A line with a gap and messages that are due. @returns its id, and what it plans at a time. */
 async function busyLine(messages: readonly string[]) {
   const workspace = await createWorkspace(app);
@@ -33,7 +36,7 @@ async function busyLine(messages: readonly string[]) {
     dueAt = Date.parse(body.scheduledDate);
   }
   const plan = (clock: () => Date) =>
-    withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, 1000, clock));
+    withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, CARRIER_TIMEOUT_MS, clock));
   const planAt = async (ms: number) => {
     const planned = await plan(() => new Date(ms));
     return {
