@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { durationMs } from '../base/duration.ts';
+import { BLANK_LEAD } from '../contacts/lead.ts';
 import type { Condition, Facts } from './condition.ts';
 import {
   type BranchStep,
@@ -68,16 +69,7 @@ export const PreviewPath = z
 export type PreviewPath = z.infer<typeof PreviewPath>;
 
 const BLANK: Facts['lead'] = {
-  firstName: '',
-  lastName: '',
-  emails: [],
-  phones: [],
-  companyName: '',
-  jobTitle: '',
-  notes: '',
-  contactOwnerEmail: null,
-  timezone: null,
-  customFields: {},
+  ...BLANK_LEAD,
   tags: [],
   status: null,
   source: null,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { firstOf, readable } from '#domain/base/bounded-schema.ts';
-import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
-import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
+import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 import type { Exchange } from '../egress-exchange.ts';
+import { type CarrierFailure, outcomeOfFailure, receiptOfFailure } from './carrier-failure.ts';
 import { Explanation, failureOfLine, failureReason, readJson } from './http-response.ts';
 
 /** An error in a response or a webhook. Codes are texts of five digits. */
@@ -29,15 +29,8 @@ export function telnyxReason(response: Exchange): string {
   return failureReason(response, error && textOf(error));
 }
 
-type Receipt = Extract<CarrierEvent, { kind: 'receipt' }>;
-
-type Failure = 'refused' | 'unavailable' | 'transient' | 'opted_out' | 'credentials' | 'line';
-
-/**
- * Outcomes by Telnyx's error codes (developers.telnyx.com/docs/messaging/messages/error-codes). Errors about the account, its
- * registrations, the sender or the settings (`line`) can be fixed by the operator; those about the recipient or the text cannot.
- */
-const FAILURES: Record<string, Failure> = {
+/** Telnyx's error codes (developers.telnyx.com/docs/messaging/messages/error-codes). */
+const FAILURES: Record<string, CarrierFailure> = {
   '10001': 'unavailable', // the number is inactive
   '10002': 'refused', // `to` is not a phone number
   '10003': 'refused', // a file's URL is not valid
@@ -106,7 +99,7 @@ const FAILURES: Record<string, Failure> = {
 /** A code whose meaning only its words tell: an opt-out, or a number that cannot be reached. */
 const BLOCKED = '40300';
 
-function failureOf({ code, title, detail, source }: TelnyxError): Failure | undefined {
+function failureOf({ code, title, detail, source }: TelnyxError): CarrierFailure | undefined {
   // What is wrong with the sender of one message is wrong with that of all.
   if (source?.pointer?.startsWith('/from')) return 'line';
   if (code !== BLOCKED) return FAILURES[code];
@@ -119,43 +112,15 @@ const reasonOf = (error: TelnyxError): string => `${error.code}: ${textOf(error)
 export function telnyxFailure(response: Exchange): SendOutcome {
   const error = errorOf(response);
   const reason = error ? reasonOf(error) : telnyxReason(response);
-  switch (error ? failureOf(error) : undefined) {
-    case 'opted_out':
-      return { kind: 'refused', reason, optedOut: true };
-    case 'refused':
-      return { kind: 'refused', reason };
-    case 'unavailable':
-      return { kind: 'unavailable', reason };
-    case 'transient':
-      return { kind: 'transient', reason };
-    case 'line':
-      return { kind: 'transient', reason, ofLine: true };
-    case 'credentials':
-      return refusedCredentials(reason);
-    case undefined:
-      break;
-  }
+  const failure = error ? failureOf(error) : undefined;
+  if (failure !== undefined) return outcomeOfFailure(failure, reason);
   return failureOfLine(response, error !== null, reason) ?? { kind: 'refused', reason };
 }
 
-/** What a failure that is reported later is about; it means what it would have meant at once. */
-export function telnyxLateFailure(
+/** A failure that is reported later, and what it is about. */
+export const telnyxLateFailure = (
   error: TelnyxError,
-): Pick<Receipt, 'reason' | 'optedOut' | 'unavailable' | 'ofLine'> {
-  const reason = reasonOf(error);
-  switch (failureOf(error)) {
-    case 'opted_out':
-      return { reason, optedOut: true };
-    case 'unavailable':
-      return { reason, unavailable: true };
-    case 'line':
-    case 'credentials':
-      return { reason, ofLine: true };
-    // `transient` as well: the network has tried for as long as it does.
-    case 'transient':
-    case 'refused':
-    case undefined:
-      break;
-  }
-  return { reason };
-}
+): { reason: string } & ReturnType<typeof receiptOfFailure> => ({
+  reason: reasonOf(error),
+  ...receiptOfFailure(failureOf(error)),
+});

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { numeric, readable } from '#domain/base/bounded-schema.ts';
-import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
-import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
+import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 import type { Exchange } from '../egress-exchange.ts';
+import { type CarrierFailure, outcomeOfFailure, receiptOfFailure } from './carrier-failure.ts';
 import { Explanation, failureOfLine, failureReason, readJson } from './http-response.ts';
 
 export const ErrorResponse = z.object({ code: readable(numeric), message: readable(Explanation) });
@@ -10,20 +10,8 @@ export const ErrorResponse = z.object({ code: readable(numeric), message: readab
 export const twilioReason = (response: Exchange): string =>
   failureReason(response, readJson(response, ErrorResponse)?.message);
 
-type Receipt = Extract<CarrierEvent, { kind: 'receipt' }>;
-
-type Failure =
-  | Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind']
-  | 'opted_out'
-  | 'credentials'
-  | 'line';
-
-/**
- * Outcomes by Twilio's error codes (www.twilio.com/docs/api/errors). Errors about the account, its registrations, the sender or the
- * settings (`line`) are transient for the message, because the operator can fix them; those about the recipient or the text are
- * not.
- */
-const FAILURES: Record<number, Failure> = {
+/** Twilio's error codes (www.twilio.com/docs/api/errors). */
+const FAILURES: Record<number, CarrierFailure> = {
   10001: 'line', // the account is not active
   10002: 'line', // not available to trial accounts
   20003: 'credentials',
@@ -140,42 +128,13 @@ const FIRST_CODE = 10_000;
 /** The outcome of a send to which Twilio responded with an error. @param status the HTTP status. */
 export function twilioFailure(code: number | null, status: number, text: string): SendOutcome {
   const reason = code === null ? text : `${code}: ${text}`;
-  switch (code === null ? undefined : FAILURES[code]) {
-    case 'opted_out':
-      return { kind: 'refused', reason, optedOut: true };
-    case 'refused':
-      return { kind: 'refused', reason };
-    case 'unavailable':
-      return { kind: 'unavailable', reason };
-    case 'transient':
-      return { kind: 'transient', reason };
-    case 'line':
-      return { kind: 'transient', reason, ofLine: true };
-    case 'credentials':
-      return refusedCredentials(reason);
-    case undefined:
-      break;
-  }
+  const failure = code === null ? undefined : FAILURES[code];
+  if (failure !== undefined) return outcomeOfFailure(failure, reason);
   return (
     failureOfLine({ status }, code !== null && code >= FIRST_CODE, reason) ?? { kind: 'refused', reason }
   );
 }
 
-/** What a failure that Twilio reports later is about; it means what it would have meant at once. */
-export function lateFailure(code: number): Pick<Receipt, 'optedOut' | 'unavailable' | 'ofLine'> {
-  switch (FAILURES[code]) {
-    case 'opted_out':
-      return { optedOut: true };
-    case 'unavailable':
-      return { unavailable: true };
-    case 'line':
-    case 'credentials':
-      return { ofLine: true };
-    // `transient` as well: the phone was off for as long as the network tried.
-    case 'transient':
-    case 'refused':
-    case undefined:
-      break;
-  }
-  return {};
-}
+/** What a failure that Twilio reports later is about. */
+export const lateFailure = (code: number): ReturnType<typeof receiptOfFailure> =>
+  receiptOfFailure(FAILURES[code]);
