@@ -9,6 +9,7 @@ import { newId, newUserId } from '../../../domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from '../../../providers/carriers/bluebubbles.ts';
 import type { Carrier } from '../../../providers/carriers/carrier.ts';
 import { SmtpConfig } from '../../../providers/carriers/smtp.ts';
+import { linqCarrier, LinqConfig } from '../../../providers/carriers/linq.ts';
 import { sendblueCarrier, SendblueConfig } from '../../../providers/carriers/sendblue.ts';
 import { telnyxCarrier } from '../../../providers/carriers/telnyx.ts';
 import { twilioCarrier, TwilioConfig } from '../../../providers/carriers/twilio.ts';
@@ -103,10 +104,12 @@ async function newCallers() {
     fromNumber: '+14155550111',
     callbackSecret: SECRET,
   };
+  const linq = { apiKey: 'token', fromNumber: '+14155550111', callbackSecret: SECRET };
   const lines = {
     bluebubbles: await lineAt('imessage', 'bluebubbles', BlueBubblesConfig, bluebubbles),
     smtp: await lineAt('email', 'smtp', SmtpConfig, smtp),
     twilio: await lineAt('sms', 'twilio', TwilioConfig, twilio),
+    linq: await lineAt('imessage', 'linq', LinqConfig, linq),
     sendblue: await lineAt('imessage', 'sendblue', SendblueConfig, sendblue),
   };
   return {
@@ -223,6 +226,10 @@ describe('the event loop stands still no longer', () => {
       twilio: [
         twilioCarrier(),
         { accountSid: 'AC1', authToken: 'token', from: '+14155550111', baseUrl: server.url },
+      ],
+      linq: [
+        linqCarrier(),
+        { apiKey: 'token', fromNumber: '+14155550111', callbackSecret: SECRET, baseUrl: server.url },
       ],
       sendblue: [
         sendblueCarrier(),

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "01bf313a1883fa2790b19c60d4c9dec7749c45e7ef040c11d8f055ed1d5aad20"
+DIGEST = "2461d3092fac84b9e0de7552b4d41968c8d269cb46f0784afca8168d0546b019"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
