@@ -5,6 +5,7 @@ import type { Retention } from '#domain/base/retention.ts';
 import type { StorageQuota } from '#domain/messages/storage-quota.ts';
 import type { PaymentProvider } from '#domain/billing/payments.ts';
 import type { MakeVoiceNote } from '#providers/audio/voice-note.ts';
+import type { Chats } from '#providers/chats/chat.ts';
 import type { CarrierRegistry } from '#providers/carriers/registry.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { Mailer } from '#providers/mail/mailer.ts';
@@ -23,6 +24,7 @@ export interface Dependencies {
   pools: Pools;
   carriers: CarrierRegistry;
   payments: PaymentProvider;
+  chats: Chats;
   egress: Egress;
   deliverer: WebhookDeliverer;
   /** Called when a carrier has accepted a message, with the seconds since it might have been sent. */

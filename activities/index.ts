@@ -2,6 +2,7 @@ import { createDraftActivities } from './drafts/ai-drafts.ts';
 import { createAnalyticsActivities } from './analytics/analytics.ts';
 import { createAvailabilityActivities } from './lines/availability.ts';
 import { createCampaignActivities } from './campaigns/campaigns.ts';
+import { createChatActivities } from './drafts/chats.ts';
 import { createContactErasureActivities } from './contacts/contact-erasure.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDrainActivities } from './messages/drip.ts';
@@ -53,6 +54,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createListDeletionActivities(dependencies),
     ...createContactErasureActivities(dependencies),
     ...createDraftActivities(dependencies),
+    ...createChatActivities(dependencies),
     ...createRetentionActivities(dependencies),
     ...createSweepActivities(dependencies),
     ...createAnalyticsActivities(dependencies),

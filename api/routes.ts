@@ -18,6 +18,8 @@ import { campaignFunnelRoutes } from './routes/campaigns/campaign-funnel.ts';
 import { campaignLeadRoutes, leadPlaceRoutes } from './routes/campaigns/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/lines/carrier-callbacks.ts';
+import { chatCallbackRoutes } from './routes/drafts/chat-callbacks.ts';
+import { chatConnectionRoutes } from './routes/drafts/chat-connections.ts';
 import { complianceRoutes } from './routes/contacts/compliance.ts';
 import { consentRoutes } from './routes/contacts/consents.ts';
 import { consoleSessionRoutes } from './routes/accounts/console-session.ts';
@@ -119,6 +121,7 @@ const declared = [
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/saved-filters', savedFilterRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
+  ...under('/api/chat-connections', chatConnectionRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', [...optOutHistoryRoutes, ...optOutRoutes]),
   ...under('/api/opt-in-links', optInLinkRoutes),
@@ -210,6 +213,7 @@ const declared = [
   ...under('/notifications', notificationLinkRoutes),
   ...under('/callbacks/carriers', carrierCallbackRoutes),
   ...under('/callbacks/payments', paymentCallbackRoutes),
+  ...under('/callbacks/chats', chatCallbackRoutes),
   ...under('/simulated', simulatedRoutes),
 
   ...under(['/healthz', '/readyz', '/metrics', '/.well-known'], systemRoutes),

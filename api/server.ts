@@ -6,6 +6,8 @@ import { createApiPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
+import { chatParts } from '#providers/chats/parts.ts';
+import { createChats } from '#providers/chats/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
@@ -86,6 +88,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const sessions = createSessionVerifier({ ...sessionOptions(config), localKeys: localKeysOf(config) });
   const provider = identityProvider(config, metrics);
   const payments = paymentsCheck(config);
+  const chats = createChats(config, signer);
   const parts = watchParts(
     {
       storage: { title: 'the file store', check: () => storage.check() },
@@ -101,6 +104,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         title: 'the account for new numbers',
         check: carriers.checkNumberAccount,
       },
+      ...chatParts(chats),
     },
     { registry: metrics.registry, logger },
   );
@@ -139,6 +143,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     links,
     carriers,
     payments: createPayments(config),
+    chats,
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
     presence,

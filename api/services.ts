@@ -4,6 +4,7 @@ import type { Config } from '#domain/base/config.ts';
 import type { WatchedParts } from '#providers/parts.ts';
 import type { Check } from '#providers/readiness.ts';
 import type { PaymentProvider } from '#domain/billing/payments.ts';
+import type { Chats } from '#providers/chats/chat.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { IdentityProvider } from '#providers/identity-provider.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
@@ -57,6 +58,7 @@ export interface Services {
   readonly untrusted: UntrustedWork;
   readonly carriers: CarrierRegistry;
   readonly payments: PaymentProvider;
+  readonly chats: Chats;
   readonly intake: DripIntake;
   readonly receipts: Receipts;
   readonly presence: PresenceBoard;

@@ -9,6 +9,8 @@ import type { Config } from '#domain/base/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
+import { chatParts } from '#providers/chats/parts.ts';
+import { createChats } from '#providers/chats/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { watchParts, type WatchedParts } from '#providers/parts.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
@@ -82,6 +84,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     onCall: onCarrierCall,
   });
   const payments = paymentsCheck(config);
+  const chats = createChats(config, signer);
   const parts = watchParts(
     {
       storage: { title: 'the file store', check: () => storage.check() },
@@ -92,6 +95,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
         title: 'the account for new numbers',
         check: carriers.checkNumberAccount,
       },
+      ...chatParts(chats),
     },
     { registry: metrics.registry, logger },
   );
@@ -100,6 +104,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       pools,
       carriers,
       payments: createPayments(config),
+      chats,
       egress,
       mailer,
       model,

@@ -11,6 +11,7 @@ export {
   agencyMailSender,
   attachmentFetcher,
   availabilityJob,
+  chatMessenger,
   contactErasure,
   dripDrainer,
   leadImport,

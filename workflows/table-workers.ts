@@ -99,6 +99,15 @@ export const agencyMailSender = worksThrough({
   round: (act, { subjectId: agencyId }) => act.sendAgencyMails({ agencyId }),
 });
 
+/** One per workspace with linked chats. Brings each message up to date with its draft. */
+export const chatMessenger = worksThrough({
+  signal: 'chatsDue',
+  queue: MAIL_QUEUE,
+  summary: 'Tell the linked chats of drafts, and of what became of them',
+  timeout: '3 minutes',
+  round: (act, { workspaceId }) => act.updateChats({ workspaceId }),
+});
+
 /** One per workspace whose contacts send files. Copies them from the carrier to storage, in batches. */
 export const attachmentFetcher = worksThrough({
   signal: 'filesDue',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
+import { refreshChats } from '#db/commands/drafts/chat-messages.ts';
 import { discardWaitingDraft, holdBack, storeDraft, storeVersion } from '#db/commands/drafts/ai-drafts.ts';
 import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/inbox/conversations.ts';
@@ -191,6 +192,9 @@ type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;
 async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   const draft = await findDraft(db, replyId);
   const at = { status: draft?.status ?? 'deleted', approvalChannel: draft?.approvalChannel ?? null };
+  // Whoever decided, or asked for another version, and wherever: it wakes the draft's workflow.
+  const isAskedAgain = draft !== null && (draft.retryAt !== null || draft.retryError !== null);
+  if (at.status !== 'drafted' || isAskedAgain) await refreshChats(db, replyId, currentTime());
   if (draft?.status === 'waiting' && (await isSuspected(db, draft.address)))
     return { ...at, nextAt: null, reason: 'the contact may have asked to be left alone' };
   if (draft?.status === 'waiting')

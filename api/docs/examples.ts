@@ -49,6 +49,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   createLineRequest: { channelType: 'imessage', firstName: 'Dana', lastName: 'Doe', areaCode: '415' },
   actOnLineRequest: { action: 'payment_link' },
   checkAvailability: { address: '+14155550123' },
+  createChatConnection: { provider: 'telegram', scope: 'member' },
   createOptInLink: {
     name: 'Poster in the shop',
     lineId: '652a1f0c9d3e4b0012a7c3b1',

@@ -87,6 +87,12 @@ const configOf = (env: Variables) => ({
   /** null: the operating system's. */
   dnsServers: env.DNS_SERVERS,
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
+  chats: {
+    telegram:
+      env.TELEGRAM_BOT_TOKEN === null
+        ? null
+        : { token: env.TELEGRAM_BOT_TOKEN, apiUrl: env.TELEGRAM_API_URL },
+  },
   mailServers: { caFile: env.SMTP_CA_FILE, ehloName: env.SMTP_EHLO_NAME },
   llm: {
     timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000,

@@ -366,6 +366,12 @@ const PROVIDERS = {
     z.string().default('Linepace <no-reply@linepace.example>'),
     'the sender of these emails; required with `SMTP_URL` in production',
   ),
+  TELEGRAM_BOT_TOKEN: forBoth(
+    optional(z.string().regex(/^\d+:[\w-]{20,}$/, 'must be as BotFather gives it, 123456:ABC…')),
+    "the token of a bot in whose [chats](ai-drafts.md#in-a-chat) members decide about drafts. The bot's webhook becomes `PUBLIC_URL/callbacks/chats/telegram`, so one installation uses it",
+    'no chats of Telegram',
+  ),
+  TELEGRAM_API_URL: forBoth(optional(HttpUrl), 'another server with the Bot API', "Telegram's"),
   INBOX_POLL_SECONDS: forWorkers(
     z.coerce.number().min(1).max(3600).default(60),
     'interval at which the mailboxes of email lines are read',

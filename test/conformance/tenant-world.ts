@@ -105,6 +105,17 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const savedFilter = (await create('POST', '/api/saved-filters', vips)).savedFilter._id;
   const join = { name: 'Poster', lineId, text: 'Join', consent: 'I want offers' };
   const optInLink = (await create('POST', '/api/opt-in-links', join))._id;
+  const chatConnection = newId();
+  await insertRow(app, 'chat_connections', {
+    workspace_id: workspace.id,
+    id: chatConnection,
+    provider: 'telegram',
+    scope: 'workspace',
+    user_id: workspace.ownerId,
+    status: 'linked',
+    chat_id: chatConnection,
+    external_user_id: chatConnection,
+  });
   const verification = (await create('POST', '/api/verifications', { phone: person.phone })).verification._id;
   const job = (await create('POST', '/api/leads/check-availability', { leadIds: [planted.leadId] })).jobId;
   await create('POST', '/api/team/invite', { email: `${newId()}@example.test` }, byAdmin);
@@ -167,6 +178,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/saved-filters/': savedFilter,
       '/api/opt-in-links/': optInLink,
       '/api/verifications/': verification,
+      '/api/chat-connections/': chatConnection,
       '/api/webhooks/': webhook,
       '/api/webhooks/{id}/deliveries/': delivery,
       '/api/team/invitations/': invitation,

@@ -5,12 +5,13 @@ import { z } from 'zod';
 import { withSystem } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
+import { startTelegram, type TelegramStandIn } from '#simulator/telegram.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
-import { createAgency, createLead, createLine, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
 import { mailsTo } from '#test/support/mails.ts';
@@ -22,16 +23,19 @@ import { dripDrainerId, webhookDispatcherId } from '#workflows/protocol/workflow
 let app: OwnApp;
 let terminator: Terminator;
 let endpoint: Endpoint;
+let telegram: TelegramStandIn;
 const mailboxes: TestMailbox[] = [];
 
 beforeAll(async () => {
   terminator = watchWorkers(() => app.temporal);
   endpoint = await startEndpoint();
-  app = await startTestApp({ environment: { INBOX_POLL_SECONDS: '1' } });
+  telegram = await startTelegram();
+  const chats = { TELEGRAM_BOT_TOKEN: telegram.token, TELEGRAM_API_URL: telegram.url };
+  app = await startTestApp({ environment: { INBOX_POLL_SECONDS: '1', ...chats } });
 });
 afterAll(async () => {
   await app.stop();
-  await endpoint.close();
+  await Promise.all([endpoint.close(), telegram.stop()]);
   await Promise.all(mailboxes.map((mailbox) => mailbox.stop()));
 });
 
@@ -188,6 +192,24 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
     const { code, _id } = (await api('POST', '/api/opt-in-links', link)).body;
     await writeIn(app, { lineId, from: phone(), text: `Join ${code}` });
     return async () => (await api('GET', `/api/opt-in-links/${_id}`)).body.funnel.leads === 1;
+  },
+
+  async chatMessenger({ api, workspaceId }) {
+    const chatId = telegram.group();
+    await insertRow(app, 'chat_connections', {
+      workspace_id: workspaceId,
+      id: newId(),
+      provider: 'telegram',
+      scope: 'workspace',
+      user_id: 'user_1',
+      status: 'linked',
+      chat_id: String(chatId),
+      external_user_id: '1',
+    });
+    const contact = phone();
+    await api('POST', '/api/knowledge-base/drafts', { phone: contact, message: 'Hello' });
+    // Once at least: a provider of chats recognizes no repeated request.
+    return async () => telegram.messages.some((message) => message.chatId === chatId);
   },
 
   async availabilityJob({ api, workspaceId }) {

@@ -10,7 +10,7 @@ export const WEBHOOK_QUEUE = 'webhooks';
 export const MODEL_QUEUE = 'model';
 /** Copies the files of contacts from carriers to storage. */
 export const MEDIA_QUEUE = 'media';
-/** The product's own emails. */
+/** What the product itself tells its users: emails, and messages in chats. */
 export const MAIL_QUEUE = 'mail';
 /** Calls to the payment provider. */
 export const PAYMENTS_QUEUE = 'payments';

@@ -66,6 +66,10 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     summary: 'Saves the contacts who wrote with an opt-in link as leads of one workspace',
     page: 'contacts',
   },
+  'chat-messenger': {
+    type: 'chatMessenger',
+    summary: 'Tells the linked chats of one workspace of drafts, and what became of them',
+  },
   'line-request': {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
@@ -148,6 +152,7 @@ export const agencyMailSenderId = (agencyId: string): string => `agency-mail-sen
 export const attachmentFetcherId = (workspaceId: string): string => `attachment-fetcher:${workspaceId}`;
 export const optOutJudgeId = (workspaceId: string): string => `opt-out-judge:${workspaceId}`;
 export const optInEntrantId = (workspaceId: string): string => `opt-in-entrant:${workspaceId}`;
+export const chatMessengerId = (workspaceId: string): string => `chat-messenger:${workspaceId}`;
 export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
 export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;

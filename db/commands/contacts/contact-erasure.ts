@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
 import { contactErasureId } from '#workflows/protocol/workflow-ids.ts';
 import { stopLeads } from '#db/commands/campaigns/campaign-stops.ts';
+import { eraseChats } from '#db/commands/drafts/chat-messages.ts';
 import { wakeDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { isDripOf } from '#db/queries/contacts/contact-export.ts';
 import { findContact, isMessageOf, texts } from '#db/queries/contacts/contacts.ts';
@@ -45,6 +46,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   const now = currentTime();
   const id = newId(now);
   await insertErasure(db, { id, leadIds: contact.leadIds, erased });
+  await eraseChats(db, contact.addresses, now);
   await supersedeDrafts(db, contact, now);
   await stopLeads(db, contact.leadIds, now);
   await cancelMessages(db, contact);

@@ -14,6 +14,17 @@ export async function listInboxMembers(
     select * from inbox_members() where user_id = any(${sql.array([...userIds], 'text')})`);
 }
 
+const TeamMemberRow = z.object({ userId: z.string(), email: z.string(), isAdmin: z.boolean() });
+
+/** A member of the workspace with their role; null: they are none any more. */
+export async function findTeamMember(
+  db: TenantDb,
+  userId: string,
+): Promise<z.infer<typeof TeamMemberRow> | null> {
+  return db.maybeOne(sql.type(TeamMemberRow)`
+    select user_id, email, role = 'org:admin' or is_owner is_admin from current_team() where user_id = ${userId}`);
+}
+
 export async function findInboxMember(db: TenantDb, userId: string): Promise<InboxMember | null> {
   const [member] = await listInboxMembers(db, [userId]);
   return member ?? null;

@@ -49,6 +49,7 @@ const KEPT: readonly Aged[] = [
   { table: 'verifications', column: 'created_at', age: '30 days' },
   { table: 'user_sessions', column: 'expires_at', age: '24 hours' },
   { table: 'passkey_challenges', column: 'expires_at', age: '24 hours' },
+  { table: 'chat_connections', column: 'expires_at', age: '24 hours' },
   { table: 'sign_in_links', column: 'expires_at', age: '24 hours' },
   { table: 'line_signals', column: 'day', age: '120 days' },
   { table: 'unreadable_inbound', column: 'created_at', age: 'unreadable-inbound' },

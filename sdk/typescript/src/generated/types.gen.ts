@@ -410,6 +410,14 @@ export type DraftInput = {
     message: string;
 };
 
+export type ChatConnectionInput = {
+    provider: 'telegram' | 'slack';
+    /**
+     * `member`: a chat of the caller, which is told of drafts to the contacts whose owner the caller is. `workspace`: a chat, usually of several people, which is told of all others; only admins link one.
+     */
+    scope: 'workspace' | 'member';
+};
+
 export type OptInLinkInput = {
     name: string;
     /**
@@ -536,7 +544,7 @@ export type ContactCardInput = {
 
 export type LineConnectionInput = {
     /**
-     * `twilio`, `telnyx`, `linq`, `sendblue`, `bluebubbles` or `smtp`.
+     * `twilio`, `telnyx`, `sendblue`, `bluebubbles` or `smtp`.
      */
     provider: string;
     /**
@@ -544,7 +552,7 @@ export type LineConnectionInput = {
      */
     address?: string;
     /**
-     * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `linq`: `apiKey`, `fromNumber`, `callbackSecret`. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
+     * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
      */
     config: {
         [key: string]: unknown;
@@ -2324,6 +2332,26 @@ export type AutoReply = {
     resolvedAt: string | null;
 };
 
+export type ChatConnection = {
+    _id: string;
+    provider: 'telegram' | 'slack';
+    scope: 'workspace' | 'member';
+    /**
+     * The member who linked it.
+     */
+    userId: string;
+    /**
+     * `pending`: its code was not used yet. `broken`: the provider delivers nothing to it any more, for example because the bot was blocked; link it again.
+     */
+    status: 'pending' | 'linked' | 'broken';
+    /**
+     * Why it is broken.
+     */
+    error: string | null;
+    createdAt: string;
+    linkedAt: string | null;
+};
+
 export type OptOutSuspicion = {
     _id: string;
     address: string;
@@ -3528,9 +3556,9 @@ export type Evidence = {
             name: string | null;
         };
         channel: 'api' | 'session' | 'operator' | 'system';
-        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         target: {
-            type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+            type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
             id: string;
         };
         reason: string | null;
@@ -4402,9 +4430,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -6882,6 +6910,103 @@ export type PostApiKnowledgeBaseDraftsResponses = {
 
 export type PostApiKnowledgeBaseDraftsResponse = PostApiKnowledgeBaseDraftsResponses[keyof PostApiKnowledgeBaseDraftsResponses];
 
+export type GetApiChatConnectionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/chat-connections';
+};
+
+export type GetApiChatConnectionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiChatConnectionsError = GetApiChatConnectionsErrors[keyof GetApiChatConnectionsErrors];
+
+export type GetApiChatConnectionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        chatConnections: Array<ChatConnection>;
+    };
+};
+
+export type GetApiChatConnectionsResponse = GetApiChatConnectionsResponses[keyof GetApiChatConnectionsResponses];
+
+export type PostApiChatConnectionsData = {
+    body: {
+        provider: 'telegram' | 'slack';
+        /**
+         * `member`: a chat of the caller, which is told of drafts to the contacts whose owner the caller is. `workspace`: a chat, usually of several people, which is told of all others; only admins link one.
+         */
+        scope: 'workspace' | 'member';
+    };
+    path?: never;
+    query?: never;
+    url: '/api/chat-connections';
+};
+
+export type PostApiChatConnectionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiChatConnectionsError = PostApiChatConnectionsErrors[keyof PostApiChatConnectionsErrors];
+
+export type PostApiChatConnectionsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        _id: string;
+        /**
+         * Opens the provider, where the code links the chat.
+         */
+        linkUrl: string;
+        code: string;
+        expiresAt: string;
+    };
+};
+
+export type PostApiChatConnectionsResponse = PostApiChatConnectionsResponses[keyof PostApiChatConnectionsResponses];
+
+export type DeleteApiChatConnectionsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/chat-connections/{id}';
+};
+
+export type DeleteApiChatConnectionsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiChatConnectionsByIdError = DeleteApiChatConnectionsByIdErrors[keyof DeleteApiChatConnectionsByIdErrors];
+
+export type DeleteApiChatConnectionsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiChatConnectionsByIdResponse = DeleteApiChatConnectionsByIdResponses[keyof DeleteApiChatConnectionsByIdResponses];
+
 export type GetApiOptOutsSuspectedData = {
     body?: never;
     path?: never;
@@ -8449,7 +8574,7 @@ export type GetApiLinesByIdCarrierResponse = GetApiLinesByIdCarrierResponses[key
 export type PutApiLinesByIdCarrierData = {
     body: {
         /**
-         * `twilio`, `telnyx`, `linq`, `sendblue`, `bluebubbles` or `smtp`.
+         * `twilio`, `telnyx`, `sendblue`, `bluebubbles` or `smtp`.
          */
         provider: string;
         /**
@@ -8457,7 +8582,7 @@ export type PutApiLinesByIdCarrierData = {
          */
         address?: string;
         /**
-         * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `linq`: `apiKey`, `fromNumber`, `callbackSecret`. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
+         * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
          */
         config: {
             [key: string]: unknown;
@@ -13032,13 +13157,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -13534,13 +13659,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.

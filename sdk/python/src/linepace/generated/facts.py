@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "2461d3092fac84b9e0de7552b4d41968c8d269cb46f0784afca8168d0546b019"
+DIGEST = "0829c13b4df661e20eac39e2f72d8b15c53cac04649567919f25b8c7a088ec8d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -15,6 +15,7 @@ IDEMPOTENT = (
     "POST /api/saved-filters",
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
+    "POST /api/chat-connections",
     "POST /api/opt-outs",
     "POST /api/opt-in-links",
     "POST /api/verifications",

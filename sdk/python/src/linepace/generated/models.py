@@ -175,6 +175,11 @@ class DraftInput(TypedDict):
     message: str
 
 
+class ChatConnectionInput(TypedDict):
+    provider: Literal["telegram", "slack"]
+    scope: Literal["workspace", "member"]
+
+
 class OptInLinkInput(TypedDict):
     name: str
     lineId: NotRequired[str]
@@ -977,6 +982,17 @@ class AutoReply(TypedDict):
     resolvedAt: str | None
 
 
+class ChatConnection(TypedDict):
+    _id: str
+    provider: Literal["telegram", "slack"]
+    scope: Literal["workspace", "member"]
+    userId: str
+    status: Literal["pending", "linked", "broken"]
+    error: str | None
+    createdAt: str
+    linkedAt: str | None
+
+
 class OptOutModelOpinion(TypedDict):
     status: Literal["awaited", "answered", "failed"]
     model: str | None
@@ -1675,7 +1691,7 @@ class EvidenceAuditItemActor(TypedDict):
 
 
 class EvidenceAuditItemTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]
     id: str
 
 
@@ -2076,7 +2092,7 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]
     id: str
 
 
@@ -2085,7 +2101,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -2859,6 +2875,28 @@ class CreateDraftRequest(TypedDict):
 class CreateDraftResponse(TypedDict):
     success: Literal[True]
     draft: AutoReply
+
+
+class ListChatConnectionsResponse(TypedDict):
+    success: Literal[True]
+    chatConnections: list[ChatConnection]
+
+
+class CreateChatConnectionRequest(TypedDict):
+    provider: Literal["telegram", "slack"]
+    scope: Literal["workspace", "member"]
+
+
+class CreateChatConnectionResponse(TypedDict):
+    success: Literal[True]
+    _id: str
+    linkUrl: str
+    code: str
+    expiresAt: str
+
+
+class DeleteChatConnectionResponse(TypedDict):
+    success: Literal[True]
 
 
 class ListOptOutSuspicionsParametersQuery(TypedDict):
@@ -4343,10 +4381,10 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -4486,10 +4524,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -5592,7 +5630,7 @@ class EvidenceAuditItem(TypedDict):
     at: str
     actor: EvidenceAuditItemActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: EvidenceAuditItemTarget
     reason: str | None
     changes: dict[str, Any]

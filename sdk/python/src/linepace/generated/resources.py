@@ -662,6 +662,24 @@ class AiDrafts:
         Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`, while an opt-out of the contact is suspected only once that is dismissed. Needs no knowledge base. A key needs the scope `draft`."""
         return self._transport.call("POST", "/api/knowledge-base/drafts", body=body)
 
+    def list_chat_connections(self) -> models.ListChatConnectionsResponse:
+        """List the chats in which members decide about drafts, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/chat-connections")
+
+    def create_chat_connection(self, **body: Unpack[models.CreateChatConnectionRequest]) -> models.CreateChatConnectionResponse:
+        """Get a link with which the caller links a chat.
+
+        Whoever opens the link acts in the chat as the caller, within the role that the caller has then. The code works once, for 15 minutes. A member has one chat at a provider, and so has the workspace: linking another replaces it. Recorded in the audit log as `chat_connection.created`."""
+        return self._transport.call("POST", "/api/chat-connections", body=body)
+
+    def delete_chat_connection(self, id: str) -> models.DeleteChatConnectionResponse:
+        """Unlink a chat; its messages lose their buttons.
+
+        Members who are not admins unlink their own chats. The chat's messages stay there. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
+        return self._transport.call("DELETE", f"/api/chat-connections/{self._transport.escape(id)}")
+
 
 class AsyncAiDrafts:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -696,6 +714,24 @@ class AsyncAiDrafts:
 
         Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`, while an opt-out of the contact is suspected only once that is dismissed. Needs no knowledge base. A key needs the scope `draft`."""
         return await self._transport.call("POST", "/api/knowledge-base/drafts", body=body)
+
+    async def list_chat_connections(self) -> models.ListChatConnectionsResponse:
+        """List the chats in which members decide about drafts, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/chat-connections")
+
+    async def create_chat_connection(self, **body: Unpack[models.CreateChatConnectionRequest]) -> models.CreateChatConnectionResponse:
+        """Get a link with which the caller links a chat.
+
+        Whoever opens the link acts in the chat as the caller, within the role that the caller has then. The code works once, for 15 minutes. A member has one chat at a provider, and so has the workspace: linking another replaces it. Recorded in the audit log as `chat_connection.created`."""
+        return await self._transport.call("POST", "/api/chat-connections", body=body)
+
+    async def delete_chat_connection(self, id: str) -> models.DeleteChatConnectionResponse:
+        """Unlink a chat; its messages lose their buttons.
+
+        Members who are not admins unlink their own chats. The chat's messages stay there. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
+        return await self._transport.call("DELETE", f"/api/chat-connections/{self._transport.escape(id)}")
 
 
 class OptOuts:

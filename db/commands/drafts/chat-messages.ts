@@ -1,0 +1,212 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { AtRow, NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { ANSWERED } from '#db/queries/drafts/ai-drafts.ts';
+import { chatsToTell } from '#db/queries/drafts/chat-connections.ts';
+import { contactName, shownText } from '#db/queries/inbox/replies.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { newId } from '#domain/base/ids.ts';
+import { StoredDraftStatus } from '#domain/drafts/ai-draft.ts';
+import { ChatProviderName, type ToldDraft } from '#domain/drafts/chat.ts';
+import { ApprovalChannel, DraftSource } from '#domain/events/ai-draft.ts';
+import { shownReply } from '#domain/inbox/reply.ts';
+import { chatMessengerId } from '#workflows/protocol/workflow-ids.ts';
+
+/**
+ * The outbox of chats. A row says that a chat is told of a draft, and when its message is to be brought up to date. What it then
+ * shows is made of the draft as it is, so a change of a draft only makes its rows due.
+ */
+
+const wakeMessenger = (db: TenantDb, at: Date): void =>
+  wake(db, chatMessengerId(db.workspaceId), at, 'chatsDue');
+
+/** Tells of a draft in the chats that are to know, in the transaction that offers it. In test mode nobody is told. */
+export async function tellChats(
+  db: TenantDb,
+  { replyId, leadId }: { replyId: string; leadId: string | null },
+  now: Date,
+): Promise<void> {
+  if (db.aheadMs !== null) return;
+  const chats = await chatsToTell(db, leadId);
+  for (const connectionId of chats)
+    await db.query(sql.type(NoRows)`
+      insert into chat_messages (workspace_id, id, connection_id, reply_id, due_at, created_at)
+      values (${db.workspaceId}, ${newId(now)}, ${connectionId}, ${replyId}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
+      on conflict (workspace_id, reply_id, connection_id) do nothing`);
+  await refreshChats(db, replyId, now);
+}
+
+/** Brings the messages about a draft that has changed up to date. */
+export async function refreshChats(db: TenantDb, replyId: string, now: Date): Promise<void> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update chat_messages set due_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and reply_id = ${replyId}`);
+  if (rowCount > 0) wakeMessenger(db, now);
+}
+
+/** Takes the buttons from the messages in chats that are not linked any more. */
+export async function closeChats(db: TenantDb, connectionIds: readonly string[], now: Date): Promise<void> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update chat_messages m set due_at = ${sql.timestamp(now)}
+    from ai_drafts d
+    where m.workspace_id = ${db.workspaceId} and m.connection_id = any(${sql.array([...connectionIds], 'text')})
+      and d.workspace_id = ${db.workspaceId} and d.reply_id = m.reply_id and d.status = 'drafted'`);
+  if (rowCount > 0) wakeMessenger(db, now);
+}
+
+/** Deletes what chats were told of the drafts to these addresses, as far as their providers allow. */
+export async function eraseChats(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update chat_messages m set erased = true, due_at = ${sql.timestamp(now)}
+    from ai_drafts d
+    where m.workspace_id = ${db.workspaceId} and d.workspace_id = ${db.workspaceId} and d.reply_id = m.reply_id
+      and d.address = any(${sql.array([...addresses], 'text')})`);
+  if (rowCount > 0) wakeMessenger(db, now);
+}
+
+const ChatMessageRow = z.object({
+  id: z.string(),
+  connectionId: z.string(),
+  replyId: z.string(),
+  messageId: z.string().nullable(),
+  erased: z.boolean(),
+  dueAt: z.date().nullable(),
+  createdAt: z.date(),
+  provider: ChatProviderName,
+  chatId: z.string(),
+  connectionStatus: z.enum(['linked', 'broken', 'removed']),
+});
+export type ChatMessageRow = z.infer<typeof ChatMessageRow>;
+
+const MESSAGE = sql.fragment`m.*, c.provider, c.chat_id, c.status connection_status`;
+
+/**
+ * Claims the message that is longest overdue by postponing it.
+ * @param until when it is tried again if the process crashes.
+ */
+export async function claimChatMessage(db: TenantDb, now: Date, until: Date): Promise<ChatMessageRow | null> {
+  return db.maybeOne(sql.type(ChatMessageRow)`
+    update chat_messages m set due_at = ${sql.timestamp(until)}
+    from chat_connections c
+    where c.workspace_id = ${db.workspaceId} and c.id = m.connection_id and m.workspace_id = ${db.workspaceId} and m.id = (
+      select id from chat_messages
+      where workspace_id = ${db.workspaceId} and due_at <= ${sql.timestamp(now)}
+      order by due_at, id limit 1 for no key update skip locked)
+    returning ${MESSAGE}`);
+}
+
+/** When the next message is due; null: all are up to date. */
+export async function nextChatMessageAt(db: TenantDb): Promise<Date | null> {
+  return db.oneFirst(sql.type(AtRow)`
+    select min(due_at) "at" from chat_messages where workspace_id = ${db.workspaceId} and due_at is not null`);
+}
+
+/** It is as it should be, unless its draft has changed since it was claimed. */
+export async function settleChatMessage(
+  db: TenantDb,
+  { id, dueAt }: Pick<ChatMessageRow, 'id' | 'dueAt'>,
+  messageId: string | null,
+): Promise<void> {
+  const claimedUntil = dueAt === null ? null : sql.timestamp(dueAt);
+  await db.query(sql.type(NoRows)`
+    update chat_messages set message_id = coalesce(message_id, ${messageId}),
+      due_at = case when due_at = ${claimedUntil} then null else due_at end
+    where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+export async function deleteChatMessage(db: TenantDb, id: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    delete from chat_messages where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** Tries again later. @param restsChat the provider wants nothing for the chat before. */
+export async function postponeChatMessage(
+  db: TenantDb,
+  { id, connectionId }: Pick<ChatMessageRow, 'id' | 'connectionId'>,
+  { until, restsChat }: { until: Date; restsChat: boolean },
+): Promise<void> {
+  const at = sql.timestamp(until);
+  await db.query(
+    restsChat
+      ? sql.type(NoRows)`
+    update chat_messages set due_at = case when id = ${id} then ${at} else greatest(due_at, ${at}) end
+    where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and due_at is not null`
+      : sql.type(NoRows)`
+    update chat_messages set due_at = ${at} where workspace_id = ${db.workspaceId} and id = ${id}`,
+  );
+}
+
+/** The message with a button, or the one that somebody answered, in a chat of the workspace. */
+export async function findChatMessage(
+  db: TenantDb,
+  connectionId: string,
+  by: { id: string } | { messageId: string },
+): Promise<ChatMessageRow | null> {
+  const named = 'id' in by ? sql.fragment`m.id = ${by.id}` : sql.fragment`m.message_id = ${by.messageId}`;
+  return db.maybeOne(sql.type(ChatMessageRow)`
+    select ${MESSAGE} from chat_messages m
+    join chat_connections c on c.workspace_id = ${db.workspaceId} and c.id = m.connection_id
+    where m.workspace_id = ${db.workspaceId} and m.connection_id = ${connectionId} and ${named}`);
+}
+
+const ToldRow = z.object({
+  address: z.string(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  body: z.string().nullable(),
+  leadId: z.string().nullable(),
+  source: DraftSource,
+  status: StoredDraftStatus,
+  draft: z.string().nullable(),
+  confidence: z.number().nullable(),
+  version: z.int(),
+  isRetrying: z.boolean(),
+  isRetryFailed: z.boolean(),
+  approvalChannel: ApprovalChannel.nullable(),
+  resolvedBy: z.string().nullable(),
+  resolvedAt: z.date().nullable(),
+  userName: z.string().nullable(),
+  userEmail: z.string().nullable(),
+  sentBody: z.string().nullable(),
+  sentText: z.string().nullable(),
+});
+
+/** What a chat is told of a draft; null: it was deleted. */
+export async function toldDraft(
+  db: TenantDb,
+  replyId: string,
+): Promise<(ToldDraft & { leadId: string | null }) | null> {
+  const row = await db.maybeOne(sql.type(ToldRow)`
+    select d.address, l.first_name, l.last_name, i.body, l.id lead_id, d.source, d.status, d.draft, d.confidence, d.version,
+      d.retry_at is not null is_retrying, d.retry_error is not null is_retry_failed, d.approval_channel, d.resolved_by, d.resolved_at, u.name user_name, u.email user_email, m.body sent_body, m.sent_text
+    from ai_drafts d ${ANSWERED}
+    left join leads l on l.workspace_id = ${db.workspaceId} and l.id = coalesce(d.lead_id, i.lead_id)
+    left join current_team() u on u.user_id = d.resolved_by_user_id
+    left join messages m on m.workspace_id = ${db.workspaceId} and m.id = d.message_id
+    where d.workspace_id = ${db.workspaceId} and d.reply_id = ${replyId}`);
+  if (!row) return null;
+  const { firstName, lastName, address } = row;
+  const name = contactName({ firstName: firstName ?? '', lastName: lastName ?? '' }, null, address);
+  const sent = row.sentBody === null ? null : shownText({ body: row.sentBody, sentText: row.sentText });
+  return {
+    ...row,
+    name: name === address ? null : name,
+    question: shownReply(row.body ?? ''),
+    by: nameOf(row),
+    sentInstead: sent === null || sent === row.draft ? null : sent,
+  };
+}
+
+/** A person, as the team knows them; an operator by their name; a program as such. */
+function nameOf({
+  userName,
+  userEmail,
+  resolvedBy,
+}: Pick<z.infer<typeof ToldRow>, 'userName' | 'userEmail' | 'resolvedBy'>): string | null {
+  if (resolvedBy === null) return null;
+  if (resolvedBy.startsWith('key ')) return 'a program';
+  if (userName !== null && userName !== '') return userName;
+  if (userEmail !== null) return userEmail;
+  return resolvedBy.startsWith('operator ') ? resolvedBy : 'a former member';
+}

@@ -1,0 +1,13 @@
+import type { Signer } from '../signer.ts';
+import type { Chats } from './chat.ts';
+import { createTelegram } from './telegram.ts';
+
+export interface ChatOptions {
+  publicUrl: string;
+  chats: { telegram: { token: string; apiUrl: string | null } | null };
+}
+
+export const createChats = ({ publicUrl, chats: { telegram } }: ChatOptions, signer: Signer): Chats => ({
+  telegram: telegram && createTelegram({ ...telegram, publicUrl, signer }),
+  slack: null,
+});

@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Card } from '#domain/drafts/chat.ts';
+import { firstOf } from '#domain/base/bounded-schema.ts';
+import { isSecretToken } from '#domain/base/secret-token.ts';
+import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
+import { boundedFetch } from '../bounded-fetch.ts';
+import { connectionFailure } from '../connection-failure.ts';
+import type { Signer } from '../signer.ts';
+import {
+  BadChatSignature,
+  type ChatEvent,
+  type ChatOutcome,
+  type ChatProvider,
+  type ChatRequest,
+  ChatUnavailable,
+  UnreadableChatRequest,
+} from './chat.ts';
+
+export interface TelegramOptions {
+  /** `TELEGRAM_BOT_TOKEN`, a part of each URL, so URLs are never logged. */
+  token: string;
+  /** Another server of the Bot API; null: Telegram's. */
+  apiUrl: string | null;
+  publicUrl: string;
+  signer: Signer;
+}
+
+const TELEGRAM_CALLBACK = '/callbacks/chats/telegram';
+
+const TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 256 * 1024;
+
+const ALLOWED_UPDATES = ['message', 'callback_query', 'my_chat_member'];
+
+/** https://core.telegram.org/bots/api#making-requests */
+const Answer = z.union([
+  z.object({ ok: z.literal(true), result: z.unknown() }),
+  z.object({
+    ok: z.literal(false),
+    error_code: z.int(),
+    description: z.string().default(''),
+    parameters: z.object({ retry_after: z.number().optional() }).optional(),
+  }),
+]);
+type Answer = z.infer<typeof Answer>;
+
+const Sent = z.object({ message_id: z.int() });
+const Bot = z.object({ username: z.string() });
+const WebhookInfo = z.object({ url: z.string() });
+
+const ChatId = z.object({ id: z.int(), type: z.string() });
+const User = z.object({ id: z.int() });
+const Keyboard = z.object({
+  inline_keyboard: firstOf(firstOf(z.object({ callback_data: z.string().optional() }), 1), 1),
+});
+/** https://core.telegram.org/bots/api#update */
+const Update = z.object({
+  message: z
+    .object({
+      message_id: z.int(),
+      chat: ChatId,
+      // Absent in channels.
+      from: User.optional(),
+      text: z.string().optional(),
+      reply_to_message: z
+        .object({ message_id: z.int(), from: User.optional(), reply_markup: Keyboard.optional() })
+        .optional(),
+    })
+    .optional(),
+  callback_query: z
+    .object({
+      id: z.string(),
+      from: User,
+      message: z.object({ message_id: z.int(), chat: ChatId }).optional(),
+      data: z.string().optional(),
+    })
+    .optional(),
+  my_chat_member: z.object({ chat: ChatId, new_chat_member: z.object({ status: z.string() }) }).optional(),
+});
+
+/** A bot of Telegram, by the Bot API (https://core.telegram.org/bots/api). */
+export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOptions): ChatProvider {
+  const base = (apiUrl ?? 'https://api.telegram.org').replace(/\/$/, '');
+  const request = boundedFetch(MAX_RESPONSE_BYTES);
+  const [botId = ''] = token.split(':');
+  const secret = signer.sign('telegram-webhook', [botId]);
+  // Names the secret, so that the webhook is set again when the keys have changed.
+  const fingerprint = createHash('sha256').update(secret).digest('hex').slice(0, 8);
+  const webhookUrl = `${publicUrl}${TELEGRAM_CALLBACK}?key=${fingerprint}`;
+  let bot: Promise<string> | null = null;
+
+  /** @throws ChatUnavailable */
+  async function call(method: string, parameters: object): Promise<Answer> {
+    const response = await request(`${base}/bot${token}/${method}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(parameters),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((error: unknown) => {
+      // Without the error, whose text may contain the URL.
+      throw new ChatUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
+    });
+    const answer = Answer.safeParse(jsonOf(await response.text()));
+    if (!answer.success) throw new ChatUnavailable(`it responded ${response.status}, not in its own form`);
+    return answer.data;
+  }
+
+  /** @throws ChatUnavailable */
+  async function require<T>(method: string, result: z.ZodType<T>, parameters: object = {}): Promise<T> {
+    const answer = await call(method, parameters);
+    if (!answer.ok) throw new ChatUnavailable(`${method}: ${answer.error_code} ${answer.description}`);
+    return result.parse(answer.result);
+  }
+
+  async function deliver(method: string, messageId: string | null, parameters: object): Promise<ChatOutcome> {
+    try {
+      return outcomeOf(await call(method, parameters), messageId);
+    } catch (error) {
+      if (!(error instanceof ChatUnavailable)) throw error;
+      return { kind: 'later', retryAfterMs: null, reason: error.message };
+    }
+  }
+
+  const edit: ChatProvider['edit'] = (chatId, messageId, card) =>
+    deliver('editMessageText', messageId, {
+      chat_id: chatId,
+      message_id: Number(messageId),
+      ...contentOf(card),
+    });
+
+  return {
+    name: 'telegram',
+    title: 'Telegram',
+
+    async linkUrl(code, scope) {
+      bot ??= require('getMe', Bot).then(({ username }) => username);
+      const name = await bot.catch((error: unknown) => {
+        bot = null;
+        throw error;
+      });
+      return `https://t.me/${name}?${scope === 'member' ? 'start' : 'startgroup'}=${code}`;
+    },
+
+    send: (chatId, card) => deliver('sendMessage', null, { chat_id: chatId, ...contentOf(card) }),
+    edit,
+
+    async remove(chatId, messageId, card) {
+      const parameters = { chat_id: chatId, message_id: Number(messageId) };
+      const deleted = await deliver('deleteMessage', messageId, parameters);
+      // It deletes messages of the last 48 hours.
+      return deleted.kind === 'refused' ? edit(chatId, messageId, card) : deleted;
+    },
+
+    read({ body, header }: ChatRequest): ChatEvent | null {
+      const given = header('x-telegram-bot-api-secret-token');
+      if (!signer.verify('telegram-webhook', [botId], given)) throw new BadChatSignature();
+      const update = Update.safeParse(jsonOf(body));
+      if (!update.success) throw new UnreadableChatRequest();
+      return eventOf(update.data, Number(botId));
+    },
+
+    /** Telegram carries out one method that the response to an update names. */
+    async answer(event, text) {
+      if (event.kind === 'press')
+        return { method: 'answerCallbackQuery', callback_query_id: event.pressId, text, show_alert: false };
+      if (event.kind === 'code') return { method: 'sendMessage', chat_id: event.chatId, text };
+      if (event.kind !== 'text') return {};
+      const reply = { message_id: Number(event.ownId), allow_sending_without_reply: true };
+      return { method: 'sendMessage', chat_id: event.chatId, text, reply_parameters: reply };
+    },
+
+    async check() {
+      const { url } = await require('getWebhookInfo', WebhookInfo);
+      if (url === webhookUrl) return;
+      const webhook = { url: webhookUrl, secret_token: secret, allowed_updates: ALLOWED_UPDATES };
+      await require('setWebhook', z.literal(true), webhook);
+    },
+  };
+}
+
+const contentOf = ({ paragraphs, buttons }: Card) => ({
+  text: paragraphs.join('\n\n'),
+  link_preview_options: { is_disabled: true },
+  reply_markup: {
+    inline_keyboard:
+      buttons.length === 0 ? [] : [buttons.map(({ label, data }) => ({ text: label, callback_data: data }))],
+  },
+});
+
+function outcomeOf(answer: Answer, messageId: string | null): ChatOutcome {
+  if (answer.ok) {
+    const sent = Sent.safeParse(answer.result);
+    const id = messageId ?? (sent.success ? String(sent.data.message_id) : null);
+    return id === null
+      ? { kind: 'refused', reason: 'the response names no message' }
+      : { kind: 'done', messageId: id };
+  }
+  const { error_code: code, description, parameters } = answer;
+  const reason = `${code} ${description}`.trim();
+  if (code === 429) return { kind: 'later', retryAfterMs: (parameters?.retry_after ?? 1) * 1000, reason };
+  // A token that is refused is the operator's to mend.
+  if (code >= 500 || code === 401) return { kind: 'later', retryAfterMs: null, reason };
+  if (code === 403 || /chat not found|upgraded to a supergroup/i.test(description))
+    return { kind: 'gone', reason };
+  if (messageId !== null && /message is not modified/i.test(description)) return { kind: 'done', messageId };
+  return { kind: 'refused', reason };
+}
+
+function eventOf(
+  { message, callback_query: press, my_chat_member: member }: z.infer<typeof Update>,
+  botId: number,
+): ChatEvent | null {
+  if (press?.message && press.data !== undefined)
+    return {
+      kind: 'press',
+      chatId: String(press.message.chat.id),
+      userId: String(press.from.id),
+      messageId: String(press.message.message_id),
+      data: press.data,
+      pressId: press.id,
+    };
+  if (member && ['kicked', 'left'].includes(member.new_chat_member.status))
+    return { kind: 'blocked', chatId: String(member.chat.id) };
+  if (!message?.from) return null;
+  const place = { chatId: String(message.chat.id), userId: String(message.from.id) };
+  // In groups the command names the bot: `/start@LinepaceBot CODE`.
+  const [, code = ''] = /^\/start(?:@\w+)?\s+(\S+)\s*$/.exec(message.text ?? '') ?? [];
+  if (isSecretToken(code))
+    return { kind: 'code', ...place, code, isPrivate: message.chat.type === 'private' };
+  const answered = message.reply_to_message;
+  if (answered?.from?.id !== botId) return null;
+  return {
+    kind: 'text',
+    ...place,
+    messageId: String(answered.message_id),
+    data: answered.reply_markup?.inline_keyboard[0]?.[0]?.callback_data ?? null,
+    ownId: String(message.message_id),
+    text: message.text ?? null,
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseUntrustedJson(text);
+  } catch {
+    return undefined;
+  }
+}

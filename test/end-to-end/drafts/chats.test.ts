@@ -1,0 +1,482 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { withSystem } from '#db/connection/transactions.ts';
+import { newUserId } from '#domain/base/ids.ts';
+import {
+  startTelegram,
+  type TelegramMessage,
+  type TelegramPerson,
+  type TelegramStandIn,
+} from '#simulator/telegram.ts';
+import { chatMessengerId } from '#workflows/protocol/workflow-ids.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import {
+  type Copilot,
+  createCopilot,
+  createDraft,
+  decideDraft,
+  draftFor,
+  eventsOf,
+} from '#test/support/copilot.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { createLead, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { sessionClient } from '#test/support/sessions.ts';
+
+let app: OwnApp;
+let telegram: TelegramStandIn;
+let receiver: Endpoint;
+
+beforeAll(async () => {
+  telegram = await startTelegram();
+  receiver = await startEndpoint();
+  app = await startTestApp({
+    environment: { TELEGRAM_BOT_TOKEN: telegram.token, TELEGRAM_API_URL: telegram.url },
+  });
+  // The first check of the parts sets the webhook.
+  await eventually(async () => telegram.webhook !== null);
+});
+afterAll(async () => {
+  await app.stop();
+  await Promise.all([telegram.stop(), receiver.close()]);
+});
+
+interface Member {
+  userId: string;
+  email: string;
+  session: ApiClient;
+}
+
+async function addMember(desk: Copilot, role: 'org:admin' | 'org:member' = 'org:member'): Promise<Member> {
+  const userId = newUserId();
+  const email = `${userId}@example.test`;
+  await insertRow(app, 'users', { id: userId, email, name: 'Grace Hopper' });
+  await insertRow(app, 'workspace_members', { workspace_id: desk.workspace.id, user_id: userId, role });
+  return { userId, email, session: await sessionOf(desk, userId, role) };
+}
+
+const sessionOf = (desk: Copilot, userId: string, role: string): Promise<ApiClient> =>
+  sessionClient(app, { userId, organizationId: desk.workspace.id, role });
+
+const ownerOf = (desk: Copilot): Promise<ApiClient> => sessionOf(desk, desk.workspace.ownerId, 'org:admin');
+
+async function codeFor(session: ApiClient, scope: string): Promise<{ code: string; linkUrl: string }> {
+  const { status, body } = await session('POST', '/api/chat-connections', { provider: 'telegram', scope });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body;
+}
+
+/** Links the private chat of a new person. */
+async function linked(session: ApiClient): Promise<TelegramPerson> {
+  const person = telegram.person();
+  const { code } = await codeFor(session, 'member');
+  expect(await person.start(code)).toContain('linked');
+  return person;
+}
+
+/** Links a group for the workspace. @returns its id, and the person who linked it. */
+async function linkedGroup(desk: Copilot): Promise<{ chatId: number; person: TelegramPerson }> {
+  const person = telegram.person();
+  const chatId = telegram.group();
+  const { code } = await codeFor(await ownerOf(desk), 'workspace');
+  expect(await person.start(code, chatId)).toContain('linked');
+  return { chatId, person };
+}
+
+const messagesIn = (chatId: number) => telegram.messages.filter((message) => message.chatId === chatId);
+
+/** The message in a chat that contains a text. */
+const shownIn = (chatId: number, text: string) =>
+  eventually(async () => messagesIn(chatId).find((message) => message.text.includes(text)));
+
+const auditOf = async (desk: Copilot, action: string) =>
+  (await (await ownerOf(desk))('GET', `/api/audit-log?action=${action}`)).body.entries;
+
+describe('linking a chat', () => {
+  it('takes a code that works once, for whoever asked for it', async () => {
+    const desk = await createCopilot(app, receiver);
+    const owner = await ownerOf(desk);
+    const { code, linkUrl, expiresAt } = (
+      await owner('POST', '/api/chat-connections', { provider: 'telegram', scope: 'member' })
+    ).body;
+    expect(linkUrl).toBe(`https://t.me/${telegram.username}?start=${code}`);
+    const minutes = (Date.parse(expiresAt) - Date.now()) / 60_000;
+    expect(minutes).toBeGreaterThan(14);
+    expect(minutes).toBeLessThanOrEqual(15);
+    const [first, second] = [telegram.person(), telegram.person()];
+    expect(await first.start(code)).toContain('linked');
+    expect(await second.start(code)).toContain('was used');
+    const { chatConnections } = (await desk.call('GET', '/api/chat-connections')).body;
+    expect(chatConnections).toEqual([
+      expect.objectContaining({
+        provider: 'telegram',
+        scope: 'member',
+        status: 'linked',
+        userId: desk.workspace.ownerId,
+      }),
+    ]);
+    expect(await auditOf(desk, 'chat_connection.linked')).toMatchObject([
+      { actor: { type: 'user', id: desk.workspace.ownerId }, target: { id: chatConnections[0]._id } },
+    ]);
+  });
+
+  it('refuses a late code, a group for a member, and a workspace chat for members who are no admins', async () => {
+    const desk = await createCopilot(app, receiver);
+    const member = await addMember(desk);
+    const request = { provider: 'telegram', scope: 'workspace' };
+    expect((await member.session('POST', '/api/chat-connections', request)).body.code).toBe('ADMIN_REQUIRED');
+    expect((await desk.call('POST', '/api/chat-connections', request)).body.code).toBe('SESSION_REQUIRED');
+    const { code } = await codeFor(member.session, 'member');
+    const person = telegram.person();
+    expect(await person.start(code, telegram.group())).toContain('private chat');
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update chat_connections set expires_at = now() - interval '1 second' where user_id = ${member.userId}`),
+    );
+    expect(await person.start(code)).toContain('too old');
+  });
+
+  it('believes only requests with the secret of the webhook', async () => {
+    const response = await telegram.post({ message: {} }, 'wrong');
+    expect(response.status).toBe(401);
+    expect((await telegram.post({ message: 'x' })).status).toBe(400);
+    expect((await telegram.post({ poll: {} })).status).toBe(200);
+  });
+
+  it('ends for a member who deletes it, with the buttons', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    const draft = await createDraft(desk);
+    const message = await shownIn(chatId, draft.draftMessage);
+    const { chatConnections } = (await desk.call('GET', '/api/chat-connections')).body;
+    const path = `/api/chat-connections/${chatConnections[0]._id}`;
+    const member = await addMember(desk);
+    expect((await member.session('DELETE', path)).body.code).toBe('ADMIN_REQUIRED');
+    const copy = { ...message, buttons: [...message.buttons] };
+    expect((await desk.call('DELETE', path)).status).toBe(200);
+    await eventually(async () => message.buttons.length === 0);
+    expect(message.text).toContain('not linked any more');
+    expect(await person.press(copy, 'Approve')).toContain('not open');
+    expect(await draftFor(desk, draft.conversationRecipient)).toMatchObject({ replyId: draft.replyId });
+    for (const action of ['chat_connection.created', 'chat_connection.deleted'])
+      expect(await auditOf(desk, action)).toMatchObject([{ target: { id: chatConnections[0]._id } }]);
+  });
+});
+
+describe('a draft', () => {
+  it("is told to the contact owner's chat, and approved there", async () => {
+    const desk = await createCopilot(app, receiver);
+    const [ada, grace] = [await addMember(desk), await addMember(desk)];
+    const [hers, others] = [await linked(ada.session), await linked(grace.session)];
+    const { chatId } = await linkedGroup(desk);
+    const contact = phone();
+    await createLead(app, desk.workspace.id, { phones: [contact], contact_owner_email: ada.email });
+    const draft = await createDraft(desk, contact, 'Are you <b>open</b> & free?');
+    const message = await shownIn(hers.id, draft.draftMessage);
+    expect(message.text).toContain(`Ada Lovelace (${contact}) wrote:`);
+    expect(message.text).toContain('Are you <b>open</b> & free?');
+    expect(message.text).toContain('60% confident');
+    expect(message.buttons.map(({ text }) => text)).toEqual(['Approve', 'Another', 'Reject']);
+    expect(messagesIn(others.id)).toEqual([]);
+    expect(messagesIn(chatId)).toEqual([]);
+
+    expect(await hers.press(message, 'Approve')).toBe('It is being sent.');
+    const approved = await eventually(async () => eventsOf(desk, 'message.ai_draft_approved')[0]);
+    expect(approved).toMatchObject({ message: draft.draftMessage, data: { approvalChannel: 'chat_app' } });
+    expect(await sentTo(app, contact)).toHaveLength(1);
+    await eventually(async () => message.buttons.length === 0);
+    expect(message.text).toMatch(/Approved by Grace Hopper in a chat, \w{3} \d+, \d{4}/);
+    expect(await auditOf(desk, 'draft.decided')).toMatchObject([
+      {
+        actor: { type: 'user', id: ada.userId, name: ada.email },
+        target: { type: 'draft', id: draft.replyId },
+        changes: { replyId: draft.replyId, action: 'approve' },
+      },
+    ]);
+  });
+
+  it('is answered with the text that a member writes instead', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    const contact = phone();
+    const draft = await createDraft(desk, contact);
+    const message = await shownIn(chatId, draft.draftMessage);
+    expect(await person.reply(message, 'We close at six.')).toBe('It is being sent.');
+    await eventually(async () => message.text.includes('with another text'));
+    expect(message.text).toContain('We close at six.');
+    expect(await draftFor(desk, contact, 'approved')).toMatchObject({ approvalChannel: 'chat_app_edit' });
+    await eventually(async () => (await sentTo(app, contact)).length === 1);
+    expect((await sentTo(app, contact))[0]).toMatchObject({ text: 'We close at six.' });
+    // Telegram repeats an update whose response was lost.
+    expect(await person.reply(message, 'We close at six.')).toBe('It is being sent.');
+    expect(await person.reply(message, 'Or seven.')).toBe('Somebody has decided already.');
+    expect(await sentTo(app, contact)).toHaveLength(1);
+  });
+
+  it('gets another version, which is approved as such', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    const contact = phone();
+    const first = await createDraft(desk, contact);
+    const message = await shownIn(chatId, first.draftMessage);
+    const copy = { ...message, buttons: [...message.buttons] };
+    expect(await person.press(message, 'Another')).toBe('Another version is being written.');
+    await eventually(async () => message.text.includes('version 2'));
+    // The version that they saw is not offered any more.
+    expect(await person.press(copy, 'Approve')).toContain('has changed');
+    expect(await person.press(message, 'Approve')).toBe('It is being sent.');
+    const final = await draftFor(desk, contact, 'approved');
+    expect(final).toMatchObject({ version: 2, approvalChannel: 'chat_app_retry' });
+    expect(messagesIn(chatId)).toHaveLength(1);
+    expect((await auditOf(desk, 'draft.decided')).map(({ changes }: { changes: object }) => changes)).toEqual(
+      [
+        { replyId: first.replyId, action: 'approve' },
+        { replyId: first.replyId, action: 'retry' },
+      ],
+    );
+  });
+
+  it('says that another version could not be written', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    const draft = await createDraft(desk);
+    const message = await shownIn(chatId, draft.draftMessage);
+    const settings = { mode: 'copilot', debounceSeconds: 0, instructions: 'simulate:refusal' };
+    await desk.call('PUT', '/api/knowledge-base', settings);
+    await person.press(message, 'Another');
+    await eventually(async () => message.text.includes('could not be written'));
+    expect(message.buttons.map(({ text }) => text)).toEqual(['Approve', 'Another', 'Reject']);
+    await desk.call('PUT', '/api/knowledge-base', { mode: 'off' });
+    expect(await person.press(message, 'Another')).toContain('no other version');
+  });
+
+  it('is decided only by members who linked their account', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId } = await linkedGroup(desk);
+    const draft = await createDraft(desk);
+    const message = await shownIn(chatId, draft.draftMessage);
+    const stranger = telegram.person();
+    expect(await stranger.press(message, 'Approve')).toContain('Link your own account');
+    expect(await stranger.reply(message, 'Buy gold')).toContain('Link your own account');
+    const member = await addMember(desk);
+    const { code } = await codeFor(member.session, 'member');
+    expect(await stranger.start(code)).toContain('linked');
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`delete from workspace_members where user_id = ${member.userId}`),
+    );
+    expect(await stranger.press(message, 'Reject')).toContain('Link your own account');
+    const elsewhere = await createCopilot(app, receiver);
+    const other = await linked(await ownerOf(elsewhere));
+    expect(await other.press(message, 'Approve')).toContain('Link your own account');
+    expect(await draftFor(desk, draft.conversationRecipient)).toMatchObject({ status: 'drafted' });
+  });
+
+  it('that is decided elsewhere, or superseded, says so in the chat', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    const contact = phone();
+    const first = await createDraft(desk, contact, 'Is it free?');
+    const message = await shownIn(chatId, 'Is it free?');
+    const second = await createDraft(desk, contact, 'Or tomorrow?');
+    expect(second.replyId).not.toBe(first.replyId);
+    await eventually(async () => message.text.includes('No longer needed'));
+    const next = await shownIn(chatId, 'Or tomorrow?');
+    const copy = { ...next, buttons: [...next.buttons] };
+    expect((await decideDraft(desk, second.replyId, 'reject')).status).toBe(200);
+    await eventually(async () => next.text.includes('Rejected by a program through the API'));
+    expect(await person.press(copy, 'Approve')).toBe('Somebody has decided already.');
+  });
+
+  it('is not approved by the button of another text', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    const draft = await createDraft(desk);
+    const message = await shownIn(chatId, draft.draftMessage);
+    const copy = { ...message, buttons: [...message.buttons] };
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update ai_drafts set draft = 'Another text' where reply_id = ${draft.replyId}`),
+    );
+    expect(await person.press(copy, 'Approve')).toContain('has changed');
+    await eventually(async () => message.text.includes('Another text'));
+    expect(await person.press(message, 'Approve')).toBe('It is being sent.');
+  });
+
+  it('has one decision, whoever decides at the same time', async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      // Polling uses up the requests of one workspace.
+      const desk = await createCopilot(app, receiver);
+      const { chatId, person } = await linkedGroup(desk);
+      const contacts = Array.from({ length: 5 }, () => phone());
+      await Promise.all(
+        contacts.map(async (contact) => {
+          const draft = await createDraft(desk, contact);
+          const message = await shownIn(chatId, contact);
+          const copy = { ...message, buttons: [...message.buttons] };
+          const workflow = app.temporal.workflow.getHandle(`ai-draft:${draft.replyId}`);
+          const [api, update, pressed, written] = await Promise.allSettled([
+            decideDraft(desk, draft.replyId, 'approve'),
+            workflow.executeUpdate('decide', { args: [{ by: 'Op', action: 'approve' }] }),
+            person.press(copy, 'Approve'),
+            person.reply(copy, 'Mine'),
+            workflow.signal('approve', { by: 'Op' }),
+          ]);
+          const { status } = (api as PromiseFulfilledResult<{ status: number }>).value;
+          expect([200, 409]).toContain(status);
+          const said = [pressed, written].map((one) => (one.status === 'fulfilled' ? one.value : one.reason));
+          for (const text of said) expect(String(text)).toMatch(/being sent|decided already/);
+          const final = await draftFor(desk, contact, 'approved');
+          expect(final.messageId).not.toBeNull();
+          const wins =
+            Number(status === 200) +
+            Number(final.approvalChannel.startsWith('chat_app')) +
+            Number(final.approvalChannel === 'dashboard');
+          expect(wins).toBe(1);
+          if (final.approvalChannel === 'dashboard') expect(update.status).toMatch(/fulfilled|rejected/);
+          await eventually(async () => message.buttons.length === 0);
+        }),
+      );
+      const count = await withSystem(app.pools, (db) =>
+        db.oneFirst(sql.type(z.object({ count: z.number() }))`
+          select count(*)::int count from messages
+          where workspace_id = ${desk.workspace.id} and source = 'ai-draft'`),
+      );
+      expect(count).toBe(contacts.length);
+    }
+  });
+});
+
+describe('a provider that misbehaves', () => {
+  it('is left alone as long as it asks, and gets the message then', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId } = await linkedGroup(desk);
+    telegram.fault(chatId, { kind: 'too_many', retryAfter: 1 });
+    const draft = await createDraft(desk);
+    const message = await shownIn(chatId, draft.draftMessage);
+    telegram.fault(chatId, { kind: 'gateway_error' }, 1);
+    expect((await decideDraft(desk, draft.replyId, 'reject')).status).toBe(200);
+    await eventually(async () => message.text.includes('Rejected'));
+    const statuses = telegram.calls.filter((call) => call.chatId === chatId).map(({ status }) => status);
+    expect(statuses).toEqual(expect.arrayContaining([429, 502, 200]));
+    expect(messagesIn(chatId)).toHaveLength(1);
+  });
+
+  it('gets a message again whose response was lost, and both copies take a decision', async () => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    telegram.fault(chatId, { kind: 'response_lost' });
+    const draft = await createDraft(desk);
+    const copies = await eventually(async () => messagesIn(chatId).length === 2 && messagesIn(chatId));
+    const [first, second] = copies as [TelegramMessage, TelegramMessage];
+    expect(await person.reply(first, 'At six.')).toBe('It is being sent.');
+    await eventually(async () => second.text.includes('At six.'));
+    expect(await person.press(first, 'Approve')).toBe('Somebody has decided already.');
+    expect(await draftFor(desk, draft.conversationRecipient, 'approved')).toMatchObject({
+      approvalChannel: 'chat_app_edit',
+    });
+    expect(await person.reply({ ...second, messageId: 1, buttons: [] }, 'Thanks')).toContain('not open');
+  });
+
+  it('says that the bot was blocked: the connection is broken, and the chat of the workspace takes over', async () => {
+    const desk = await createCopilot(app, receiver);
+    const ada = await addMember(desk);
+    const hers = await linked(ada.session);
+    const { chatId } = await linkedGroup(desk);
+    const contacts = [phone(), phone()];
+    for (const contact of contacts)
+      await createLead(app, desk.workspace.id, { phones: [contact], contact_owner_email: ada.email });
+    await hers.block();
+    const { body } = await ada.session('GET', '/api/chat-connections');
+    expect(body.chatConnections.find(({ scope }: { scope: string }) => scope === 'member')).toMatchObject({
+      status: 'broken',
+    });
+    await createDraft(desk, contacts[0]);
+    await shownIn(chatId, contacts[0] ?? '');
+    // Without the report, the refused message says it.
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update chat_connections set status = 'linked', error = null where user_id = ${ada.userId}`),
+    );
+    await createDraft(desk, contacts[1]);
+    await shownIn(chatId, contacts[1] ?? '');
+    const after = (await ada.session('GET', '/api/chat-connections')).body.chatConnections;
+    expect(after.find(({ userId }: { userId: string }) => userId === ada.userId)).toMatchObject({
+      status: 'broken',
+      error: '403 Forbidden: bot was blocked by the user',
+    });
+    expect(messagesIn(hers.id)).toEqual([]);
+  });
+});
+
+describe('an erasure', () => {
+  it.each([
+    ['deletes', false],
+    ['empties, where the provider deletes no more,', true],
+  ])('%s what chats were told of the contact', async (_, old) => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId } = await linkedGroup(desk);
+    const contact = phone();
+    const leadId = await createLead(app, desk.workspace.id, { phones: [contact] });
+    const draft = await createDraft(desk, contact);
+    const message = await shownIn(chatId, draft.draftMessage);
+    telegram.old = old;
+    expect((await desk.call('DELETE', `/api/leads/${leadId}?erase=true`)).status).toBe(202);
+    await eventually(async () => message.deleted || message.text === 'The contact was erased.');
+    expect(message.deleted).toBe(!old);
+    telegram.old = false;
+    await eventually(async () =>
+      withSystem(
+        app.pools,
+        async (db) =>
+          !(await db.exists(
+            sql.type(z.unknown())`select from chat_messages where reply_id = ${draft.replyId}`,
+          )),
+      ),
+    );
+  });
+});
+
+test('keeps texts and addresses out of the history of its workflow', async () => {
+  const desk = await createCopilot(app, receiver);
+  const { chatId } = await linkedGroup(desk);
+  const contact = phone();
+  const draft = await createDraft(desk, contact, 'A very private question');
+  await shownIn(chatId, draft.draftMessage);
+  const handle = app.temporal.workflow.getHandle(chatMessengerId(desk.workspace.id));
+  const history = JSON.stringify(await handle.fetchHistory());
+  const decoded = history + Buffer.from(JSON.stringify(history)).toString();
+  for (const secret of [contact, 'private question', draft.draftMessage, telegram.token])
+    expect(decoded).not.toContain(secret);
+});
+
+test('makes the API degraded while the provider refuses the token', async () => {
+  const readiness = async () => (await (await fetch(`${app.url}/readyz`)).json()) as { checks: object };
+  expect((await readiness()).checks).toMatchObject({ telegram: 'ok' });
+  const refused = await startTelegram();
+  refused.revoked = true;
+  const other = await startTestApp({
+    worker: false,
+    environment: { TELEGRAM_BOT_TOKEN: refused.token, TELEGRAM_API_URL: refused.url },
+  });
+  try {
+    const { status, checks } = (await (await fetch(`${other.url}/readyz`)).json()) as {
+      status: string;
+      checks: object;
+    };
+    expect(status).toBe('degraded');
+    expect(checks).toMatchObject({ telegram: 'failed' });
+    const desk = await createWorkspace(other);
+    const session = await sessionClient(other, {
+      userId: desk.ownerId,
+      organizationId: desk.id,
+      role: 'org:admin',
+    });
+    const request = { provider: 'telegram', scope: 'member' };
+    expect((await session('POST', '/api/chat-connections', request)).status).toBe(503);
+  } finally {
+    await other.stop();
+    await refused.stop();
+  }
+});
