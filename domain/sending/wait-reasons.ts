@@ -148,16 +148,19 @@ export const WAIT_REASONS = {
     past: 'the carrier took no messages',
     text: ({ isSending, ...wait }) => {
       const text = `The carrier takes no messages at the moment${answered(lastOf(wait))}.`;
-      if (isSending) return `${text} It is asked whether it took this one, which is not sent a second time.`;
-      return `${text} The next one is tried ${soon(wait)}.`;
+      return isSending ? `${text} ${ASKED}` : `${text} The next one is tried ${soon(wait)}.`;
     },
   },
   credentials_refused: {
     brief: 'The carrier refuses the credentials of the line; one message is tried after a growing pause.',
     past: 'the carrier refused the credentials of the line',
-    text: (wait) => {
+    text: ({ isSending, ...wait }) => {
       const said = lastOf(wait);
-      return `The carrier refuses the credentials of the line${answered(said && (credentialsRefusal(said) ?? said))}. Connect the line to its carrier again; until then it is tried again ${soon(wait)}.`;
+      const text = `The carrier refuses the credentials of the line${answered(said && (credentialsRefusal(said) ?? said))}.`;
+      const connect = 'Connect the line to its carrier again';
+      return isSending
+        ? `${text} ${connect}. ${ASKED}`
+        : `${text} ${connect}; until then it is tried again ${soon(wait)}.`;
     },
   },
   carrier_retry: {
@@ -261,6 +264,9 @@ export const briefOf = (reason: WaitReason): string => WORDS[reason]?.brief ?? r
 
 /** For the timeline: why a message waited. @param reason as recorded, perhaps by another version. */
 export const pastOf = (reason: string): string => WORDS[reason]?.past ?? reason;
+
+/** About a message whose outcome is not known. */
+const ASKED = 'It is asked whether it took this one, which is not sent a second time.';
 
 /** The words for a person. */
 export const textOf = (reason: WaitReason, wait: WaitDetails): string => WAIT_REASONS[reason].text(wait);

@@ -312,6 +312,12 @@ describe('what a message waits for', () => {
       until: seconds(20).toISOString(),
       text: 'The carrier takes no messages at the moment. It is asked whether it took this one, which is not sent a second time.',
     });
+    const refused = { ...failing, lastFailure: 'credentials refused: 20003: Authenticate' };
+    expect(waits({ line: refused, message: { status: 'sending' } })).toMatchObject({
+      reason: 'credentials_refused',
+      until: null,
+      text: 'The carrier refuses the credentials of the line (“20003: Authenticate”). Connect the line to its carrier again. It is asked whether it took this one, which is not sent a second time.',
+    });
   });
 
   it('is nothing once the message was sent, failed or canceled', () => {

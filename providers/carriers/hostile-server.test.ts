@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from './bluebubbles.ts';
 import type { Carrier, ConnectionSubject, OutboundMessage } from './carrier.ts';
+import { linqCarrier } from './linq.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { telnyxCarrier } from './telnyx.ts';
 import { twilioCarrier } from './twilio.ts';
@@ -100,8 +101,15 @@ describe('A server of a tenant', () => {
   const twilio = twilioCarrier();
   const telnyx = telnyxCarrier();
   const sendblue = sendblueCarrier();
+  const linq = linqCarrier();
   afterAll(async () => {
-    await Promise.all([bluebubbles.close?.(), twilio.close?.(), telnyx.close(), sendblue.close()]);
+    await Promise.all([
+      bluebubbles.close?.(),
+      twilio.close?.(),
+      telnyx.close(),
+      sendblue.close(),
+      linq.close(),
+    ]);
   });
 
   it.each(Object.keys(ANSWERS))('takes neither time nor memory with %s', async (shape) => {
@@ -111,6 +119,12 @@ describe('A server of a tenant', () => {
     const sendblueConfig = {
       apiKeyId: 'x',
       apiSecretKey: 'x',
+      fromNumber: from.address,
+      callbackSecret: 'x'.repeat(16),
+      baseUrl: url,
+    };
+    const linqConfig = {
+      apiKey: 'x',
       fromNumber: from.address,
       callbackSecret: 'x'.repeat(16),
       baseUrl: url,
@@ -125,6 +139,7 @@ describe('A server of a tenant', () => {
       ),
       ...Object.entries(callsOf(twilio, twilioConfig, 'sms')),
       ...Object.entries(callsOf(telnyx, telnyxConfig, 'sms')),
+      ...Object.entries(callsOf(linq, linqConfig, 'imessage')),
       ...Object.entries(callsOf(sendblue, sendblueConfig, 'imessage')),
     ];
     for (status of [200, 500, 404])

@@ -6,6 +6,7 @@ import type { Guard } from '../egress-guard.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
 import type { Carrier, FetchMedia } from './carrier.ts';
+import { linqCarrier } from './linq.ts';
 import { type CarrierCall, observed } from './observed.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
@@ -21,6 +22,7 @@ import { twilioCarrier } from './twilio.ts';
  */
 export const FIND_BY_CONTENT: readonly string[] = [
   'bluebubbles',
+  'linq',
   'sendblue',
   'twilio',
   TWILIO_OPERATOR,
@@ -94,6 +96,7 @@ export function createCarriers({
     }),
     blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
     twilioCarrier(twilioOptions),
+    linqCarrier({ guard }),
     sendblueCarrier({ guard }),
     telnyxCarrier({ guard }),
     testCarrier(testSends),

@@ -16,6 +16,7 @@ import { type CarrierWorld, LINE_ID, outbound, simulatedWorld, smtpWorld } from 
 import {
   blueBubblesWorld,
   HTTP_CARRIERS,
+  linqWorld,
   sendblueWorld,
   startSomebodyElse,
   telnyxWorld,
@@ -49,6 +50,7 @@ const CARRIERS: {
     knowsReach: true,
   },
   { name: 'twilio', create: twilioWorld, recognisesAttempts: true, deduplicates: false, knowsReach: false },
+  { name: 'linq', create: linqWorld, recognisesAttempts: true, deduplicates: true, knowsReach: true },
   {
     name: 'sendblue',
     create: sendblueWorld,
@@ -396,9 +398,11 @@ describe.each(CARRIERS_WITH_CALLBACKS)(
     });
 
     it('reports an unknown attempt as not sent only once it can no longer be in flight', async () => {
-      expect(await reconcile(newId(), new Date())).toMatchObject({ kind: 'unreachable' });
+      // Nobody has written to this recipient.
+      const { later: to } = get().to;
+      expect(await reconcile(newId(), new Date(), to)).toMatchObject({ kind: 'unreachable' });
       const later = provesAbsence ? { kind: 'not_sent' } : { kind: 'unreachable' };
-      expect(await reconcile(newId(), longAgo())).toMatchObject(later);
+      expect(await reconcile(newId(), longAgo(), to)).toMatchObject(later);
     });
   },
 );

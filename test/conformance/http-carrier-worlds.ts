@@ -2,11 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { blueBubblesCarrier } from '#providers/carriers/bluebubbles.ts';
 import type { CallbackRequest } from '#providers/carriers/carrier.ts';
+import { linqCarrier } from '#providers/carriers/linq.ts';
 import { sendblueCarrier } from '#providers/carriers/sendblue.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { telnyxCarrier } from '#providers/carriers/telnyx.ts';
 import { twilioCarrier } from '#providers/carriers/twilio.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
+import { type LinqStandIn, startLinq } from '#simulator/linq.ts';
 import { type SendblueStandIn, startSendblue } from '#simulator/sendblue.ts';
 import { startTelnyx, type TelnyxStandIn } from '#simulator/telnyx.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
@@ -45,6 +47,14 @@ export const HTTP_CARRIERS: readonly {
       carrier: twilioCarrier({ baseUrl: url }),
       config: { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, from: '+14155550111' },
       channel: 'sms',
+    }),
+  },
+  {
+    name: 'linq',
+    connect: (url) => ({
+      carrier: linqCarrier({ baseUrl: url }),
+      config: { apiKey: 'token', fromNumber: '+14155550111', callbackSecret: 'a-secret-of-the-line' },
+      channel: 'imessage',
     }),
   },
   {
@@ -207,6 +217,73 @@ export async function telnyxWorld(): Promise<TelnyxWorld> {
             { ...good, headers: old },
             { ...good, rawBody: rawBody.replace('M1', 'M2') },
           ],
+        };
+      },
+    },
+    stopServer,
+    async stop() {
+      await stopServer();
+      await carrier.close();
+      await stop();
+    },
+  };
+}
+
+export interface LinqWorld extends CarrierWorld {
+  linq: LinqStandIn;
+}
+
+export async function linqWorld(): Promise<LinqWorld> {
+  const { origin, received, stop } = await startReceiver();
+  const linq = await startLinq('the-token');
+  const to = {
+    taken: '+14155550100',
+    refused: '+14155550102',
+    later: '+14155550103',
+    responseLost: '+14155550104',
+    responseLate: '+14155550105',
+    unreachable: '+14155550106',
+  };
+  linq.fault(to.refused, { kind: 'error', status: 400, code: 1004, message: 'Invalid message content' });
+  linq.fault(to.later, { kind: 'error', status: 429, code: 1007, message: 'Rate limit exceeded' });
+  linq.fault(to.responseLost, { kind: 'response_lost' });
+  linq.fault(to.responseLate, { kind: 'response_late' });
+  linq.withoutIMessage(to.unreachable);
+  const carrier = linqCarrier({ baseUrl: linq.url, timeoutMs: 1000 });
+  const config = {
+    apiKey: 'the-token',
+    fromNumber: '+14155550111',
+    callbackSecret: 'a-secret-of-the-line',
+  };
+  const callbackUrl = `${origin}/callbacks/carriers/linq/${LINE_ID}`;
+  await carrier.configureInbound?.(config, LINE_ID, callbackUrl);
+  const url = `${callbackUrl}?secret=a-secret-of-the-line&version=2026-02-03`;
+  const { stopServer } = onceStopped(linq);
+  return {
+    linq,
+    carrier,
+    config,
+    wrongConfig: { ...config, apiKey: 'wrong' },
+    secretConfig: {
+      given: { ...config, apiKey: 'hunter2' },
+      secrets: ['hunter2', 'a-secret-of-the-line'],
+    },
+    channel: 'imessage',
+    to,
+    taken: async (recipient) => linq.sent.filter((message) => message.to === recipient).length,
+    callbacks: {
+      url,
+      failingOnceUrl: null,
+      received,
+      examples() {
+        const data = { id: 'M1', chat: {}, direction: 'outbound' };
+        const rawBody = JSON.stringify({ event_id: 'E1', event_type: 'message.delivered', data });
+        const good: CallbackRequest = { url, headers: {}, rawBody };
+        return {
+          good,
+          forged: [callbackUrl, `${callbackUrl}?secret=`, `${callbackUrl}?secret=a-secret-of-the-lime`].map(
+            (forgedUrl) => ({ ...good, url: forgedUrl }),
+          ),
         };
       },
     },

@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { deflate } from 'node:zlib';
 import PDFDocument from 'pdfkit';
 import type { Evidence, EvidenceMessage } from '#domain/contacts/evidence.ts';
 import type { Seal } from '#domain/contacts/record-seal.ts';
-import { yielding } from '#domain/base/turns.ts';
+import { nextTurn, runInTurns } from '#domain/base/turns.ts';
 
 const FONT = fileURLToPath(import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'));
 const BOLD = fileURLToPath(import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'));
@@ -17,11 +19,17 @@ const NOT_IN_FONT =
   /(?![\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Armenian}\p{scx=Georgian}\p{scx=Hebrew}\p{scx=Arabic}\p{scx=Common}\p{scx=Inherited}])[\s\S]|[\u{10000}-\u{10ffff}]/gu;
 const INVISIBLE = /[\u200b-\u200f\u2060]|\p{Variation_Selector}|(?!\n)\p{Cc}/gu;
 
-/** What the font lacks is named by its code point. */
+/** More fit on no line. The time to break a word that is longer than its line grows with the square of its length. */
+const LONGEST_WORD = /[^\s\u200b]{40}/gu;
+/** What is laid out in one piece of work, in characters. */
+const LONGEST_PIECE = /[\s\S]{1,2000}/gu;
+
+/** What the font lacks is named by its code point. Long words may break. */
 const printable = (text: string): string =>
   text
     .replace(INVISIBLE, '')
-    .replace(NOT_IN_FONT, (character) => `[U+${character.codePointAt(0)?.toString(16).toUpperCase()}]`);
+    .replace(NOT_IN_FONT, (character) => `[U+${character.codePointAt(0)?.toString(16).toUpperCase()}]`)
+    .replace(LONGEST_WORD, '$&\u200b');
 
 /** The evidence as a document for people, with the JSON document as an attachment. */
 export function evidencePdf(evidence: Evidence, json: string): Readable {
@@ -33,13 +41,13 @@ export function evidencePdf(evidence: Evidence, json: string): Readable {
     displayTitle: true,
     info: { Title: `Evidence: ${printable(evidence.name)}`, CreationDate: new Date(evidence.generatedAt) },
   });
-  document.file(Buffer.from(json), {
-    name: 'evidence.json',
-    type: 'application/json',
-    description: 'The same as data, with the exact texts',
-    creationDate: new Date(evidence.generatedAt),
-  });
-  write(document, evidence).then(
+  const complete = async (): Promise<void> => {
+    await attach(document, json, evidence.generatedAt);
+    await runInTurns(write(document, evidence));
+    // Its fonts are embedded then.
+    await nextTurn();
+  };
+  complete().then(
     () => document.end(),
     (error: unknown) => document.destroy(error instanceof Error ? error : new Error(String(error))),
   );
@@ -48,12 +56,43 @@ export function evidencePdf(evidence: Evidence, json: string): Readable {
 
 type Document = InstanceType<typeof PDFDocument>;
 
-/** In turns, because a contact may have thousands of messages. */
-async function write(document: Document, evidence: Evidence): Promise<void> {
+/** The library would compress it on the event loop. */
+async function attach(document: Document, json: string, generatedAt: string): Promise<void> {
+  const bytes = Buffer.from(json);
+  const file = document.ref({
+    Type: 'EmbeddedFile',
+    Subtype: 'application#2Fjson',
+    Filter: 'FlateDecode',
+    Params: { Size: bytes.length, CreationDate: new Date(generatedAt) },
+  });
+  file.end(await promisify(deflate)(bytes));
+  const name = 'evidence.json';
+  // Strings of the document are objects; others are names.
+  const text = (value: string): object => Object(value) as object;
+  const description = document.ref({
+    Type: 'Filespec',
+    AFRelationship: 'Data',
+    F: text(name),
+    UF: text(name),
+    EF: { F: file },
+    Desc: text('The same as data, with the exact texts'),
+  });
+  description.end('');
+  document.addNamedEmbeddedFile(name, description);
+}
+
+/** In turns, because a contact may have thousands of messages, and long ones. */
+function* write(document: Document, evidence: Evidence): Generator<void> {
   const { verification, timezone } = evidence;
-  const line = (text: string, color = 'black'): unknown =>
-    document.font(FONT).fontSize(SIZE.text).fillColor(color).text(printable(text));
-  const heading = (text: string): unknown =>
+  function* line(text: string, color = 'black'): Generator<void> {
+    document.font(FONT).fontSize(SIZE.text).fillColor(color);
+    const pieces = printable(text).match(LONGEST_PIECE) ?? [''];
+    for (const [index, piece] of pieces.entries()) {
+      document.text(piece, { continued: index < pieces.length - 1 });
+      yield;
+    }
+  }
+  function* heading(text: string): Generator<void> {
     document
       .moveDown(1)
       .font(BOLD)
@@ -61,38 +100,45 @@ async function write(document: Document, evidence: Evidence): Promise<void> {
       .fillColor('black')
       .text(printable(text))
       .moveDown(0.3);
-  const entry = (title: string, lines: readonly (string | false | null)[], seal: Seal | null): void => {
+    yield;
+  }
+  function* entry(
+    title: string,
+    lines: readonly (string | false | null)[],
+    seal: Seal | null,
+  ): Generator<void> {
     document.moveDown(0.5).font(BOLD).fontSize(SIZE.text).fillColor('black').text(printable(title));
-    for (const text of lines) if (typeof text === 'string') line(text);
-    if (seal) line(sealText(seal), seal.state === 'changed' ? RED : GRAY);
-  };
+    yield;
+    for (const text of lines) if (typeof text === 'string') yield* line(text);
+    if (seal) yield* line(sealText(seal), seal.state === 'changed' ? RED : GRAY);
+  }
 
   document
     .font(BOLD)
     .fontSize(SIZE.title)
     .text(printable(`Evidence: ${evidence.name || evidence.addresses.join(', ')}`));
   document.moveDown(0.5);
-  line(`Addresses: ${evidence.addresses.join(', ')}`);
-  line(`Workspace ${evidence.workspaceId}, contact ${evidence.leadId}`);
-  line(
+  yield* line(`Addresses: ${evidence.addresses.join(', ')}`);
+  yield* line(`Workspace ${evidence.workspaceId}, contact ${evidence.leadId}`);
+  yield* line(
     `Generated at ${evidence.generatedAt}. Times are in UTC unless a zone is named; the workspace's zone is ${timezone}.`,
   );
   const { counts } = verification;
-  line(
+  yield* line(
     `Verification: ${verification.result.toUpperCase()}. ${counts.intact} intact, ${counts.edited} edited, ${counts.changed} changed, ` +
       `${counts.pending} not sealed yet, ${counts.unsealed} without a seal.`,
     verification.result === 'changed' ? RED : 'black',
   );
-  line(
+  yield* line(
     `The workspace's chain has ${verification.chainPosition} seals; the last is ${verification.chainHash ?? 'none'}.`,
     GRAY,
   );
-  if (evidence.truncated) line('Older messages were left out.');
+  if (evidence.truncated) yield* line('Older messages were left out.');
 
-  heading('Consent');
-  if (evidence.consents.length === 0) line('None is recorded.');
-  for await (const consent of yielding(evidence.consents))
-    entry(
+  yield* heading('Consent');
+  if (evidence.consents.length === 0) yield* line('None is recorded.');
+  for (const consent of evidence.consents)
+    yield* entry(
       `${consent.at}: ${consent.status} for ${consent.channel}, ${consent.address}`,
       [
         `Source: ${consent.source}. Recorded at ${consent.recordedAt} by ${consent.recordedBy ?? 'the contact, or unknown'}.`,
@@ -101,10 +147,10 @@ async function write(document: Document, evidence: Evidence): Promise<void> {
       consent.seal,
     );
 
-  heading('Opt-outs');
-  if (evidence.optOuts.length === 0) line('None is recorded.');
+  yield* heading('Opt-outs');
+  if (evidence.optOuts.length === 0) yield* line('None is recorded.');
   for (const optOut of evidence.optOuts)
-    entry(
+    yield* entry(
       `${optOut.at}: ${optOut.address} opted out (${optOut.source})`,
       [
         optOut.text === null ? null : `The contact wrote: ${optOut.text}`,
@@ -116,19 +162,19 @@ async function write(document: Document, evidence: Evidence): Promise<void> {
       null,
     );
 
-  heading('Messages');
-  if (evidence.messages.length === 0) line('None.');
-  for await (const message of yielding(evidence.messages))
-    entry(
+  yield* heading('Messages');
+  if (evidence.messages.length === 0) yield* line('None.');
+  for (const message of evidence.messages)
+    yield* entry(
       `${message.acceptedAt}: ${message.channel} to ${message.to}, ${message.status}`,
       messageLines(message),
       message.seal,
     );
 
-  heading('Audit log');
-  if (evidence.audit.length === 0) line('Nothing.');
-  for await (const { at, action, actor, target, reason, seal } of yielding(evidence.audit))
-    entry(
+  yield* heading('Audit log');
+  if (evidence.audit.length === 0) yield* line('Nothing.');
+  for (const { at, action, actor, target, reason, seal } of evidence.audit)
+    yield* entry(
       `${at}: ${action}`,
       [
         `By ${actor.type} ${actor.name ?? actor.id ?? ''}, about ${target.type} ${target.id}.`,

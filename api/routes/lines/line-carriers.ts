@@ -47,13 +47,13 @@ const LineConnectionInput = z
     provider: z
       .string()
       .max(50)
-      .meta({ description: '`twilio`, `telnyx`, `sendblue`, `bluebubbles` or `smtp`.' }),
+      .meta({ description: '`twilio`, `telnyx`, `linq`, `sendblue`, `bluebubbles` or `smtp`.' }),
     address: z.string().max(320).optional().meta({
       description: "The line's sender address: a phone number or an email address. Default: unchanged.",
     }),
     config: Settings.meta({
       description:
-        '`twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.',
+        '`twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `linq`: `apiKey`, `fromNumber`, `callbackSecret`. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.',
     }),
   })
   .meta({ id: 'LineConnectionInput' });

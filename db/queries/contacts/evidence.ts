@@ -21,6 +21,7 @@ import {
 import { ApprovalChannel, DraftSource } from '#domain/events/ai-draft.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { shownStatus } from '#domain/messages/message-status.ts';
+import { mapInTurns, nextTurn } from '#domain/base/turns.ts';
 import { auditedContacts, entriesAbout, presentAuditEntry } from '../accounts/audit-log.ts';
 import { workspacePace } from '../accounts/workspaces.ts';
 import { listInboxMembers } from '../inbox/inbox-members.ts';
@@ -42,6 +43,24 @@ import {
 
 /** A contact with more is shown its newest. */
 const MAX_MESSAGES = 5000;
+
+/** A query parses its rows, and hashes are computed, in one piece of work. */
+const ROWS_AT_ONCE = 250;
+
+/** What `read` returns for parts of the items, together; others get a turn after each. */
+async function inParts<Item, Row>(
+  items: readonly Item[],
+  read: (part: Item[]) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let start = 0; start < items.length; start += ROWS_AT_ONCE) {
+    rows.push(...(await read(items.slice(start, start + ROWS_AT_ONCE))));
+    await nextTurn();
+  }
+  return rows;
+}
+
+const IdRow = z.object({ id: z.string() });
 
 const MoveRow = z.object({
   messageId: z.string(),
@@ -74,22 +93,32 @@ export async function readEvidence(
   now: Date,
 ): Promise<Evidence> {
   const pace = await workspacePace(db);
-  const newest = await db.any(sql.type(MessageRow)`
-    select m.* from messages m where ${isMessageOf(db, contact)} order by m.id desc limit ${MAX_MESSAGES}`);
-  const messages = newest.toReversed();
-  const ids = messages.map(({ id }) => id);
-  const sends = await sendsOf(db, ids);
+  const newest = await db.anyFirst(sql.type(IdRow)`
+    select m.id from messages m where ${isMessageOf(db, contact)} order by m.id desc limit ${MAX_MESSAGES}`);
+  const ids = newest.toReversed();
+  const messages = await inParts(ids, (part) =>
+    db.any(sql.type(MessageRow)`
+      select * from messages where workspace_id = ${db.workspaceId} and id = any(${texts(part)}) order by id`),
+  );
+  const sends = await inParts(ids, (part) => sendsOf(db, part));
   const latest = new Map(sends.map((send) => [send.messageId, send]));
-  const drafts = await db.any(sql.type(DraftRow)`
-    select reply_id, message_id, source, model, approval_channel, resolved_by, resolved_at from ai_drafts
-    where workspace_id = ${db.workspaceId} and message_id = any(${texts(ids)}) and status = 'approved'`);
-  const moves = await db.any(sql.type(MoveRow)`
-    select message_id, at, moved_from, moved_to, reason from message_moves
-    where workspace_id = ${db.workspaceId} and message_id = any(${texts(ids)}) order by at`);
+  const drafts = await inParts(ids, (part) =>
+    db.any(sql.type(DraftRow)`
+      select reply_id, message_id, source, model, approval_channel, resolved_by, resolved_at from ai_drafts
+      where workspace_id = ${db.workspaceId} and message_id = any(${texts(part)}) and status = 'approved'`),
+  );
+  const draftOf = new Map(drafts.map((draft) => [draft.messageId, draft]));
+  const moves = await inParts(ids, (part) =>
+    db.any(sql.type(MoveRow)`
+      select message_id, at, moved_from, moved_to, reason from message_moves
+      where workspace_id = ${db.workspaceId} and message_id = any(${texts(part)}) order by at`),
+  );
+  const movesOf = Map.groupBy(moves, ({ messageId }) => messageId);
   const rulesChangedAt = await rulesChanges(db);
-  const authors = await listInboxMembers(db, [
+  const members = await listInboxMembers(db, [
     ...new Set(messages.flatMap(({ createdByUserId }) => createdByUserId ?? [])),
   ]);
+  const authors = new Map(members.map(({ userId, name }) => [userId, name]));
   const ledger = await ledgerOf(db, contact.addresses);
   const audited = await auditedContacts(db, contact.addresses);
   const entries = await entriesAbout(db, [
@@ -114,20 +143,19 @@ export async function readEvidence(
         ({ id, action }) =>
           (action === 'message.edited' || action === 'message.unsent') && sealed(id).state === 'intact',
       );
+      const changesOf = Map.groupBy(changes, ({ targetId }) => targetId);
       return new Set(
         [...latest.values()]
-          .filter(({ messageId, startedAt }) =>
-            changes.some(({ targetId, at }) => targetId === messageId && at > startedAt),
-          )
+          .filter(({ messageId, startedAt }) => changesOf.get(messageId)?.some(({ at }) => at > startedAt))
           .map(({ id }) => id),
       );
     },
   );
   const last = await lastSeal(db);
 
-  const shown = messages.map((message): EvidenceMessage => {
+  const shown = await mapInTurns(messages, (message): EvidenceMessage => {
     const send = latest.get(message.id);
-    const draft = drafts.find(({ messageId }) => messageId === message.id);
+    const draft = draftOf.get(message.id);
     const released =
       send &&
       releaseRule(
@@ -152,7 +180,7 @@ export async function readEvidence(
       wrote: {
         source: message.source,
         userId: message.createdByUserId,
-        name: authors.find(({ userId }) => userId === message.createdByUserId)?.name ?? null,
+        name: authors.get(message.createdByUserId ?? '') ?? null,
         campaignId: message.campaignId,
         draftSource: draft?.source ?? null,
         model: draft?.model ?? null,
@@ -168,14 +196,12 @@ export async function readEvidence(
               carrier: send.carrier,
               ...released,
               rulesChangedAt: iso(rulesChangedAt.find((at) => at > send.startedAt) ?? null),
-              delays: moves
-                .filter(({ messageId }) => messageId === message.id)
-                .map(({ at, movedFrom, movedTo, reason }) => ({
-                  at: at.toISOString(),
-                  from: movedFrom.toISOString(),
-                  to: movedTo.toISOString(),
-                  reason,
-                })),
+              delays: (movesOf.get(message.id) ?? []).map(({ at, movedFrom, movedTo, reason }) => ({
+                at: at.toISOString(),
+                from: movedFrom.toISOString(),
+                to: movedTo.toISOString(),
+                reason,
+              })),
             }
           : null,
       sentAt: iso(message.sentAt),
@@ -261,27 +287,28 @@ async function checkedSeals(
   now: Date,
   editedOf: (sealed: (id: string) => Seal) => ReadonlySet<string>,
 ): Promise<{ of(id: string): Seal; all: readonly Seal[] }> {
-  const found = await sealsAround(
-    db,
-    records.map(({ record }) => record),
+  const found = await inParts(records, (part) =>
+    sealsAround(
+      db,
+      part.map(({ record }) => record),
+    ),
   );
   const byRecord = new Map(found.map((seal) => [`${seal.kind} ${seal.recordId}`, seal]));
   const byPosition = new Map(found.map((seal) => [seal.position, seal]));
   const lastPosition = (await lastSeal(db))?.position ?? 0;
   const sealOf = ({ record }: Recorded): StoredSeal | null =>
     byRecord.get(`${record.kind} ${record.id}`) ?? null;
-  const hashes = async (of: readonly string[]): Promise<readonly string[]> => {
-    const computed = await db.addressHashes.of(db.workspaceId, of);
-    if (!computed) throw new Error('a process without encryption keys cannot check seals');
-    return computed;
-  };
-  const digests = await hashes(records.map(({ record }) => sealedText(record)));
-  const links = await hashes(
-    records.map((record) => {
-      const seal = sealOf(record);
-      return seal ? linkText(seal) : '';
-    }),
-  );
+  const hashes = (textOf: (record: Recorded) => string): Promise<string[]> =>
+    inParts(records, async (part) => {
+      const computed = await db.addressHashes.of(db.workspaceId, part.map(textOf));
+      if (!computed) throw new Error('a process without encryption keys cannot check seals');
+      return computed;
+    });
+  const digests = await hashes(({ record }) => sealedText(record));
+  const links = await hashes((record) => {
+    const seal = sealOf(record);
+    return seal ? linkText(seal) : '';
+  });
   const check = (record: Recorded, index: number, isEdited: boolean): Seal => {
     const seal = sealOf(record);
     const position = seal?.position ?? 0;

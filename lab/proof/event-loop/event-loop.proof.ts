@@ -9,6 +9,7 @@ import { newId, newUserId } from '../../../domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from '../../../providers/carriers/bluebubbles.ts';
 import type { Carrier } from '../../../providers/carriers/carrier.ts';
 import { SmtpConfig } from '../../../providers/carriers/smtp.ts';
+import { linqCarrier, LinqConfig } from '../../../providers/carriers/linq.ts';
 import { sendblueCarrier, SendblueConfig } from '../../../providers/carriers/sendblue.ts';
 import { telnyxCarrier } from '../../../providers/carriers/telnyx.ts';
 import { twilioCarrier, TwilioConfig } from '../../../providers/carriers/twilio.ts';
@@ -103,10 +104,12 @@ async function newCallers() {
     fromNumber: '+14155550111',
     callbackSecret: SECRET,
   };
+  const linq = { apiKey: 'token', fromNumber: '+14155550111', callbackSecret: SECRET };
   const lines = {
     bluebubbles: await lineAt('imessage', 'bluebubbles', BlueBubblesConfig, bluebubbles),
     smtp: await lineAt('email', 'smtp', SmtpConfig, smtp),
     twilio: await lineAt('sms', 'twilio', TwilioConfig, twilio),
+    linq: await lineAt('imessage', 'linq', LinqConfig, linq),
     sendblue: await lineAt('imessage', 'sendblue', SendblueConfig, sendblue),
   };
   return {
@@ -223,6 +226,10 @@ describe('the event loop stands still no longer', () => {
       twilio: [
         twilioCarrier(),
         { accountSid: 'AC1', authToken: 'token', from: '+14155550111', baseUrl: server.url },
+      ],
+      linq: [
+        linqCarrier(),
+        { apiKey: 'token', fromNumber: '+14155550111', callbackSecret: SECRET, baseUrl: server.url },
       ],
       sendblue: [
         sendblueCarrier(),
@@ -396,6 +403,46 @@ describe('the event loop stands still no longer', () => {
       );
       const hours = { enabled: true, law: 'us', appliesTo: ['message'] };
       return () => api('POST', '/api/compliance/quiet-hours-preview', hours);
+    });
+    expect(ms).toBeLessThan(LIMIT_MS);
+  });
+
+  it.each([
+    ['short messages', 'Hello Ada, are you open today? '],
+    ['messages without a space', 'x'.repeat(9000)],
+  ])('for the evidence about a contact with many %s, as a PDF', async (_, text) => {
+    const ms = await heldBy(async (api, workspaceId) => {
+      const { leadIds } = (await api('POST', '/api/leads', { leads: [{ phone: '+4915110000000' }] })).body;
+      await connected(app.ownerUrl, (owner) =>
+        owner.query(
+          `insert into messages (workspace_id, id, lead_id, channel, status, address, body, scheduled_at, sent_at, source)
+           select $1, lpad(to_hex(n), 24, '0'), $2, 'imessage', 'delivered', '+4915110000000', $3, now(), now(), 'api'
+           from generate_series(1, $4) n`,
+          [workspaceId, leadIds[0], text, Math.min(5000, Math.ceil(2_000_000 / text.length))],
+        ),
+      );
+      await connected(app.ownerUrl, async (owner) => {
+        await owner.query(
+          `insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
+           select workspace_id, id, id, id, 'primary', channel, 'simulated', address, false, sent_at, sent_at, 'accepted'
+           from messages where workspace_id = $1`,
+          [workspaceId],
+        );
+        await owner.query(
+          `insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
+           select workspace_id, id, sent_at, sent_at, 'quiet_hours' from messages where workspace_id = $1`,
+          [workspaceId],
+        );
+        await owner.query(
+          `insert into ai_drafts (workspace_id, reply_id, address, status, due_at, draft, message_id)
+           select workspace_id, id, address, 'approved', sent_at, 'x', id from messages where workspace_id = $1`,
+          [workspaceId],
+        );
+      });
+      return async () => {
+        const { status } = await api('GET', `/api/leads/${leadIds[0]}/evidence?format=pdf`);
+        return { status, body: {} } as ApiResponse;
+      };
     });
     expect(ms).toBeLessThan(LIMIT_MS);
   });

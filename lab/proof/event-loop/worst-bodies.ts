@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { Route } from '../../../api/http/route.ts';
+import { LinqWebhook } from '../../../providers/carriers/linq.ts';
 import { Reported } from '../../../providers/carriers/sendblue.ts';
 import { BlueBubblesMessage } from '../../../providers/carriers/bluebubbles-protocol.ts';
 import { InboundEmail } from '../../../providers/carriers/inbound-email.ts';
@@ -81,6 +82,19 @@ const CALLBACKS: Record<string, { schema: z.ZodType; fixed: (text: string) => Re
     schema: z.object({ type: z.literal('new-message'), data: BlueBubblesMessage }),
     fixed: () => ({}),
   },
+  linq: {
+    schema: LinqWebhook,
+    fixed: (text) => ({
+      event_type: 'message.received',
+      data: {
+        id: crypto.randomUUID(),
+        chat: {},
+        direction: 'inbound',
+        sender_handle: { handle: '+14155550199' },
+        parts: Array.from({ length: 100 }, () => ({ type: 'text', value: text.repeat(100) })),
+      },
+    }),
+  },
   sendblue: {
     schema: Reported,
     fixed: () => ({ is_outbound: false, message_handle: crypto.randomUUID(), sendblue_number: null }),
@@ -129,6 +143,7 @@ export function worstCallbacks(): Record<string, Record<string, Body>> {
                 chats: [],
                 attachments: [],
               },
+              ...fixed(text),
             }
           : { ...filled, ...fixed(text) };
         return [`its own fields, with many ${name}`, json(JSON.stringify(body))] as const;
@@ -165,6 +180,17 @@ const PAGES: Record<string, { message: (text: string) => object; page: (messages
       date_created: new Date().toUTCString(),
     }),
     page: (messages) => ({ messages, next_page_uri: null }),
+  },
+  linq: {
+    message: (text) => ({
+      id: crypto.randomUUID(),
+      is_group: false,
+      is_from_me: true,
+      created_at: new Date().toISOString(),
+      phone_number: text,
+      parts: [{ type: 'text', value: text }],
+    }),
+    page: (messages) => ({ messages, chats: messages, phone_numbers: messages, next_cursor: null }),
   },
   sendblue: {
     message: (text) => ({

@@ -314,7 +314,11 @@ describe('what a message waits for', () => {
     front.refusal = { status: 401, body: { code: 20003, message: 'Authenticate' } };
     const sms = { messageType: 'sms', fromLineId: lineId };
     const first = await send(of, sms);
-    const { text } = await waits(of, first, 'credentials_refused');
+    // While its outcome is being recorded, the message is still being sent, and waits for no time.
+    const text = await eventually(async () => {
+      const wait = await waits(of, first, 'credentials_refused');
+      return Date.parse(wait.until) > Date.now() && wait.text;
+    });
     expect(text).toMatch(
       /^The carrier refuses the credentials of the line \(“20003: Authenticate”\). Connect the line to its carrier again; until then it is tried again in \d+ seconds?.$/,
     );

@@ -544,7 +544,7 @@ export type ContactCardInput = {
 
 export type LineConnectionInput = {
     /**
-     * `twilio`, `telnyx`, `sendblue`, `bluebubbles` or `smtp`.
+     * `twilio`, `telnyx`, `linq`, `sendblue`, `bluebubbles` or `smtp`.
      */
     provider: string;
     /**
@@ -552,7 +552,7 @@ export type LineConnectionInput = {
      */
     address?: string;
     /**
-     * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
+     * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `linq`: `apiKey`, `fromNumber`, `callbackSecret`. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
      */
     config: {
         [key: string]: unknown;
@@ -8574,7 +8574,7 @@ export type GetApiLinesByIdCarrierResponse = GetApiLinesByIdCarrierResponses[key
 export type PutApiLinesByIdCarrierData = {
     body: {
         /**
-         * `twilio`, `telnyx`, `sendblue`, `bluebubbles` or `smtp`.
+         * `twilio`, `telnyx`, `linq`, `sendblue`, `bluebubbles` or `smtp`.
          */
         provider: string;
         /**
@@ -8582,7 +8582,7 @@ export type PutApiLinesByIdCarrierData = {
          */
         address?: string;
         /**
-         * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
+         * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `telnyx`: `apiKey`, `publicKey`, and `from` if it is not the address. `linq`: `apiKey`, `fromNumber`, `callbackSecret`. `sendblue`: `apiKeyId`, `apiSecretKey`, `fromNumber`, `callbackSecret`. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
          */
         config: {
             [key: string]: unknown;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "0829c13b4df661e20eac39e2f72d8b15c53cac04649567919f25b8c7a088ec8d"
+DIGEST = "23c7f5a35930784c52deb59070cc752dce777515defdf5eb7ede2bcfcb3876f7"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

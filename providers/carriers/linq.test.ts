@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '#domain/base/ids.ts';
+import type { MessageAction } from '#domain/messages/message-action.ts';
+import type { SendOutcome } from '#domain/messages/send-outcome.ts';
+import { LINE_ID, outbound } from '#test/conformance/carrier-worlds.ts';
+import { type LinqWorld, linqWorld } from '#test/conformance/http-carrier-worlds.ts';
+
+let world: LinqWorld;
+beforeAll(async () => {
+  world = await linqWorld();
+});
+afterAll(() => world.stop());
+
+const never = new AbortController().signal;
+let recipients = 0;
+const recipient = (): string => `+1415556${String((recipients += 1)).padStart(4, '0')}`;
+const send = (to: string, fields: Parameters<typeof outbound>[2] = {}): Promise<SendOutcome> =>
+  world.carrier.send(world.config, outbound(world, to, fields), never);
+const sentTo = (number: string) => world.linq.sent.filter(({ to }) => to === number);
+
+/** What is about the recipient or the text ends the message; what is about the account or the number, the line waits for. */
+const ERRORS: [code: number, status: number, outcome: SendOutcome['kind'] | 'line'][] = [
+  [1002, 400, 'refused'],
+  [1007, 429, 'line'],
+  [2001, 404, 'transient'],
+  [2004, 401, 'line'],
+  [2006, 403, 'line'],
+  [4002, 400, 'line'],
+  [4005, 400, 'unavailable'],
+  [5007, 400, 'refused'],
+  [9999, 400, 'refused'],
+  [3001, 500, 'unknown'],
+];
+
+test.each(ERRORS)('sorts the error %i with status %i: %s', async (code, status, kind) => {
+  const to = recipient();
+  world.linq.fault(to, { kind: 'error', status, code, message: 'Why not' });
+  const outcome = await send(to);
+  expect(outcome.kind).toBe(kind === 'line' ? 'transient' : kind);
+  expect('ofLine' in outcome).toBe(kind === 'line');
+  expect(outcome).toMatchObject({ reason: expect.stringContaining(`${code}: Why not`) });
+  expect('retryAfterMs' in outcome && outcome.retryAfterMs).toBe(status === 429 && 7000);
+});
+
+test('a response that is lost once is asked for again with the key, and the message taken once', async () => {
+  const to = recipient();
+  world.linq.fault(to, { kind: 'response_lost', times: 1 });
+  const outcome = await send(to);
+  expect(sentTo(to)).toHaveLength(1);
+  expect(outcome).toEqual({
+    kind: 'accepted',
+    carrierMessageId: sentTo(to)[0]?.id,
+    transport: 'imessage',
+  });
+});
+
+test('the second message to a contact is of the same chat, with its files, effect and what it answers', async () => {
+  const to = recipient();
+  await send(to);
+  const url = 'https://files.example/a.png';
+  const attachments = [{ name: 'a.png', url, contentType: 'image/png', voiceNote: false }];
+  expect(await send(to, { attachments, replyTo: 'M1', effect: 'invisible_ink' })).toMatchObject({
+    kind: 'accepted',
+  });
+  const [first, second] = sentTo(to);
+  expect(second).toMatchObject({
+    chatId: first?.chatId,
+    text: 'Hello Ada',
+    media: [url],
+    replyTo: 'M1',
+    effect: { type: 'bubble', name: 'invisible' },
+    preferredService: 'iMessage',
+  });
+});
+
+test('reacts, types, reads and edits, and says what Linq cannot', async () => {
+  const to = recipient();
+  const act = (action: MessageAction) =>
+    world.carrier.act?.(
+      world.config,
+      { id: newId(), lineId: LINE_ID, channel: 'imessage', to, carrierMessageId: id, action },
+      never,
+    );
+  let id = 'M1';
+  expect(await act({ kind: 'read' })).toMatchObject({ kind: 'refused' });
+  await send(to);
+  const [message] = sentTo(to);
+  id = message?.id ?? '';
+  const fire = { kind: 'reaction', reaction: 'emoji', emoji: '🔥', removed: false } as const;
+  for (const action of [
+    fire,
+    { ...fire, removed: true },
+    { kind: 'typing', on: true },
+    { kind: 'typing', on: false },
+    { kind: 'read' },
+    { kind: 'edit', text: 'Hi' },
+  ] as const)
+    expect(await act(action)).toEqual({ kind: 'accepted' });
+  const chat = `/v3/chats/${message?.chatId}`;
+  expect(world.linq.actions).toMatchObject([
+    { path: `/v3/messages/${id}/reactions`, body: { operation: 'add', type: 'custom', custom_emoji: '🔥' } },
+    { path: `/v3/messages/${id}/reactions`, body: { operation: 'remove', type: 'custom' } },
+    { method: 'POST', path: `${chat}/typing` },
+    { method: 'DELETE', path: `${chat}/typing` },
+    { method: 'POST', path: `${chat}/read` },
+    { method: 'PATCH', path: `/v3/messages/${id}`, body: { text: 'Hi' } },
+  ]);
+  expect(await act({ kind: 'unsend' })).toMatchObject({ kind: 'refused' });
+});
+
+/** What a webhook tells. */
+const told = (type: string, data: object) =>
+  world.carrier.parseCallback(
+    world.config,
+    {
+      url: 'https://linepace.example/?secret=a-secret-of-the-line',
+      headers: {},
+      rawBody: JSON.stringify({ event_id: 'E1', event_type: type, data }),
+    },
+    'tenant',
+  );
+
+test('failures that are reported later have their reason, and mean what they would have meant at once', async () => {
+  const failed = { kind: 'receipt', status: 'failed', carrierMessageId: 'M2' };
+  const failure = async (code: number) =>
+    told('message.failed', { message_id: 'M2', code, reason: 'Why not' });
+  expect(await failure(4001)).toMatchObject([{ ...failed, reason: '4001: Why not' }]);
+  expect(await failure(4005)).toMatchObject([{ ...failed, unavailable: true }]);
+  expect(await failure(4002)).toMatchObject([{ ...failed, ofLine: true }]);
+  expect(await told('message.sent', { id: 'M2' })).toEqual([]);
+});
+
+test('a message of a contact has its files and what it answers, and is of the line’s own number', async () => {
+  const message = {
+    id: 'M3',
+    chat: { id: 'C1', is_group: false, owner_handle: { handle: '+14155550111' } },
+    direction: 'inbound',
+    sender_handle: { handle: '+14155550123' },
+    parts: [
+      { type: 'text', value: 'Hi' },
+      { type: 'media', url: 'https://storage.example/x', filename: 'photo.heic', mime_type: 'image/heic' },
+    ],
+  };
+  const reply = { kind: 'reply', from: '+14155550123', text: 'Hi' };
+  expect(await told('message.received', { ...message, reply_to: { message_id: 'M1' } })).toMatchObject([
+    { ...reply, replyTo: 'M1', attachments: [{ name: 'photo.heic', contentType: 'image/heic' }] },
+  ]);
+  const other = { ...message.chat, owner_handle: { handle: '+14155550112' } };
+  expect(await told('message.received', { ...message, chat: other })).toEqual([]);
+  const edit = { ...message, part: { index: 0, text: 'Hello' } };
+  expect(await told('message.edited', edit)).toMatchObject([{ kind: 'edited', text: 'Hello' }]);
+  const reaction = { message_id: 'M1', is_from_me: false, from_handle: { handle: '+14155550123' } };
+  expect(await told('reaction.added', { ...reaction, reaction_type: 'love' })).toMatchObject([
+    { kind: 'reaction', reaction: 'love', removed: false },
+  ]);
+  expect(
+    await told('reaction.removed', { ...reaction, reaction_type: 'custom', custom_emoji: '🔥' }),
+  ).toMatchObject([{ kind: 'reaction', reaction: 'emoji', emoji: '🔥', removed: true }]);
+});
+
+test('the callback URL is registered once, for the messages of the number', async () => {
+  const url = 'https://linepace.example/callbacks/carriers/linq/1';
+  const before = world.linq.subscriptions.length;
+  await world.carrier.configureInbound?.(world.config, 'L1', url);
+  await world.carrier.configureInbound?.(world.config, 'L1', url);
+  expect(world.linq.subscriptions.slice(before)).toMatchObject([
+    { url: `${url}?secret=a-secret-of-the-line&version=2026-02-03`, numbers: ['+14155550111'] },
+  ]);
+  world.linq.numbers.clear();
+  await expect(world.carrier.probe(world.config, 'L1')).rejects.toThrow('no number');
+  world.linq.numbers.add('+14155550111');
+});

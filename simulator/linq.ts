@@ -1,0 +1,341 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { koaBody } from 'koa-body';
+import { z } from 'zod';
+
+/** How the next messages to a recipient are treated. */
+export type LinqFault =
+  | { kind: 'error'; status: number; code: number; message: string }
+  /** The message is accepted, but the response is lost, once or each time, or late. */
+  | { kind: 'response_lost'; times?: number }
+  | { kind: 'response_late' }
+  /** The message is accepted, and the failure reported afterwards. */
+  | { kind: 'error_later'; code: number; message: string };
+
+export interface LinqMessage {
+  id: string;
+  chatId: string;
+  to: string;
+  text: string;
+  media: string[];
+  idempotencyKey: string | null;
+  preferredService: string | null;
+  replyTo: string | null;
+  effect: { type: string; name: string } | null;
+  status: string;
+  createdAt: Date;
+}
+
+export interface LinqStandIn {
+  url: string;
+  /** All accepted messages, in order. */
+  sent: readonly LinqMessage[];
+  /** The requests that act on messages and chats, without those that send. */
+  actions: readonly { method: string; path: string; body: unknown }[];
+  numbers: Set<string>;
+  subscriptions: { url: string; secret: string; events: string[]; numbers: string[] }[];
+  /** The largest page of a list, whatever was asked for. */
+  maxPageSize: number;
+  fault(to: string, fault: LinqFault | null): void;
+  withoutIMessage(number: string): void;
+  /** Posts an event to the subscriptions. @returns the statuses of the responses. */
+  report(type: string, data: object): Promise<number[]>;
+  stop(): Promise<void>;
+}
+
+const Phone = z.string().regex(/^\+\d{8,15}$/);
+const Part = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), value: z.string().min(1) }),
+  z.object({ type: z.literal('media'), url: z.url({ protocol: /^https$/ }) }),
+]);
+const Content = z.object({
+  parts: z.array(Part).min(1).max(100),
+  idempotency_key: z.string().max(255).optional(),
+  preferred_service: z.enum(['iMessage', 'RCS', 'SMS']).optional(),
+  reply_to: z.object({ message_id: z.string() }).optional(),
+  effect: z.object({ type: z.enum(['screen', 'bubble']), name: z.string() }).optional(),
+});
+type Content = z.infer<typeof Content>;
+const NewChat = z.object({ from: Phone, to: z.array(z.string()).min(1), message: Content });
+const NewSubscription = z.object({
+  target_url: z.url(),
+  subscribed_events: z.array(z.string()).min(1),
+  phone_numbers: z.array(Phone).default([]),
+});
+
+const LATE_MS = 3_000;
+const LINK = /https?:\/\//;
+
+/** Simulates Linq's Partner API, version 3, written from its documentation and its public client. */
+export async function startLinq(token: string): Promise<LinqStandIn> {
+  const sent: LinqMessage[] = [];
+  const actions: { method: string; path: string; body: unknown }[] = [];
+  const chats = new Map<string, string>();
+  const faults = new Map<string, LinqFault>();
+  const asSms = new Set<string>();
+  const stopping = new AbortController();
+  const reports = new Set<Promise<unknown>>();
+
+  /** Standard Webhooks. */
+  const signed = (secret: string, id: string, body: string): Record<string, string> => {
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+    const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+    return {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    };
+  };
+
+  const report: LinqStandIn['report'] = async (type, data) =>
+    Promise.all(
+      standIn.subscriptions
+        .filter(({ events }) => events.includes(type))
+        .map(async ({ url, secret }) => {
+          const id = randomUUID();
+          const body = JSON.stringify({
+            api_version: 'v3',
+            webhook_version: new URL(url).searchParams.get('version'),
+            event_type: type,
+            event_id: id,
+            created_at: new Date().toISOString(),
+            trace_id: randomBytes(16).toString('hex'),
+            partner_id: 'partner',
+            data,
+          });
+          return (await fetch(url, { method: 'POST', headers: signed(secret, id, body), body })).status;
+        }),
+    );
+
+  async function deliver(message: LinqMessage, fault: LinqFault | undefined): Promise<void> {
+    message.status = 'sent';
+    await report('message.sent', eventOf(message));
+    if (fault?.kind === 'error_later') {
+      message.status = 'failed';
+      const { code, message: reason } = fault;
+      const failedAt = new Date().toISOString();
+      await report('message.failed', { message_id: message.id, code, reason, failed_at: failedAt });
+      return;
+    }
+    message.status = 'delivered';
+    await report('message.delivered', eventOf(message));
+  }
+
+  const eventOf = (message: LinqMessage) => ({
+    id: message.id,
+    chat: { id: message.chatId, is_group: false, owner_handle: { handle: [...standIn.numbers][0] } },
+    direction: 'outbound',
+    sender_handle: { handle: [...standIn.numbers][0], is_me: true },
+    service: serviceOf(message),
+    parts: partsOf(message),
+    idempotency_key: message.idempotencyKey,
+    sent_at: message.createdAt.toISOString(),
+  });
+
+  const serviceOf = ({ to, preferredService }: LinqMessage): string =>
+    asSms.has(to) || preferredService === 'SMS' ? 'SMS' : 'iMessage';
+
+  const resource = (message: LinqMessage) => ({
+    id: message.id,
+    chat_id: message.chatId,
+    created_at: message.createdAt.toISOString(),
+    delivery_status: message.status,
+    is_from_me: true,
+    is_read: false,
+    parts: partsOf(message),
+    sent_at: null,
+    service: serviceOf(message),
+  });
+
+  const standIn: LinqStandIn = {
+    url: '',
+    sent,
+    actions,
+    numbers: new Set(['+14155550111']),
+    subscriptions: [],
+    maxPageSize: 100,
+    fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
+    withoutIMessage: (number) => void asSms.add(number),
+    report,
+    async stop() {
+      stopping.abort();
+      await Promise.allSettled(reports);
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+
+  const routes = new Router({ prefix: '/v3' });
+  routes.use(async (context, next) => {
+    if (context.get('authorization') === `Bearer ${token}`) return next();
+    refuse(context, 401, 2004, 'Unauthorized');
+  });
+
+  /** @returns the message; null: it was refused, or its response is lost. */
+  async function take(
+    context: Context,
+    chatId: string,
+    to: string,
+    content: Content,
+  ): Promise<LinqMessage | null> {
+    const fault = faults.get(to);
+    if (fault?.kind === 'error') {
+      refuse(context, fault.status, fault.code, fault.message);
+      return null;
+    }
+    const texts = content.parts.flatMap((part) => (part.type === 'text' ? [part.value] : []));
+    const key = content.idempotency_key ?? null;
+    let message = sent.find(({ idempotencyKey }) => key !== null && idempotencyKey === key);
+    if (!message) {
+      message = {
+        id: randomUUID(),
+        chatId,
+        to,
+        text: texts.join('\n'),
+        media: content.parts.flatMap((part) => (part.type === 'media' ? [part.url] : [])),
+        idempotencyKey: key,
+        preferredService: content.preferred_service ?? null,
+        replyTo: content.reply_to?.message_id ?? null,
+        effect: content.effect ?? null,
+        status: 'pending',
+        createdAt: new Date(),
+      };
+      sent.push(message);
+      chats.set(to, chatId);
+      const reported = deliver(message, fault).catch(() => {});
+      reports.add(reported);
+      void reported.finally(() => reports.delete(reported));
+    }
+    if (fault?.kind === 'response_lost' && (fault.times ?? Infinity) > 0) {
+      if (fault.times !== undefined) fault.times -= 1;
+      context.respond = false;
+      context.req.socket.destroy();
+      return null;
+    }
+    if (fault?.kind === 'response_late') await pause(LATE_MS, undefined, { signal: stopping.signal });
+    return message;
+  }
+
+  routes.post('/chats', async (context) => {
+    const { from, to, message: content } = NewChat.parse(context.request.body);
+    const [recipient = ''] = to;
+    if (!standIn.numbers.has(from)) return refuse(context, 403, 2006, 'Phone number permission denied');
+    if (!Phone.safeParse(recipient).success)
+      return refuse(context, 400, 1002, 'Phone number must be in E.164 format');
+    if (content.parts.some((part) => part.type === 'text' && LINK.test(part.value)))
+      return refuse(context, 400, 1005, 'The first message of a chat cannot contain a link');
+    const chatId = chats.get(recipient) ?? randomUUID();
+    const message = await take(context, chatId, recipient, content);
+    if (!message) return;
+    context.status = 201;
+    context.body = {
+      chat: { id: chatId, is_group: false, service: serviceOf(message), message: resource(message) },
+    };
+  });
+  routes.get('/chats', (context) => {
+    const id = chats.get(String(context.query['to']));
+    const found = id === undefined ? [] : [{ id, is_group: false, display_name: null, handles: [] }];
+    context.body = { chats: found, next_cursor: null };
+  });
+  const recipientOf = (context: Context): string | null =>
+    [...chats].find(([, id]) => id === (context['params'] as Record<string, string>)['chat'])?.[0] ?? null;
+  routes.post('/chats/:chat/messages', async (context) => {
+    const { message: content } = z.object({ message: Content }).parse(context.request.body);
+    const to = recipientOf(context);
+    if (to === null) return refuse(context, 404, 2001, 'Chat not found');
+    const chatId = context.params['chat'] ?? '';
+    const message = await take(context, chatId, to, content);
+    if (message) context.body = { chat_id: chatId, message: resource(message) };
+  });
+  routes.get('/chats/:chat/messages', (context) => {
+    if (recipientOf(context) === null) return refuse(context, 404, 2001, 'Chat not found');
+    const start = Number(context.query['cursor'] ?? 0);
+    const size = Math.min(Number(context.query['limit'] ?? 20), standIn.maxPageSize);
+    const found = sent.filter(({ chatId }) => chatId === context.params['chat']).toReversed();
+    context.body = {
+      messages: found.slice(start, start + size).map(resource),
+      next_cursor: start + size < found.length ? String(start + size) : null,
+    };
+  });
+  const act = (context: Context, status: number, body: object | null): void => {
+    actions.push({ method: context.method, path: context.path, body: context.request.body });
+    context.status = status;
+    if (body) context.body = body;
+  };
+  routes.post('/chats/:chat/read', (context) => act(context, 204, null));
+  routes.post('/chats/:chat/typing', (context) => act(context, 204, null));
+  routes.delete('/chats/:chat/typing', (context) => act(context, 204, null));
+  routes.post('/messages/:id/reactions', (context) => act(context, 200, { is_me: true }));
+  routes.patch('/messages/:id', (context) => {
+    if (!sent.some(({ id }) => id === context.params['id']))
+      return refuse(context, 404, 2002, 'Message not found');
+    act(context, 200, { id: context.params['id'] });
+  });
+
+  routes.post('/capability/check_imessage', (context) => {
+    const { address } = z.object({ address: z.string() }).parse(context.request.body);
+    context.body = { address, available: !asSms.has(address) };
+  });
+  routes.get('/phone_numbers', (context) => {
+    const found = [...standIn.numbers].map((number) => ({ id: number, phone_number: number }));
+    context.body = { phone_numbers: found };
+  });
+  routes.get('/webhook-subscriptions', (context) => {
+    const found = standIn.subscriptions.map(({ url, events }) => ({
+      id: url,
+      target_url: url,
+      is_active: true,
+      subscribed_events: events,
+    }));
+    context.body = { subscriptions: found };
+  });
+  routes.post('/webhook-subscriptions', (context) => {
+    const {
+      target_url: url,
+      subscribed_events: events,
+      phone_numbers: numbers,
+    } = NewSubscription.parse(context.request.body);
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    standIn.subscriptions.push({ url, secret, events, numbers });
+    context.status = 201;
+    context.body = { id: randomUUID(), target_url: url, signing_secret: secret, is_active: true };
+  });
+
+  const app = new Koa();
+  app.use(async (context, next) => {
+    try {
+      await next();
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      if (!(error instanceof z.ZodError)) throw error;
+      refuse(context, 400, 1003, `Invalid request body: ${error.issues[0]?.path.join('.')}`);
+    }
+  });
+  app.use(koaBody());
+  app.use(routes.routes());
+  const server = createServer(app.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return standIn;
+}
+
+const partsOf = ({ text, media }: LinqMessage): object[] => [
+  ...(text === '' ? [] : [{ type: 'text', value: text }]),
+  ...media.map((url) => ({ type: 'media', id: url, url, filename: 'file', mime_type: 'image/png' })),
+];
+
+function refuse(context: Context, status: number, code: number, message: string): void {
+  context.status = status;
+  context.body = {
+    success: false,
+    error: { status, code, message, ...(status === 429 && { retry_after: 7 }) },
+    trace_id: randomBytes(16).toString('hex'),
+  };
+}
