@@ -259,6 +259,8 @@ export default defineConfig({
   plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'vitest'],
   categories: { correctness: 'error', suspicious: 'error' },
   ignorePatterns: [
+    // Built and linted with the tools of the program that runs it.
+    'integrations/**',
     '.data/**',
     'test/histories/**',
     'console/dist*/**',
