@@ -80,8 +80,12 @@ export async function judge(
       status: string;
       error: string | null;
     }>('select id, success, status, error from webhook_deliveries where workspace_id = any($1)');
-    const unsent = await rows<{ id: string }>(`select e.id from events e where e.workspace_id = any($1)
-      and not exists (select from webhook_deliveries d where d.workspace_id = e.workspace_id and d.event_id = e.id)`);
+    // A webhook that was registered with an earlier release knows none of the events that came after it.
+    const unsent = await rows<{
+      id: string;
+      event: string;
+    }>(`select e.id, e.event from events e where e.workspace_id = any($1)
+      and exists (select from webhooks w where w.workspace_id = e.workspace_id and e.event = any(w.events)) and not exists (select from webhook_deliveries d where d.workspace_id = e.workspace_id and d.event_id = e.id)`);
     const events = await rows<{ event: string; message: string; count: string }>(
       'select event, message_id as message, count(*) from events where workspace_id = any($1) group by 1, 2',
     );
@@ -153,7 +157,7 @@ export async function judge(
           ([key, ids]) => ONCE.includes(key.split(' ')[0] ?? '') && ids.size > 1,
         ),
       ].map((one) => JSON.stringify(one)),
-      'events not delivered': unsent.map(({ id }) => id),
+      'events not delivered': unsent.map(({ id, event }) => `${id} ${event}`),
       'deliveries doubled': [...receiver.deliveries].filter(([, count]) => count > 1).map(([id]) => id),
       'deliveries lost': deliveries
         .filter(({ id, success }) => success === true && !receiver.deliveries.has(id))
