@@ -92,6 +92,7 @@ const configOf = (env: Variables) => ({
       env.TELEGRAM_BOT_TOKEN === null
         ? null
         : { token: env.TELEGRAM_BOT_TOKEN, apiUrl: env.TELEGRAM_API_URL },
+    slack: slackApp(env),
   },
   mailServers: { caFile: env.SMTP_CA_FILE, ehloName: env.SMTP_EHLO_NAME },
   llm: {
@@ -127,6 +128,12 @@ const twilioAccount = ({
   TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid,
 }: Variables) =>
   accountSid !== null && authToken !== null ? { accountSid, authToken, messagingServiceSid } : null;
+
+const slackApp = ({
+  SLACK_BOT_TOKEN: token,
+  SLACK_SIGNING_SECRET: signingSecret,
+  SLACK_API_URL: apiUrl,
+}: Variables) => (token !== null && signingSecret !== null ? { token, signingSecret, apiUrl } : null);
 
 const llmEndpoint = ({
   LLM_BASE_URL: baseUrl,
@@ -265,6 +272,7 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['TWILIO_AUTH_TOKEN', 'TWILIO_ACCOUNT_SID'],
   ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
   ['TWILIO_ACCOUNT_SID', 'TWILIO_MESSAGING_SERVICE_SID'],
+  ['SLACK_SIGNING_SECRET', 'SLACK_BOT_TOKEN'],
   ['LLM_MODEL', 'LLM_BASE_URL'],
   ['TEMPORAL_CODEC_KEYS', 'TEMPORAL_CODEC_OPERATORS'],
   ['TEMPORAL_CODEC_OPERATORS', 'TEMPORAL_UI_ORIGIN'],

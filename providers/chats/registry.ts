@@ -1,13 +1,17 @@
 import type { Signer } from '../signer.ts';
 import type { Chats } from './chat.ts';
+import { createSlack, type SlackOptions } from './slack.ts';
 import { createTelegram } from './telegram.ts';
 
 export interface ChatOptions {
   publicUrl: string;
-  chats: { telegram: { token: string; apiUrl: string | null } | null };
+  chats: { telegram: { token: string; apiUrl: string | null } | null; slack: SlackOptions | null };
 }
 
-export const createChats = ({ publicUrl, chats: { telegram } }: ChatOptions, signer: Signer): Chats => ({
+export const createChats = (
+  { publicUrl, chats: { telegram, slack } }: ChatOptions,
+  signer: Signer,
+): Chats => ({
   telegram: telegram && createTelegram({ ...telegram, publicUrl, signer }),
-  slack: null,
+  slack: slack && createSlack(slack),
 });

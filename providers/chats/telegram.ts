@@ -108,7 +108,7 @@ export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOpt
   }
 
   /** @throws ChatUnavailable */
-  async function require<T>(method: string, result: z.ZodType<T>, parameters: object = {}): Promise<T> {
+  async function ask<T>(method: string, result: z.ZodType<T>, parameters: object = {}): Promise<T> {
     const answer = await call(method, parameters);
     if (!answer.ok) throw new ChatUnavailable(`${method}: ${answer.error_code} ${answer.description}`);
     return result.parse(answer.result);
@@ -135,7 +135,7 @@ export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOpt
     title: 'Telegram',
 
     async linkUrl(code, scope) {
-      bot ??= require('getMe', Bot).then(({ username }) => username);
+      bot ??= ask('getMe', Bot).then(({ username }) => username);
       const name = await bot.catch((error: unknown) => {
         bot = null;
         throw error;
@@ -172,10 +172,10 @@ export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOpt
     },
 
     async check() {
-      const { url } = await require('getWebhookInfo', WebhookInfo);
+      const { url } = await ask('getWebhookInfo', WebhookInfo);
       if (url === webhookUrl) return;
       const webhook = { url: webhookUrl, secret_token: secret, allowed_updates: ALLOWED_UPDATES };
-      await require('setWebhook', z.literal(true), webhook);
+      await ask('setWebhook', z.literal(true), webhook);
     },
   };
 }

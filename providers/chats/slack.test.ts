@@ -1,0 +1,87 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { realTime } from '#domain/base/clock.ts';
+import { newSecretToken } from '#domain/base/secret-token.ts';
+import { BadChatSignature, UnreadableChatRequest } from './chat.ts';
+import { createSlack } from './slack.ts';
+
+const SECRET = '8f742231b10e8888abcd99yyyzzz85a5';
+const slack = createSlack({ token: 'xoxb-1', signingSecret: SECRET, apiUrl: null });
+
+const sign = (body: string, sentAt: number): string =>
+  `v0=${createHmac('sha256', SECRET).update(`v0:${sentAt}:${body}`).digest('hex')}`;
+
+function requestOf(
+  body: string,
+  { ageSeconds = 0, signature }: { ageSeconds?: number; signature?: string } = {},
+) {
+  const sentAt = Math.floor(realTime().getTime() / 1000) - ageSeconds;
+  const headers: Record<string, string> = {
+    'x-slack-request-timestamp': String(sentAt),
+    'x-slack-signature': signature ?? sign(body, sentAt),
+  };
+  return { body, header: (name: string) => headers[name] ?? '' };
+}
+const authorizations = [{ user_id: 'UBOT', is_bot: true }];
+const eventOf = (event: object) =>
+  requestOf(JSON.stringify({ type: 'event_callback', event, authorizations }));
+const message = { type: 'message', channel: 'D1', channel_type: 'im', user: 'U1', ts: '2.0' };
+
+describe('a request of Slack', () => {
+  it('is believed by its signature and time only', () => {
+    const body = JSON.stringify({ type: 'url_verification', challenge: 'abc' });
+    expect(slack.read(requestOf(body))).toEqual({ kind: 'challenge', body: { challenge: 'abc' } });
+    for (const options of [
+      { ageSeconds: 301 },
+      { ageSeconds: -301 },
+      { signature: '' },
+      { signature: sign(body, 1) },
+    ])
+      expect(() => slack.read(requestOf(body, options))).toThrow(BadChatSignature);
+    expect(() => slack.read({ body, header: () => '' })).toThrow(BadChatSignature);
+    expect(() => slack.read(requestOf('payload=no'))).toThrow(UnreadableChatRequest);
+  });
+
+  it('links a chat by a code that somebody writes', () => {
+    const code = newSecretToken();
+    const place = { kind: 'code', chatId: 'D1', userId: 'U1', code };
+    expect(slack.read(eventOf({ ...message, text: ` ${code}\n` }))).toEqual({ ...place, isPrivate: true });
+    const inChannel = { ...message, channel_type: 'channel', text: `<@U9> ${code}` };
+    expect(slack.read(eventOf(inChannel))).toEqual({ ...place, isPrivate: false });
+  });
+
+  it('is a text if it answers a message, as the person wrote it, and nothing if the bot wrote it', () => {
+    const thread = { thread_ts: '1.0', parent_user_id: 'UBOT' };
+    const answer = { ...message, ...thread, text: 'R&amp;D: <https://a.test|a.test> &lt;3' };
+    expect(slack.read(eventOf(answer))).toEqual({
+      kind: 'text',
+      chatId: 'D1',
+      userId: 'U1',
+      messageId: '1.0',
+      data: null,
+      ownId: '2.0',
+      text: 'R&D: https://a.test <3',
+    });
+    expect(slack.read(eventOf({ ...answer, bot_id: 'B1' }))).toBeNull();
+    expect(slack.read(eventOf({ ...message, text: 'Hello' }))).toBeNull();
+    expect(slack.read(eventOf({ ...answer, parent_user_id: 'U2' }))).toBeNull();
+    expect(slack.read(eventOf({ ...answer, subtype: 'message_changed' }))).toBeNull();
+  });
+
+  it('is a pressed button', () => {
+    const payload = {
+      type: 'block_actions',
+      user: { id: 'U1' },
+      container: { type: 'message', channel_id: 'C1', message_ts: '1.0' },
+      actions: [{ action_id: 'approve', value: 'approve:x' }],
+    };
+    const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+    expect(slack.read(requestOf(body))).toMatchObject({
+      kind: 'press',
+      chatId: 'C1',
+      userId: 'U1',
+      messageId: '1.0',
+      data: 'approve:x',
+    });
+  });
+});

@@ -1,0 +1,311 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { realTime } from '#domain/base/clock.ts';
+import { firstOf } from '#domain/base/bounded-schema.ts';
+import { isSecretToken } from '#domain/base/secret-token.ts';
+import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
+import type { Card } from '#domain/drafts/chat.ts';
+import { boundedFetch } from '../bounded-fetch.ts';
+import { connectionFailure } from '../connection-failure.ts';
+import {
+  BadChatSignature,
+  type ChatEvent,
+  type ChatOutcome,
+  type ChatProvider,
+  type ChatRequest,
+  ChatUnavailable,
+  UnreadableChatRequest,
+} from './chat.ts';
+
+export interface SlackOptions {
+  /** `SLACK_BOT_TOKEN` */
+  token: string;
+  /** `SLACK_SIGNING_SECRET` */
+  signingSecret: string;
+  /** Another server with the Web API; null: Slack's. */
+  apiUrl: string | null;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 256 * 1024;
+/** An older request may have been recorded and sent again (docs.slack.dev/authentication/verifying-requests-from-slack). */
+const MAX_AGE_SECONDS = 300;
+/** Without the header `Retry-After`. */
+const RETRY_AFTER_SECONDS = 30;
+
+const Answer = z.object({
+  ok: z.boolean(),
+  error: z.string().optional(),
+  ts: z.string().optional(),
+  team_id: z.string().optional(),
+  user_id: z.string().optional(),
+});
+type Answer = z.infer<typeof Answer> & { status: number; retryAfter: string | null };
+
+const Message = z.object({
+  type: z.string(),
+  channel: z.string().optional(),
+  channel_type: z.string().optional(),
+  user: z.string().optional(),
+  text: z.string().optional(),
+  ts: z.string().optional(),
+  thread_ts: z.string().optional(),
+  parent_user_id: z.string().optional(),
+  bot_id: z.string().optional(),
+  subtype: z.string().optional(),
+});
+const Event = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('url_verification'), challenge: z.string() }),
+  z.object({
+    type: z.literal('event_callback'),
+    event: Message,
+    /** For whom Slack tells of it: our bot. */
+    authorizations: firstOf(z.object({ user_id: z.string() }), 1).default([]),
+  }),
+]);
+const Interaction = z.object({
+  type: z.string(),
+  user: z.object({ id: z.string() }),
+  container: z.object({ channel_id: z.string(), message_ts: z.string() }).optional(),
+  actions: firstOf(z.object({ value: z.string().optional() }), 1).default([]),
+});
+
+/** Nothing reaches the conversation any more. */
+const GONE = new Set([
+  'account_inactive',
+  'channel_not_found',
+  'channel_is_archived',
+  'is_archived',
+  'not_in_channel',
+  'user_disabled',
+]);
+/** The credentials are the operator's to mend; the others are faults of Slack. */
+const LATER = new Set([
+  'fatal_error',
+  'internal_error',
+  'invalid_auth',
+  'not_authed',
+  'request_timeout',
+  'service_unavailable',
+  'token_expired',
+  'token_revoked',
+]);
+
+/** An app of Slack in one Slack workspace, made from deploy/slack-manifest.json. */
+export function createSlack({ token, signingSecret, apiUrl }: SlackOptions): ChatProvider {
+  const base = (apiUrl ?? 'https://slack.com/api').replace(/\/$/, '');
+  const request = boundedFetch(MAX_RESPONSE_BYTES);
+
+  /** @throws ChatUnavailable */
+  async function call(method: string, parameters: object): Promise<Answer> {
+    const response = await request(`${base}/${method}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' },
+      body: JSON.stringify(parameters),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((error: unknown) => {
+      throw new ChatUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
+    });
+    const { status } = response;
+    const retryAfter = response.headers.get('retry-after');
+    if (status === 429) return { ok: false, error: 'ratelimited', status, retryAfter };
+    const answer = Answer.safeParse(jsonOf(await response.text()));
+    if (!answer.success) throw new ChatUnavailable(`it responded ${status}, not in its own form`);
+    return { ...answer.data, status, retryAfter };
+  }
+
+  /** @throws ChatUnavailable */
+  async function ask(method: string, parameters: object = {}): Promise<Answer> {
+    const answer = await call(method, parameters);
+    if (!answer.ok) throw new ChatUnavailable(`${method}: ${answer.error ?? answer.status}`);
+    return answer;
+  }
+
+  async function deliver(method: string, messageId: string | null, parameters: object): Promise<ChatOutcome> {
+    try {
+      return outcomeOf(await call(method, parameters), messageId);
+    } catch (error) {
+      if (!(error instanceof ChatUnavailable)) throw error;
+      return { kind: 'later', retryAfterMs: null, reason: error.message };
+    }
+  }
+
+  const edit: ChatProvider['edit'] = (channel, ts, card) =>
+    deliver('chat.update', ts, { channel, ts, ...contentOf(card) });
+
+  /** @throws BadChatSignature */
+  function verify({ body, header }: ChatRequest): void {
+    const sentAt = header('x-slack-request-timestamp');
+    const age = Math.abs(realTime().getTime() / 1000 - Number(sentAt));
+    const digest = createHmac('sha256', signingSecret).update(`v0:${sentAt}:${body}`).digest('hex');
+    const expected = Buffer.from(`v0=${digest}`);
+    const given = Buffer.from(header('x-slack-signature'));
+    const isSame = given.length === expected.length && timingSafeEqual(given, expected);
+    if (!isSame || !(age <= MAX_AGE_SECONDS)) throw new BadChatSignature();
+  }
+
+  return {
+    name: 'slack',
+    title: 'Slack',
+
+    /** Opens the conversation with the app. For a channel, the person invites the app and writes the code there. */
+    async linkUrl() {
+      const { team_id: team = '', user_id: user = '' } = await ask('auth.test');
+      return `slack://user?team=${encodeURIComponent(team)}&id=${encodeURIComponent(user)}`;
+    },
+
+    send: (channel, card) =>
+      deliver('chat.postMessage', null, {
+        channel,
+        ...contentOf(card),
+        unfurl_links: false,
+        unfurl_media: false,
+      }),
+    edit,
+
+    async remove(channel, ts, card) {
+      const deleted = await deliver('chat.delete', ts, { channel, ts });
+      return deleted.kind === 'refused' ? edit(channel, ts, card) : deleted;
+    },
+
+    read(given) {
+      verify(given);
+      const form = given.body.startsWith('payload=') ? new URLSearchParams(given.body).get('payload') : null;
+      if (form !== null) {
+        const interaction = Interaction.safeParse(jsonOf(form));
+        if (!interaction.success) throw new UnreadableChatRequest();
+        return pressOf(interaction.data);
+      }
+      const event = Event.safeParse(jsonOf(given.body));
+      if (!event.success) throw new UnreadableChatRequest();
+      if (event.data.type === 'url_verification')
+        return { kind: 'challenge', body: { challenge: event.data.challenge } };
+      return messageOf(event.data.event, event.data.authorizations[0]?.user_id ?? null);
+    },
+
+    async answer(event, text) {
+      if (event.kind === 'challenge' || event.kind === 'blocked') return {};
+      const { chatId: channel, userId: user } = event;
+      if (event.kind === 'press') await ask('chat.postEphemeral', { channel, user, text: escaped(text) });
+      else
+        await ask('chat.postMessage', {
+          channel,
+          text: escaped(text),
+          ...(event.kind === 'text' && { thread_ts: event.messageId }),
+        });
+      return {};
+    },
+
+    async check() {
+      await ask('auth.test');
+    },
+  };
+}
+
+function outcomeOf(
+  { ok, error = '', ts, status, retryAfter }: Answer,
+  messageId: string | null,
+): ChatOutcome {
+  if (ok) {
+    const id = messageId ?? ts;
+    return id === undefined
+      ? { kind: 'refused', reason: 'the response names no message' }
+      : { kind: 'done', messageId: id };
+  }
+  const reason = `${status} ${error}`.trim();
+  if (error === 'ratelimited') {
+    const seconds = Number(retryAfter ?? RETRY_AFTER_SECONDS);
+    return {
+      kind: 'later',
+      retryAfterMs: 1000 * (Number.isFinite(seconds) ? seconds : RETRY_AFTER_SECONDS),
+      reason,
+    };
+  }
+  if (status >= 500 || LATER.has(error)) return { kind: 'later', retryAfterMs: null, reason };
+  return { kind: GONE.has(error) ? 'gone' : 'refused', reason };
+}
+
+/** Blocks of plain text: nothing of a contact's words becomes a link or a mention. `text` is for notifications. */
+const contentOf = ({ paragraphs, buttons }: Card) => ({
+  text: escaped(paragraphs.join('\n\n')).slice(0, 3000),
+  blocks: [
+    ...paragraphs.map((text) => ({ type: 'section', text: { type: 'plain_text', text, emoji: false } })),
+    ...(buttons.length === 0
+      ? []
+      : [
+          {
+            type: 'actions',
+            elements: buttons.map(({ label, action, data }) => ({
+              type: 'button',
+              action_id: action,
+              text: { type: 'plain_text', text: label },
+              value: data,
+            })),
+          },
+        ]),
+  ],
+});
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** As the person wrote it: links and numbers come marked. */
+const unescaped = (text: string): string =>
+  text
+    .replaceAll(/<(?:mailto:|tel:)?([^|>]+)(?:\|[^>]*)?>/g, '$1')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
+function pressOf({
+  type,
+  user,
+  container,
+  actions: [action],
+}: z.infer<typeof Interaction>): ChatEvent | null {
+  if (type !== 'block_actions' || !container || action?.value === undefined) return null;
+  const { channel_id: chatId, message_ts: messageId } = container;
+  return { kind: 'press', chatId, userId: user.id, messageId, data: action.value, pressId: messageId };
+}
+
+/** @param botId ours, in Slack. */
+function messageOf(
+  {
+    type,
+    channel,
+    channel_type: channelType,
+    user,
+    text = '',
+    ts,
+    thread_ts: thread,
+    parent_user_id: parent,
+    bot_id: bot,
+    subtype,
+  }: z.infer<typeof Message>,
+  botId: string | null,
+): ChatEvent | null {
+  if (type !== 'message' || bot !== undefined || channel === undefined || user === undefined) return null;
+  if (ts === undefined || (subtype !== undefined && subtype !== 'file_share')) return null;
+  const place = { chatId: channel, userId: user };
+  const code = text.trim().replace(/^<@\w+>\s*/, '');
+  if (isSecretToken(code)) return { kind: 'code', ...place, code, isPrivate: channelType === 'im' };
+  if (thread === undefined || thread === ts || botId === null || parent !== botId) return null;
+  const own = unescaped(text);
+  return {
+    kind: 'text',
+    ...place,
+    messageId: thread,
+    data: null,
+    ownId: ts,
+    text: own === '' ? null : own,
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseUntrustedJson(text);
+  } catch {
+    return undefined;
+  }
+}
