@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "23c7f5a35930784c52deb59070cc752dce777515defdf5eb7ede2bcfcb3876f7"
+DIGEST = "115bd30b9eafd4c37eb54930b901aadcf8d8ab08580d3c56679a113a0f51db5f"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
