@@ -23,6 +23,7 @@ import { createPersonalizationActivities } from './campaigns/personalization.ts'
 import { createPollingActivities } from './base/polled-rounds.ts';
 import { createReplyAttachmentActivities } from './inbox/reply-attachments.ts';
 import { createRetentionActivities } from './base/retention.ts';
+import { createRuleActivities } from './inbox/rules.ts';
 import { createSendActivities } from './sending/send.ts';
 import { createSweepActivities } from './base/sweep.ts';
 import { createTestClockActivities } from './test-mode/test-clock.ts';
@@ -49,6 +50,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createCampaignActivities(dependencies),
     ...createPersonalizationActivities(dependencies),
     ...createOptInActivities(dependencies),
+    ...createRuleActivities(dependencies),
     ...createOptOutJudgeActivities(dependencies),
     ...createImportActivities(dependencies),
     ...createListDeletionActivities(dependencies),

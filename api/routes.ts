@@ -15,8 +15,7 @@ import { availabilityRoutes } from './routes/lines/availability.ts';
 import { callRoutes } from './routes/inbox/calls.ts';
 import { campaignCheckRoutes } from './routes/campaigns/campaign-check.ts';
 import { campaignFunnelRoutes } from './routes/campaigns/campaign-funnel.ts';
-import { campaignEntryRoutes, leadCampaignRoutes } from './routes/campaigns/campaign-entries.ts';
-import { campaignLeadRoutes } from './routes/campaigns/campaign-leads.ts';
+import { campaignLeadRoutes, leadPlaceRoutes } from './routes/campaigns/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/lines/carrier-callbacks.ts';
 import { chatCallbackRoutes } from './routes/drafts/chat-callbacks.ts';
@@ -82,6 +81,7 @@ import { requestRoutes } from './routes/accounts/requests.ts';
 import { sessionRoutes } from './routes/accounts/sessions.ts';
 import { signInRoutes } from './routes/accounts/sign-in.ts';
 import { signInLinkRoutes } from './routes/accounts/sign-in-links.ts';
+import { ruleRoutes } from './routes/inbox/rules.ts';
 import { savedFilterRoutes } from './routes/inbox/saved-filters.ts';
 import { segmentRoutes } from './routes/contacts/segments.ts';
 import { snippetRoutes } from './routes/inbox/snippets.ts';
@@ -119,6 +119,7 @@ const declared = [
   ]),
   ...under('/api/attention', attentionRoutes),
   ...under('/api/inbox', inboxRoutes),
+  ...under('/api/rules', ruleRoutes),
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/saved-filters', savedFilterRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
@@ -147,7 +148,7 @@ const declared = [
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
   ...under('/api/leads', [
-    ...leadCampaignRoutes,
+    ...leadPlaceRoutes,
     ...bulkLeadRoutes,
     ...leadRoutes,
     ...leadTagRoutes,
@@ -160,7 +161,6 @@ const declared = [
   ...under('/api/campaigns', campaignRoutes),
   ...under('/api/campaigns', campaignCheckRoutes),
   ...under('/api/campaigns', campaignFunnelRoutes),
-  ...under('/api/campaigns', campaignEntryRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
   ...under('/api/campaigns', campaignForecastRoutes),
   ...under('/api/forecast', forecastRoutes),

@@ -22,6 +22,7 @@ export {
   optInEntrant,
   optOutJudge,
   personalizer,
+  ruleRunner,
   testClock,
   webhookDispatcher,
 } from './table-workers.ts';

@@ -138,6 +138,14 @@ export const optInEntrant = worksThrough({
   round: (act, { workspaceId }) => act.enterOptIns({ workspaceId }),
 });
 
+/** One per workspace with rules. Does what they say about what has happened, or about what has not happened in time. */
+export const ruleRunner = worksThrough({
+  signal: 'rulesDue',
+  summary: 'Do what the rules say that are due',
+  timeout: '2 minutes',
+  round: (act, { workspaceId }) => act.runRules({ workspaceId }),
+});
+
 /**
  * One per campaign whose messages are written for each lead. Writes many messages in one activity, some minutes before
  * they are due. If the model fails, the message is sent as its template.

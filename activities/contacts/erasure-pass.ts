@@ -10,6 +10,7 @@ import {
   eraseMessages,
   eraseRejectedRows,
   eraseReplies,
+  eraseRuleRuns,
   eraseTestSends,
   eraseWrittenDrafts,
   nextCalls,
@@ -129,6 +130,7 @@ export function createErasurePass({ pools, storage, links, secrets }: Needs): Er
     while (mayContinue() && (await tenant((db) => addChangesOfErased(db, erasure.addresses))));
     await eraseChunks(nextCalls, eraseCalls);
     await tenant((db) => eraseRejectedRows(db, erasure));
+    await tenant((db) => eraseRuleRuns(db, erasure));
     await tenant((db) => eraseTestSends(db, erasure));
     await tenant((db) => eraseCarrierEvents(db, erasure));
     await emptyMailsAboutContact();

@@ -26,6 +26,17 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
       { field: 'no_reply_for', value: { days: 14 } },
     ],
   },
+  createRule: {
+    name: 'Out of hours',
+    on: 'reply',
+    do: [
+      {
+        reply: { text: 'Thanks {{ firstName }}, we are back at nine.', outsideHoursOnly: true },
+        assign: 'round_robin',
+      },
+    ],
+  },
+  updateRule: { name: 'Nights and weekends' },
   updateSegment: { name: 'Free plan' },
   createCampaign: {
     name: 'Spring offer',

@@ -16,6 +16,7 @@ export const WORKSPACE_LIMITS = {
   campaigns: { max: 1000, text: 'campaigns that are not archived' },
   lines: { max: 200, text: 'lines that are neither canceled nor failed' },
   pools: { max: 200, text: 'pools of lines' },
+  rules: { max: 50, text: 'rules' },
   snippets: { max: 500, text: 'snippets' },
   optInLinks: { max: 500, text: 'opt-in links' },
   savedFilters: { max: 500, text: 'saved filters, over all its members' },

@@ -64,27 +64,28 @@ const WaitUntilStep = z
   })
   .meta({ id: 'CampaignWaitUntilStep' });
 
+/** What a step of a campaign, or a rule, does with a lead. */
+export const LeadActions = z.object({
+  addTags: Tags.optional(),
+  removeTags: Tags.optional().meta({ description: 'Without regard to case.' }),
+  setFields: z.record(z.string(), CustomFieldValue).optional().meta({
+    description: 'Values by field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.',
+  }),
+  moveToListId: Id.optional().meta({
+    description: "Adds the lead to this list, and takes it out of the campaign's.",
+  }),
+  assign: z.string().max(200).nullable().optional().meta({
+    description:
+      'The member to whom the conversations with the lead are assigned; null: nobody; `round_robin`: the member who is not away and has the fewest open conversations, if there is one.',
+  }),
+  enterCampaignId: Id.optional().meta({
+    description: 'The lead also enters this campaign, if it is active.',
+  }),
+});
+export type LeadActions = z.output<typeof LeadActions>;
+
 const DoStep = z
-  .object({
-    id,
-    kind: z.literal('do'),
-    stopWhen,
-    addTags: Tags.optional(),
-    removeTags: Tags.optional().meta({ description: 'Without regard to case.' }),
-    setFields: z.record(z.string(), CustomFieldValue).optional().meta({
-      description: 'Values by field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.',
-    }),
-    moveToListId: Id.optional().meta({
-      description: "Adds the lead to this list, and takes it out of the campaign's.",
-    }),
-    assign: z.string().max(200).nullable().optional().meta({
-      description:
-        'The member to whom the conversations with the lead are assigned; null: nobody; `round_robin`: the member who is not away and has the fewest open conversations, if there is one.',
-    }),
-    enterCampaignId: Id.optional().meta({
-      description: 'The lead also enters this campaign, if it is active.',
-    }),
-  })
+  .object({ id, kind: z.literal('do'), stopWhen, ...LeadActions.shape })
   .meta({ id: 'CampaignDoStep' });
 export type DoStep = z.output<typeof DoStep>;
 
@@ -327,11 +328,16 @@ function problemsOfDo(step: DoStep): Problems {
     ([name, value]) => !['id', 'kind', 'stopWhen'].includes(name) && value !== undefined,
   );
   if (actions.length === 0) problems.push([[], 'does nothing']);
-  for (const field of Object.keys(step.setFields ?? {})) {
-    const custom = /^customFields\.(.+)$/.exec(field)?.[1];
-    const isKnown = custom === undefined ? SET_FIELDS.has(field) : CustomFieldName.safeParse(custom).success;
-    if (!isKnown)
-      problems.push([['setFields', field], `must be customFields.x, ${[...SET_FIELDS].join(', ')}`]);
-  }
+  for (const field of unknownFields(step)) problems.push([['setFields', field], KNOWN_FIELDS]);
   return problems;
 }
+
+/** What the fields are that `setFields` may name. */
+export const KNOWN_FIELDS = `must be customFields.x, ${[...SET_FIELDS].join(', ')}`;
+
+/** Those of `setFields` that no lead has. */
+export const unknownFields = ({ setFields = {} }: LeadActions): string[] =>
+  Object.keys(setFields).filter((field) => {
+    const custom = /^customFields\.(.+)$/.exec(field)?.[1];
+    return !(custom === undefined ? SET_FIELDS.has(field) : CustomFieldName.safeParse(custom).success);
+  });

@@ -4,6 +4,7 @@ import { Consent } from './consent.ts';
 import { DecidingStep } from '../campaigns/walk.ts';
 import { ConversationNote } from '../inbox/conversation-note.ts';
 import { ThreadItem } from '../inbox/conversation.ts';
+import { RuleDeed, RuleTrigger, TextWithheld } from '../inbox/rule.ts';
 import { Id } from '../base/ids.ts';
 import { OptOutChange } from './opt-out.ts';
 
@@ -35,6 +36,16 @@ export const ContactTimelineEntry = z
         description:
           'The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`.',
       }),
+      why: z.string().meta({ description: 'What was judged, for people; may change.' }),
+    }),
+    z.object({
+      type: z.literal('rule'),
+      at,
+      rule: z.object({ _id: Id, name: z.string() }).meta({ id: 'ContactTimelineRule' }),
+      on: RuleTrigger,
+      did: z.array(RuleDeed),
+      withheld: TextWithheld.nullable(),
+      messageId: Id.nullable().meta({ description: 'The text that it sent.' }),
       why: z.string().meta({ description: 'What was judged, for people; may change.' }),
     }),
     z.object({ type: z.literal('consent'), at, consent: Consent }),

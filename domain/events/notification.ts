@@ -21,6 +21,7 @@ export const Notice = z.discriminatedUnion('about', [
   z.object({ about: z.literal('subscription_canceled') }),
   z.object({ about: z.literal('line_failed'), lineId: z.string(), reason: z.string() }),
   z.object({ about: z.literal('opt_out_suspected'), suspicionId: z.string() }),
+  z.object({ about: z.literal('rule_ran'), runId: z.string() }),
   z.object({ about: z.literal('mentioned'), noteId: z.string(), userId: z.string() }),
   z.object({
     about: z.literal('webhook_failing'),
@@ -42,6 +43,7 @@ const KINDS = {
   line_failed: 'system_error',
   webhook_failing: 'system_error',
   opt_out_suspected: 'reply',
+  rule_ran: 'reply',
   mentioned: 'reply',
 } as const satisfies Record<Notice['about'], NotificationKind>;
 

@@ -21,15 +21,21 @@ import { isBlank } from '../base/text.ts';
 /** The `source` of messages from `POST /api/drip`. */
 export const DRIP_SOURCE = 'crm-drip';
 
+/** The `source` of texts that a rule sends. */
+export const RULE_SOURCE = 'rule';
+
+/** The `source` of messages that answer nobody, even if they belong to no campaign. */
+export const UNWRITTEN_SOURCES = [DRIP_SOURCE, RULE_SOURCE];
+
 /** The `source` of messages that a member wrote, or approved. */
 export const MEMBER_SOURCES = ['inbox', 'device', 'ai-draft'];
 
 /** Whether a member wrote or approved it, and not a program. */
 export const isByMember = ({ source }: { source: string }): boolean => MEMBER_SOURCES.includes(source);
 
-/** Whether somebody wrote this one message. Steps of campaigns and drips answer nobody. */
+/** Whether somebody wrote this one message. Steps of campaigns, drips and automatic texts answer nobody. */
 export const isWritten = ({ source, campaignId }: { source: string; campaignId: string | null }): boolean =>
-  campaignId === null && source !== DRIP_SOURCE;
+  campaignId === null && !UNWRITTEN_SOURCES.includes(source);
 
 /** An accepted message, complete except for its line. */
 export const AcceptedMessage = z.object({

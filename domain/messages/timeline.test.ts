@@ -18,6 +18,7 @@ const record: MessageRecord = {
     errorMessage: null,
     isNew: true,
   },
+  rule: null,
   holds: [],
   edits: [],
   actions: [],

@@ -74,6 +74,8 @@ export interface MessageRecord {
     /** It is in a lane of new contacts. */
     isNew: boolean;
   };
+  /** The name of the rule that sent it; null: none did, or it is not recorded any more. */
+  rule: string | null;
   /** In order of time, like all lists here. */
   moves: readonly Move[];
   /** The holds of its line while the message was due. */
@@ -207,15 +209,16 @@ const SOURCES: Record<string, string> = {
   campaign: 'Created by a campaign.',
   'ai-draft': 'Created from an approved draft.',
   autopilot: 'Written and sent by the autopilot.',
+  rule: 'Sent by a rule.',
   'fallback-sms': 'Requested as an SMS in place of another message.',
 };
 
-function beginning({ message, moves, orders, attempts, timezone }: MessageRecord): Happened[] {
+function beginning({ message, rule, moves, orders, attempts, timezone }: MessageRecord): Happened[] {
   const { createdAt: at, source, campaignId } = message;
   const accepted: Happened = {
     at,
     type: 'accepted',
-    text: SOURCES[source] ?? `Accepted (${source}).`,
+    text: rule === null ? (SOURCES[source] ?? `Accepted (${source}).`) : `Sent by the rule “${rule}”.`,
     data: { source, ...(campaignId !== null && { campaignId }) },
   };
   const [first] = attempts;

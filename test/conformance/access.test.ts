@@ -244,8 +244,10 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     .map(({ id }) => id);
   expect(reserved.toSorted()).toEqual([
     'connectLineCarrier',
+    'createRule',
     'createWebhook',
     'deleteInvitation',
+    'deleteRule',
     'deleteWebhook',
     'endLineReputationOverride',
     'getLineCarrier',
@@ -264,6 +266,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'testCarrierSettings',
     'testLineCarrier',
     'updateFallbackConfig',
+    'updateRule',
     'updateWebhook',
     'updateWorkspace',
   ]);

@@ -117,6 +117,7 @@ const BODIES: Record<string, object> = {
   reportPresence: { state: 'viewing' },
   updateConversation: { status: 'closed' },
   createSavedFilter: { name: 'VIPs', view: 'open', shared: true },
+  createRule: { name: 'Greeting', on: 'reply', do: [{ close: true }] },
   createSnippet: { name: 'Hours', text: 'We open at nine' },
   createOptInLink: { name: 'Poster', text: 'Join', consent: 'I want offers' },
   createVerification: { phone: phone() },
@@ -137,7 +138,8 @@ const bodyOf = ({ id }: TenantRoute, { lineId, listId, leadId, person }: World, 
   }),
   // Either a line or a pool.
   ...(id === 'createOptInLink' && field !== 'poolId' && { lineId }),
-  ...(/(moveToListId|enterCampaignId)$/.test(field) && { steps: [{ kind: 'do' }] }),
+  ...(/^steps.*(moveToListId|enterCampaignId)$/.test(field) && { steps: [{ kind: 'do' }] }),
+  ...(field.startsWith('do[]') && { do: [{ close: true }] }),
   ...(id === 'updatePool' && { lines: [{ lineId }] }),
   ...(id === 'changeAgencyLine' && { action: 'transfer', lineId, targetWorkspaceId: empty }),
 });

@@ -101,6 +101,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const segment = (await create('POST', '/api/segments', tagged)).segment._id;
   const snippet = (await create('POST', '/api/snippets', { name: named, text: 'We open at nine' })).snippet
     ._id;
+  const greeting = { name: named, on: 'reply', when: tagged.when, do: [{ close: true }] };
+  const rule = (await create('POST', '/api/rules', greeting, byAdmin)).rule._id;
   const vips = { name: 'VIPs', view: 'open', search: 'tag:vip', shared: true };
   const savedFilter = (await create('POST', '/api/saved-filters', vips)).savedFilter._id;
   const join = { name: 'Poster', lineId, text: 'Join', consent: 'I want offers' };
@@ -172,9 +174,9 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/leads/': planted.leadId,
       '/api/campaigns/': draftCampaign,
       '/api/leads/{id}/campaigns/': planted.campaignId,
-      '/api/campaigns/{id}/leads/': planted.leadId,
       '/api/pools/': pool,
       '/api/segments/': segment,
+      '/api/rules/': rule,
       '/api/snippets/': snippet,
       '/api/saved-filters/': savedFilter,
       '/api/opt-in-links/': optInLink,
@@ -210,6 +212,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       campaignId: planted.campaignId,
       campaignIds: planted.campaignId,
       segmentId: segment,
+      snippetId: snippet,
       lineId,
       fromLineId: lineId,
       poolId: pool,

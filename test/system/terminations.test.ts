@@ -212,6 +212,14 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
     return async () => telegram.messages.some((message) => message.chatId === chatId);
   },
 
+  async ruleRunner({ api, lineId }) {
+    const greeting = { name: 'Greeting', on: 'reply', do: [{ reply: { text: 'One moment' } }] };
+    await api('POST', '/api/rules', greeting);
+    const contacts = [phone(), phone()];
+    for (const from of contacts) await writeIn(app, { lineId, from, text: 'Hello' });
+    return once(contacts, async (to) => (await sentTo(app, to)).length);
+  },
+
   async availabilityJob({ api, workspaceId }) {
     const leadIds = [
       await createLead(app, workspaceId, { phones: [phone()] }),

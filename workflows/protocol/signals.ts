@@ -16,6 +16,7 @@ const DUE = {
   repliesDoubted: 'Replies wait for the model, which judges whether they ask to be left alone.',
   contactsJoined: 'Contacts wrote with the code of an opt-in link.',
   chatsDue: 'Chats are to be told of drafts, or of what became of them.',
+  rulesDue: 'Something has happened that rules are about.',
   personalizationsDue: 'Messages are waiting to be personalized.',
   stepDue: 'The next step of the request is due, or was completed elsewhere.',
   leadsAdded: 'Leads were added.',

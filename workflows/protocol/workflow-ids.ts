@@ -70,6 +70,10 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     type: 'chatMessenger',
     summary: 'Tells the linked chats of one workspace of drafts, and what became of them',
   },
+  'rule-runner': {
+    type: 'ruleRunner',
+    summary: 'Does what the rules of one workspace say about what has happened',
+  },
   'line-request': {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
@@ -153,6 +157,7 @@ export const attachmentFetcherId = (workspaceId: string): string => `attachment-
 export const optOutJudgeId = (workspaceId: string): string => `opt-out-judge:${workspaceId}`;
 export const optInEntrantId = (workspaceId: string): string => `opt-in-entrant:${workspaceId}`;
 export const chatMessengerId = (workspaceId: string): string => `chat-messenger:${workspaceId}`;
+export const ruleRunnerId = (workspaceId: string): string => `rule-runner:${workspaceId}`;
 export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
 export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;

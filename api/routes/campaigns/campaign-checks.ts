@@ -8,7 +8,7 @@ import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { durationMs } from '#domain/base/duration.ts';
-import { type CampaignStep, messageSteps, placedSteps } from '#domain/campaigns/step.ts';
+import { type CampaignStep, type LeadActions, messageSteps, placedSteps } from '#domain/campaigns/step.ts';
 import { fieldsAfter, quietPath } from '#domain/campaigns/walk.ts';
 import type { CampaignPatch } from '#domain/campaigns/campaign.ts';
 import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/sending/quiet-hours.ts';
@@ -54,19 +54,24 @@ export async function checkCampaign(
 
 /** What `do` steps name has to exist. */
 async function checkActions(db: TenantDb, steps: readonly CampaignStep[]): Promise<void> {
-  for (const { step, path } of placedSteps(steps)) {
-    if (step.kind !== 'do') continue;
-    const { moveToListId, enterCampaignId, assign, setFields = {} } = step;
-    const at = ['steps', ...path].join('.');
-    if (moveToListId !== undefined && !(await findList(db, moveToListId)))
-      throw new ApiError('NOT_FOUND', `${at}.moveToListId: no such list in this workspace`);
-    if (enterCampaignId !== undefined && !(await findCampaign(db, enterCampaignId)))
-      throw new ApiError('NOT_FOUND', `${at}.enterCampaignId: no such campaign in this workspace`);
-    if (typeof assign === 'string' && assign !== ROUND_ROBIN && !(await findInboxMember(db, assign)))
-      throw new ApiError('NOT_FOUND', `${at}.assign: no such member of this workspace`);
-    const { customFields } = fieldsAfter(NO_FIELDS, setFields);
-    await requireCustomFields(db, [customFields]);
-  }
+  for (const { step, path } of placedSteps(steps))
+    if (step.kind === 'do') await checkLeadActions(db, step, ['steps', ...path].join('.'));
+}
+
+/** @param at the path of the actions in the request. @throws NOT_FOUND, LIMIT_REACHED */
+export async function checkLeadActions(
+  db: TenantDb,
+  { moveToListId, enterCampaignId, assign, setFields = {} }: LeadActions,
+  at: string,
+): Promise<void> {
+  if (moveToListId !== undefined && !(await findList(db, moveToListId)))
+    throw new ApiError('NOT_FOUND', `${at}.moveToListId: no such list in this workspace`);
+  if (enterCampaignId !== undefined && !(await findCampaign(db, enterCampaignId)))
+    throw new ApiError('NOT_FOUND', `${at}.enterCampaignId: no such campaign in this workspace`);
+  if (typeof assign === 'string' && assign !== ROUND_ROBIN && !(await findInboxMember(db, assign)))
+    throw new ApiError('NOT_FOUND', `${at}.assign: no such member of this workspace`);
+  const { customFields } = fieldsAfter(NO_FIELDS, setFields);
+  await requireCustomFields(db, [customFields]);
 }
 
 const NO_FIELDS = { customFields: {}, companyName: '', jobTitle: '', notes: '' };

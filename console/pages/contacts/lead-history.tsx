@@ -14,6 +14,7 @@ import {
   Send,
   Split,
   StickyNote,
+  Workflow,
 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
@@ -94,6 +95,8 @@ function keyOf(entry: Entry): string {
       return `${entry.type} ${entry.campaign._id}`;
     case 'campaign_decided':
       return `${entry.type} ${entry.campaign._id} ${entry.stepId} ${entry.at}`;
+    case 'rule':
+      return `${entry.type} ${entry.rule._id} ${entry.at}`;
     case 'consent':
       return entry.consent._id;
     case 'opt_out':
@@ -163,6 +166,10 @@ function shownOf(entry: Entry): Shown {
         title: t`Left ${name}`,
         text: entry.reason === null ? t`All messages were sent` : nameIn(LEFT, entry.reason),
       };
+    }
+    case 'rule': {
+      const { name } = entry.rule;
+      return { icon: Workflow, title: t`Rule: ${name}`, text: entry.why };
     }
     case 'consent':
       return consentOf(entry.consent);

@@ -71,6 +71,9 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'opening_hours.updated': msg`Changed the opening hours`,
   'quiet_hours.updated': msg`Changed the quiet hours`,
   'request.refused': msg`Was refused a request`,
+  'rule.created': msg`Created a rule`,
+  'rule.deleted': msg`Deleted a rule`,
+  'rule.updated': msg`Changed a rule`,
   'session.ended': msg`Signed out, or ended a session`,
   'session.started': msg({ message: 'Signed in', context: 'action' }),
   'set_aside.dropped': msg`Gave up failing work`,
@@ -92,6 +95,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
 };
 
 const CHANNELS: Record<Entry['channel'], MessageDescriptor> = {
+  rule: msg`Rule`,
   session: msg`Console or session`,
   api: msg`API key`,
   operator: msg`Operator`,

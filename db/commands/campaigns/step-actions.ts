@@ -15,7 +15,7 @@ import {
 import { lockList } from '#db/queries/contacts/lists.ts';
 import { lockConversation } from '#db/queries/sending/message-locks.ts';
 import { wake } from '#db/wakes/wakes.ts';
-import { type DoStep, placedSteps } from '#domain/campaigns/step.ts';
+import { type DoStep, type LeadActions, placedSteps } from '#domain/campaigns/step.ts';
 import { fieldsAfter } from '#domain/campaigns/walk.ts';
 import { changedTags } from '#domain/inbox/bulk-conversations.ts';
 import { dealOut, ROUND_ROBIN } from '#domain/inbox/round-robin.ts';
@@ -51,12 +51,15 @@ export async function lockConversationsToAssign(
   for (const address of [...new Set(addresses)].toSorted()) await lockConversation(db, address);
 }
 
-/** Carries out `do` steps, in order. Requires `lockLeads`, `lockListsOfSteps`, `lockConversationsToAssign`, and the lead's sequences. */
+/**
+ * Carries out `do` steps, or what a rule does with a lead, in order. Requires `lockLeads`, and the locks of the lists, of the lead's
+ * conversations, and in a campaign of its sequences.
+ */
 export async function carryOut(
   db: TenantDb,
-  campaign: CampaignRow,
+  campaign: Pick<CampaignRow, 'name' | 'listId'>,
   lead: LeadRow,
-  does: readonly DoStep[],
+  does: readonly LeadActions[],
   { now, lists }: { now: Date; lists: ReadonlySet<string> },
 ): Promise<void> {
   let changed = lead;
@@ -65,16 +68,29 @@ export async function carryOut(
     changed = { ...changed, ...fieldsAfter(changed, setFields), tags };
     if (moveToListId !== undefined && lists.has(moveToListId))
       await moveLead(db, lead, { from: campaign.listId, to: moveToListId });
-    const assigneeId = assign === ROUND_ROBIN ? await whoseTurn(db, addressesOf(lead), now) : assign;
-    if (assigneeId !== undefined)
-      await changeConversations(db, new Map(addressesOf(lead).map((address) => [address, { assigneeId }])), {
-        by: { type: 'system', id: null, name: campaign.name },
-        now,
-      });
+    if (assign !== undefined) await assignAll(db, addressesOf(lead), assign, { name: campaign.name, now });
     if (enterCampaignId !== undefined) await sendOn(db, lead.id, enterCampaignId, now);
   }
   if (!isChanged(lead, changed)) return;
   await emitLeadEvents(db, 'lead.updated', [await changeLeadTexts(db, changed)], now);
+}
+
+/**
+ * Assigns conversations to one member, or to whose turn it is. Requires their locks.
+ * @param by.name of the campaign or the rule.
+ */
+export async function assignAll(
+  db: TenantDb,
+  addresses: readonly string[],
+  assign: string | null,
+  { name, now }: { name: string; now: Date },
+): Promise<void> {
+  const assigneeId = assign === ROUND_ROBIN ? await whoseTurn(db, addresses, now) : assign;
+  if (assigneeId === undefined) return;
+  await changeConversations(db, new Map(addresses.map((address) => [address, { assigneeId }])), {
+    by: { type: 'system', id: null, name },
+    now,
+  });
 }
 
 /** The conversations of a lead go to one member; undefined: everybody is away. */

@@ -194,6 +194,14 @@ export async function eraseRejectedRows(db: TenantDb, erasure: Erasure): Promise
   await db.query(sql.type(NoRows)`delete from rejected_rows r where ${isRowOf(db, erasure)}`);
 }
 
+/** What rules did about the contact, or were about to do. */
+export async function eraseRuleRuns(db: TenantDb, erasure: Erasure): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    delete from rule_runs r
+    where r.workspace_id = ${db.workspaceId} and r.address = any(${texts(erasure.addresses)})
+      and ${isOld(erasure, sql.fragment`r.id`)}`);
+}
+
 /** Messages sent to the contact in test mode. */
 export async function eraseTestSends(db: TenantDb, { addresses }: Erasure): Promise<void> {
   await db.query(sql.type(NoRows)`

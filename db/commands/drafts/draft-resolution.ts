@@ -18,10 +18,9 @@ import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
 import type { CapabilitiesOf } from '#domain/lines/capability.ts';
 import { typingMs } from '#domain/messages/message-action.ts';
 import type { MessageInput } from '#domain/messages/message.ts';
-import { contactKey } from '#domain/base/contact-key.ts';
 import { typeBefore } from '#db/commands/inbox/conversation-actions.ts';
 import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
-import { channelForPhone } from '#db/commands/messages/line-choice.ts';
+import { answerInput } from '#db/commands/messages/answer-input.ts';
 import { DraftRow, findAnswered, findDraft } from '#db/queries/drafts/ai-drafts.ts';
 import { discardWaitingDraft, retryDraft, wakeDraft } from './ai-drafts.ts';
 import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
@@ -292,18 +291,9 @@ async function queue(
   const leadId = draft.leadId ?? reply?.leadId ?? null;
   // It may have been deleted since.
   const lead = leadId === null ? null : await findLead(db, leadId);
-  const isEmail = address.includes('@');
-  // As the contact is written to, rather than in the form by which it is known.
-  const phone =
-    reply?.senderPhone ?? lead?.phones.find((number) => contactKey(number) === address) ?? address;
   const input: MessageInput = {
-    message: text,
-    messageType: line?.channel ?? (isEmail ? 'email' : await channelForPhone(db)),
-    ...(isEmail ? { recipientEmail: address } : { recipientPhone: phone }),
-    ...(lead && { leadId: lead.id }),
-    ...(line && isUsable(line) && { fromLineId: line.id }),
+    ...(await answerInput(db, { address, written: reply?.senderPhone ?? null, lead, line }, text)),
     ...(replyToMessageId !== undefined && { replyToMessageId }),
-    stickinessPolicy: 'sticky',
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
   const types = line && isUsable(line) && capabilitiesOf(line).includes('typing');

@@ -5,7 +5,9 @@ import type { Notice } from '#domain/events/notification.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { campaignProgress, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { findNote } from '#db/queries/inbox/conversation-notes.ts';
-import { listInboxMembers } from '#db/queries/inbox/inbox-members.ts';
+import { findInboxMember, listInboxMembers } from '#db/queries/inbox/inbox-members.ts';
+import { findRuleRun } from '#db/queries/inbox/rule-runs.ts';
+import type { RuleTrigger } from '#domain/inbox/rule.ts';
 import { findLead, findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
 import { findSuspicion } from '#db/queries/contacts/opt-out-suspicions.ts';
@@ -81,6 +83,8 @@ export async function noticeText(
       };
     case 'opt_out_suspected':
       return optOutSuspected(db, notice.suspicionId, publicUrl);
+    case 'rule_ran':
+      return ruleRan(db, notice.runId, publicUrl);
     case 'webhook_failing':
       return webhookFailing(db, notice);
   }
@@ -252,6 +256,35 @@ async function optOutSuspected(
     contactOwnerEmail: lead?.contactOwnerEmail ?? null,
   };
 }
+
+const AssigneeRow = z.object({ assigneeId: z.string().nullable() });
+
+/** For the assignee, else for the owner of the contact. @returns null if the contact was erased. */
+async function ruleRan(db: TenantDb, runId: string, publicUrl: string): Promise<NoticeText | null> {
+  const run = await findRuleRun(db, runId);
+  if (!run) return null;
+  const { address, ruleName, trigger } = run;
+  const assigneeId = await db.maybeOneFirst(sql.type(AssigneeRow)`
+    select assignee_id from conversations where workspace_id = ${db.workspaceId} and address = ${address}`);
+  const assignee = assigneeId === null ? null : await findInboxMember(db, assigneeId);
+  const leadId = (await findLeadsByAddress(db, [address])).get(address);
+  const lead = leadId === undefined ? null : await findLead(db, leadId);
+  const name = contactName(lead, null, address);
+  return {
+    title: `${name}: ${ruleName}`,
+    paragraphs: [
+      `${withAddress(name, address)} ${HAPPENED[trigger]}. The rule “${ruleName}” says to tell you.`,
+    ],
+    action: { label: 'Open the conversation', link: linkTo(address, publicUrl) },
+    once: `rule:${runId}`,
+    contactOwnerEmail: assignee?.email ?? lead?.contactOwnerEmail ?? null,
+  };
+}
+
+const HAPPENED: Record<RuleTrigger, string> = {
+  reply: 'has written',
+  missed_call: 'called, and nobody answered',
+};
 
 async function webhookFailing(
   db: TenantDb,

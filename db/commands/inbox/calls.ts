@@ -3,17 +3,27 @@ import { z } from 'zod';
 import { CALL_PROGRESS } from '#domain/inbox/call.ts';
 import type { CallRecording, InboundCall } from '#domain/lines/carrier-event.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { newId } from '#domain/base/ids.ts';
+import { phoneOf } from '#domain/base/phone.ts';
 import { attachmentFetcherId } from '#workflows/protocol/workflow-ids.ts';
 import { deferEvent, takeDeferredEvents } from './carrier-events.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import { findCallsById, presentParties } from '#db/queries/inbox/calls.ts';
+import { triggerRules } from './rule-triggers.ts';
 import { senderAddress } from '#db/queries/contacts/contact-address.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
 const PartiesRow = IdRow.extend({ fromNumber: z.string(), toNumber: z.string() });
+
+const CallRow = PartiesRow.extend({ isMissed: z.boolean() });
+
+/** Whether a number is that of a line, which places calls, and is no contact. */
+const isOurs = (db: TenantDb, number: string): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from lines where workspace_id = ${db.workspaceId} and phone = ${number}`);
 
 /** Advances a call. A late event fills in missing fields and never moves the call back. */
 export async function applyCall(db: TenantDb, lineId: string, event: InboundCall, now: Date): Promise<void> {
@@ -33,7 +43,7 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
     select from calls where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${callId}
       and ended_at is not null`);
   const isAdvance = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
-  const { id, fromNumber, toNumber } = await db.one(sql.type(PartiesRow)`
+  const { id, fromNumber, toNumber, isMissed } = await db.one(sql.type(CallRow)`
     insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,
       answered_at, ended_at, duration_sec, billed_sec, billed_cents, hangup_cause)
     values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${callId}, ${from}, ${to}, 'carrier', ${status},
@@ -49,9 +59,11 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
       billed_sec = coalesce(calls.billed_sec, excluded.billed_sec),
       billed_cents = coalesce(calls.billed_cents, excluded.billed_cents),
       hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)
-    returning id, from_number, to_number`);
+    returning id, from_number, to_number, status = 'failed' and answered_at is null is_missed`);
   if (isErased(fromNumber) || isErased(toNumber)) return;
   if (ends && !endedBefore) await emitCallEnded(db, lineId, id, now);
+  if (ends && !endedBefore && isMissed && phoneOf(fromNumber) !== null && !(await isOurs(db, fromNumber)))
+    await triggerRules(db, [{ on: 'missed_call', address: contactKey(fromNumber), lineId, callId: id }], now);
   for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId: callId }]))
     if (early.kind === 'recording') await recordRecording(db, id, early.recordingUrl, now);
   if (event.recordingUrl !== undefined) await recordRecording(db, id, event.recordingUrl, now);

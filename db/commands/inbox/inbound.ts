@@ -55,6 +55,7 @@ import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
 import { isOnItsWay, receiveOwnMessage } from './own-messages.ts';
 import { changeReply } from './reply-changes.ts';
 import { emitReplyEvents } from './reply-events.ts';
+import { triggerRules } from './rule-triggers.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
 type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
@@ -222,7 +223,10 @@ async function followReply(
   }
   if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);
   else await suspectOptOut(db, { ...reply, body: text }, now);
-  if (keyword !== 'stop') await shareContactCard(db, reply, links, now);
+  if (keyword !== 'stop') {
+    await shareContactCard(db, reply, links, now);
+    await triggerRules(db, [{ on: 'reply', address, lineId, replyId: reply.id }], now);
+  }
   await notifyReply(db, address, now);
 }
 

@@ -23,6 +23,7 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   pools: (id) => sql.fragment`pools where workspace_id = ${id}`,
   lines: (id) =>
     sql.fragment`lines where workspace_id = ${id} and provisioning_status not in ('canceled', 'failed')`,
+  rules: (id) => sql.fragment`rules where workspace_id = ${id}`,
   snippets: (id) => sql.fragment`snippets where workspace_id = ${id}`,
   optInLinks: (id) => sql.fragment`opt_in_links where workspace_id = ${id}`,
   savedFilters: (id) => sql.fragment`saved_filters where workspace_id = ${id}`,

@@ -127,6 +127,17 @@ export async function consentedAmong(
   return new Set(rows.map(({ address, channel }) => consentKey(address, channel)));
 }
 
+const StatusRow = z.object({ status: ConsentStatus });
+
+/** Whether the latest entry of an address withdraws its consent. */
+export async function isRevoked(db: TenantDb, address: string, channel: Channel): Promise<boolean> {
+  const latest = await db.maybeOneFirst(sql.type(StatusRow)`
+    select status from consents
+    where workspace_id = ${db.workspaceId} and address = ${address} and channel in (${channel}, 'any')
+    order by at desc, id desc limit 1`);
+  return latest === 'revoked';
+}
+
 /** Deletes the ledger entries of erased addresses. Contacts who last withdrew their consent stay opted out, as hashes. */
 export async function eraseConsents(
   db: TenantDb,

@@ -9,6 +9,7 @@ import { formsOf } from '#domain/base/contact-key.ts';
 import { findConsents, presentConsent } from '../contacts/consents.ts';
 import { texts } from '../contacts/contacts.ts';
 import { findNotes, presentNotes } from './conversation-notes.ts';
+import { findRuleRuns } from './rule-runs.ts';
 import { findThreadItems, presentThread, RECEIVED_AT, SENT_AT } from './conversations.ts';
 import { findOptOutChanges, presentChange } from '../contacts/opt-out-history.ts';
 
@@ -17,6 +18,7 @@ const Kind = z.enum([
   'campaign_joined',
   'campaign_decided',
   'campaign_left',
+  'rule',
   'consent',
   'opt_out',
   'note',
@@ -88,6 +90,10 @@ export async function listContactTimeline(
       at: ms(sql.fragment`updated_at`),
       from: sql.fragment`${inCampaign} and state <> 'running'`,
     }),
+    part(sql.fragment`'rule'`, {
+      at: ms(sql.fragment`ran_at`),
+      from: sql.fragment`from rule_runs where ${own} and address = any(${addresses}) and ran_at is not null`,
+    }),
     part(sql.fragment`(case when origin is null then 'consent' else 'opt_out' end)`, {
       at: ms(sql.fragment`"at"`),
       from: sql.fragment`from consents where ${own} and address = any(${addresses})`,
@@ -152,6 +158,7 @@ export async function presentContactTimeline(
   const decisions = new Map(
     (await findDecisions(db, idsOf('campaign_decided'))).map((decision) => [decision.id, decision]),
   );
+  const rules = byId(await findRuleRuns(db, idsOf('rule')));
   const left = new Map(
     (
       await db.any(sql.type(LeftRow)`
@@ -189,6 +196,13 @@ export async function presentContactTimeline(
           outcome,
           why,
         };
+      }
+      case 'rule': {
+        const row = rules.get(id);
+        if (!row) return null;
+        const { ruleId, ruleName, trigger, did, withheld, messageId, why } = row;
+        const rule = { _id: ruleId, name: ruleName };
+        return { type: kind, at, rule, on: trigger, did, withheld, messageId, why: why ?? '' };
       }
       case 'consent': {
         const row = consents.get(id);

@@ -29,6 +29,11 @@ export async function pageOfSnippets(
   return [...rows];
 }
 
+/** By their ids, in any order. */
+export const findSnippets = (db: TenantDb, ids: readonly string[]): Promise<readonly SnippetRow[]> =>
+  db.any(sql.type(SnippetRow)`
+    select * from snippets where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+
 export async function insertSnippet(
   db: TenantDb,
   { name, text }: SnippetInput,

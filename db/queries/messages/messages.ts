@@ -11,7 +11,11 @@ import {
   storedStatuses,
 } from '#domain/messages/message-status.ts';
 import { Effect } from '#domain/messages/effect.ts';
-import { DRIP_SOURCE, type AcceptedMessage, MEMBER_SOURCES } from '#domain/messages/accepted-message.ts';
+import {
+  type AcceptedMessage,
+  MEMBER_SOURCES,
+  UNWRITTEN_SOURCES,
+} from '#domain/messages/accepted-message.ts';
 import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
 import { Transport, transportOf } from '#domain/messages/transport.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
@@ -23,7 +27,7 @@ export const IS_DISPATCHED = sql.fragment`(sent_at is not null or status = 'send
 /** When a message was sent, or if not, its fallback SMS. While it is being sent: since when. */
 export const DISPATCHED_AT = sql.fragment`coalesce(sent_at, fallback_at, updated_at)`;
 /** `isWritten`, of messages. */
-export const IS_WRITTEN = sql.fragment`(campaign_id is null and source <> ${DRIP_SOURCE})`;
+export const IS_WRITTEN = sql.fragment`(campaign_id is null and source <> all(${sql.array([...UNWRITTEN_SOURCES], 'text')}))`;
 
 /** `isByMember`, of messages. */
 export const IS_BY_MEMBER = sql.fragment`(source = any(${sql.array([...MEMBER_SOURCES], 'text')}))`;

@@ -9,6 +9,8 @@ import { holdsBetween } from '../sending/line-holds.ts';
 import { actionsOf } from './message-actions.ts';
 import { findMessage, type MessageRow } from './messages.ts';
 import { campaignAllowsSending } from '../sending/queue.ts';
+import { ruleOfMessage } from '../inbox/rule-runs.ts';
+import { RULE_SOURCE } from '#domain/messages/accepted-message.ts';
 import { findWaits, type FoundMessage, showWait } from './shown-messages.ts';
 import { workspaceTimezone } from '../accounts/workspaces.ts';
 
@@ -95,6 +97,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
     record: {
       timezone,
       message: row,
+      rule: row.source === RULE_SOURCE ? await ruleOfMessage(db, row) : null,
       moves: held ? [...moves, held] : moves,
       holds,
       edits,

@@ -187,6 +187,10 @@ async function changeEverything(of: World): Promise<void> {
   const { snippet } = await bodyOf(api('POST', '/api/snippets', { name: 'Hours', text: 'secret snippet' }));
   await bodyOf(api('PATCH', `/api/snippets/${snippet._id}`, { name: 'Prices' }));
   await bodyOf(api('DELETE', `/api/snippets/${snippet._id}`));
+  const closing = { name: 'Closing', on: 'reply', do: [{ close: true }] };
+  const { rule } = await bodyOf(api('POST', '/api/rules', closing));
+  await bodyOf(api('PATCH', `/api/rules/${rule._id}`, { name: 'Ending' }));
+  await bodyOf(api('DELETE', `/api/rules/${rule._id}`));
 
   const leadId = await createLead(app, workspace.id);
   await bodyOf(api('GET', `/api/leads/${leadId}/export`));
@@ -515,7 +519,6 @@ const NOT_RECORDED: Record<string, string> = {
   drip: 'each message is not recorded',
   sendFallbackSms: 'each message is not recorded',
   addCampaignLead: 'each lead is not recorded',
-  stopCampaignLead: 'each lead is not recorded',
   createLeads: 'each lead is not recorded',
   previewImport: 'changes nothing',
   createPasskeyOptions: 'only the passkey is recorded',

@@ -117,6 +117,16 @@ describe('a workspace has at most so many', () => {
       add: () => api('POST', '/api/snippets', { name: newId(), text: 'Hi' }),
     },
     {
+      limit: 'rules' as const,
+      plants: (id: string, count: number) =>
+        plant(
+          count,
+          sql.fragment`rules (workspace_id, id, name, trigger, conditions, actions)`,
+          sql.fragment`${id}, ${ID}, 'Rule ' || n, 'reply', '[]', '[]'`,
+        ),
+      add: () => api('POST', '/api/rules', { name: 'Rule', on: 'reply', do: [{ close: true }] }),
+    },
+    {
       limit: 'savedFilters' as const,
       plants: (id: string, count: number) =>
         plant(

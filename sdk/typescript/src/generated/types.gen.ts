@@ -269,6 +269,123 @@ export type InboxReplyInput = {
     scheduledDate?: string;
 };
 
+export type RuleInput = {
+    name: string;
+    on: RuleTrigger;
+    /**
+     * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
+     */
+    when?: Array<Condition>;
+    /**
+     * Of several replies, the first that may be sent is.
+     */
+    do: Array<RuleAction>;
+};
+
+/**
+ * `reply`: the contact wrote, and not automatically. `missed_call`: the contact called a line, and nobody answered.
+ */
+export type RuleTrigger = 'reply' | 'missed_call';
+
+export type Condition = {
+    /**
+     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
+     */
+    field: string;
+    /**
+     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
+     */
+    op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
+    /**
+     * A text, a number, several texts of which one suffices, or for dates and durations `{days, hours, minutes}`. `gt_date` and `lt_date` take a date in ISO 8601, or a distance from now.
+     */
+    value?: string | number | boolean | Array<string> | ConditionDistance;
+    /**
+     * For `contacted_within_days`: whether any campaign counts, or only this one. Default: `any`.
+     */
+    campaign?: 'this' | 'any';
+};
+
+export type ConditionDistance = {
+    days?: number;
+    hours?: number;
+    minutes?: number;
+};
+
+export type RuleAction = {
+    addTags?: Array<string>;
+    /**
+     * Without regard to case.
+     */
+    removeTags?: Array<string>;
+    /**
+     * Values by field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.
+     */
+    setFields?: {
+        [key: string]: string;
+    };
+    /**
+     * Adds the lead to this list.
+     */
+    moveToListId?: string;
+    /**
+     * The member to whom the conversations with the lead are assigned; null: nobody; `round_robin`: the member who is not away and has the fewest open conversations, if there is one.
+     */
+    assign?: string | null;
+    /**
+     * The lead also enters this campaign, if it is active.
+     */
+    enterCampaignId?: string;
+    reply?: RuleReply;
+    /**
+     * Closes the conversation.
+     */
+    close?: true;
+    /**
+     * Snoozes the conversation for so long.
+     */
+    snooze?: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * An email to the assignee of the conversation; if there is none, to the contact's owner, or else to the admins.
+     */
+    notify?: true;
+};
+
+/**
+ * A text to the contact, from the line that they wrote to or called. A contact gets at most one automatic text in 12 hours, and none after an opt-out.
+ */
+export type RuleReply = {
+    /**
+     * A Liquid template, rendered with the lead's fields when the message is sent.
+     */
+    text?: string;
+    /**
+     * The text of this snippet, as it is then.
+     */
+    snippetId?: string;
+    /**
+     * Only when nobody is there, by `GET /api/workspace/opening-hours`.
+     */
+    outsideHoursOnly?: boolean;
+};
+
+export type RulePatch = {
+    name?: string;
+    on?: RuleTrigger;
+    /**
+     * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
+     */
+    when?: Array<Condition>;
+    /**
+     * Of several replies, the first that may be sent is.
+     */
+    do?: Array<RuleAction>;
+};
+
 export type SnippetInput = {
     name: string;
     /**
@@ -640,7 +757,7 @@ export type PoolPatch = {
     failoverAfterMinutes?: number;
 };
 
-export type CampaignLeadPatch = {
+export type CampaignPlacePatch = {
     /**
      * null: not before somebody says so.
      */
@@ -762,31 +879,6 @@ export type SegmentInput = {
      * All of them have to hold.
      */
     when: Array<Condition>;
-};
-
-export type Condition = {
-    /**
-     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
-     */
-    field: string;
-    /**
-     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
-     */
-    op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
-    /**
-     * A text, a number, several texts of which one suffices, or for dates and durations `{days, hours, minutes}`. `gt_date` and `lt_date` take a date in ISO 8601, or a distance from now.
-     */
-    value?: string | number | boolean | Array<string> | ConditionDistance;
-    /**
-     * For `contacted_within_days`: whether any campaign counts, or only this one. Default: `any`.
-     */
-    campaign?: 'this' | 'any';
-};
-
-export type ConditionDistance = {
-    days?: number;
-    hours?: number;
-    minutes?: number;
 };
 
 export type SegmentPatch = {
@@ -1087,8 +1179,6 @@ export type CampaignPatch = {
      */
     needsAiPersonalization?: boolean;
 };
-
-export type VariantName = 'A' | 'B' | 'C' | 'D';
 
 export type CampaignLeadInput = {
     /**
@@ -1647,6 +1737,8 @@ export type Message = {
     crmCPersonId?: string;
     crmCLeadId?: string;
 };
+
+export type VariantName = 'A' | 'B' | 'C' | 'D';
 
 export type Transport = 'imessage' | 'rcs' | 'sms';
 
@@ -2242,6 +2334,22 @@ export type AttentionItem = {
      * The path of the page of the console that shows them.
      */
     href: string;
+};
+
+export type Rule = {
+    _id: string;
+    name: string;
+    on: RuleTrigger;
+    /**
+     * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
+     */
+    when: Array<ConditionOutput>;
+    /**
+     * Of several replies, the first that may be sent is.
+     */
+    do: Array<RuleActionOutput>;
+    createdAt: string;
+    updatedAt: string;
 };
 
 export type Snippet = {
@@ -2943,30 +3051,18 @@ export type Pool = {
 
 export type AvailabilityStatus = 'available' | 'unavailable' | 'error';
 
-export type CampaignLead = {
+export type CampaignPlace = {
     campaignId: string;
     leadId: string;
-    firstName: string;
-    lastName: string;
-    phone: string | null;
-    email: string | null;
     state: 'running' | 'finished' | 'stopped';
     /**
-     * Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it did not.
+     * Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`.
      */
     stopReason: string | null;
     /**
-     * The step that comes next or at which it waits; null: none does.
+     * The step at which it waits; null while its messages are on their way.
      */
     stepId: string | null;
-    /**
-     * The number of that step, in reading order from 0.
-     */
-    stepIndex: number | null;
-    /**
-     * When time alone lets it continue; null: it does not wait at a step, or is paused.
-     */
-    waitsUntil: string | null;
     pausedAt: string | null;
     pauseReason: 'reply' | 'out_of_office' | 'member' | null;
     /**
@@ -3008,6 +3104,21 @@ export type ContactTimelineEntry = {
      */
     why: string;
 } | {
+    type: 'rule';
+    at: string;
+    rule: ContactTimelineRule;
+    on: RuleTrigger;
+    did: Array<'addTags' | 'removeTags' | 'setFields' | 'moveToListId' | 'assign' | 'enterCampaignId' | 'reply' | 'close' | 'snooze' | 'notify'>;
+    withheld: TextWithheld | null;
+    /**
+     * The text that it sent.
+     */
+    messageId: string | null;
+    /**
+     * What was judged, for people; may change.
+     */
+    why: string;
+} | {
     type: 'consent';
     at: string;
     consent: Consent;
@@ -3029,6 +3140,16 @@ export type ContactTimelineCampaign = {
     _id: string;
     name: string;
 };
+
+export type ContactTimelineRule = {
+    _id: string;
+    name: string;
+};
+
+/**
+ * `opted_out`: the contact has opted out or is suppressed. `opt_out_suspected`: they may have asked to be left alone. `no_consent`: they have withdrawn their consent. `texted_lately`: they got an automatic text within 12 hours. `open_hours`: somebody is there, and the text is for other hours. `no_snippet`: the snippet was deleted. `cannot_send`: the workspace has no line for the contact, or may not send.
+ */
+export type TextWithheld = 'opted_out' | 'opt_out_suspected' | 'no_consent' | 'texted_lately' | 'open_hours' | 'no_snippet' | 'cannot_send';
 
 export type ContactTimelineCall = {
     callId: string;
@@ -3568,9 +3689,9 @@ export type Evidence = {
             name: string | null;
         };
         channel: 'api' | 'session' | 'operator' | 'system';
-        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         target: {
-            type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+            type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
             id: string;
         };
         reason: string | null;
@@ -4181,7 +4302,7 @@ export type Caller = {
 };
 
 export type UsedLimit = {
-    limit: 'webhooks' | 'apiKeys' | 'lists' | 'segments' | 'campaigns' | 'lines' | 'pools' | 'snippets' | 'optInLinks' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
+    limit: 'webhooks' | 'apiKeys' | 'lists' | 'segments' | 'campaigns' | 'lines' | 'pools' | 'rules' | 'snippets' | 'optInLinks' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
     max: number;
     used: number;
     /**
@@ -4442,9 +4563,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -4735,6 +4856,92 @@ export type ReplyOutput = {
     }>;
 };
 
+export type ConditionOutput = {
+    /**
+     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
+     */
+    field: string;
+    /**
+     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
+     */
+    op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
+    /**
+     * A text, a number, several texts of which one suffices, or for dates and durations `{days, hours, minutes}`. `gt_date` and `lt_date` take a date in ISO 8601, or a distance from now.
+     */
+    value?: string | number | boolean | Array<string> | ConditionDistanceOutput;
+    /**
+     * For `contacted_within_days`: whether any campaign counts, or only this one. Default: `any`.
+     */
+    campaign?: 'this' | 'any';
+};
+
+export type ConditionDistanceOutput = {
+    days?: number;
+    hours?: number;
+    minutes?: number;
+};
+
+export type RuleActionOutput = {
+    addTags?: Array<string>;
+    /**
+     * Without regard to case.
+     */
+    removeTags?: Array<string>;
+    /**
+     * Values by field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.
+     */
+    setFields?: {
+        [key: string]: string;
+    };
+    /**
+     * Adds the lead to this list.
+     */
+    moveToListId?: string;
+    /**
+     * The member to whom the conversations with the lead are assigned; null: nobody; `round_robin`: the member who is not away and has the fewest open conversations, if there is one.
+     */
+    assign?: string | null;
+    /**
+     * The lead also enters this campaign, if it is active.
+     */
+    enterCampaignId?: string;
+    reply?: RuleReplyOutput;
+    /**
+     * Closes the conversation.
+     */
+    close?: true;
+    /**
+     * Snoozes the conversation for so long.
+     */
+    snooze?: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * An email to the assignee of the conversation; if there is none, to the contact's owner, or else to the admins.
+     */
+    notify?: true;
+};
+
+/**
+ * A text to the contact, from the line that they wrote to or called. A contact gets at most one automatic text in 12 hours, and none after an opt-out.
+ */
+export type RuleReplyOutput = {
+    /**
+     * A Liquid template, rendered with the lead's fields when the message is sent.
+     */
+    text?: string;
+    /**
+     * The text of this snippet, as it is then.
+     */
+    snippetId?: string;
+    /**
+     * Only when nobody is there, by `GET /api/workspace/opening-hours`.
+     */
+    outsideHoursOnly: boolean;
+};
+
 export type KnowledgeDocumentOutput = {
     title: string;
     text: string;
@@ -4856,31 +5063,6 @@ export type LeadInputOutput = {
     customFields?: {
         [key: string]: string;
     };
-};
-
-export type ConditionOutput = {
-    /**
-     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
-     */
-    field: string;
-    /**
-     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
-     */
-    op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
-    /**
-     * A text, a number, several texts of which one suffices, or for dates and durations `{days, hours, minutes}`. `gt_date` and `lt_date` take a date in ISO 8601, or a distance from now.
-     */
-    value?: string | number | boolean | Array<string> | ConditionDistanceOutput;
-    /**
-     * For `contacted_within_days`: whether any campaign counts, or only this one. Default: `any`.
-     */
-    campaign?: 'this' | 'any';
-};
-
-export type ConditionDistanceOutput = {
-    days?: number;
-    hours?: number;
-    minutes?: number;
 };
 
 /**
@@ -6385,6 +6567,143 @@ export type PostApiInboxSendReplyResponses = {
 };
 
 export type PostApiInboxSendReplyResponse = PostApiInboxSendReplyResponses[keyof PostApiInboxSendReplyResponses];
+
+export type GetApiRulesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/rules';
+};
+
+export type GetApiRulesErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiRulesError = GetApiRulesErrors[keyof GetApiRulesErrors];
+
+export type GetApiRulesResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        rules: Array<Rule>;
+    };
+};
+
+export type GetApiRulesResponse = GetApiRulesResponses[keyof GetApiRulesResponses];
+
+export type PostApiRulesData = {
+    body: {
+        name: string;
+        on: RuleTrigger;
+        /**
+         * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
+         */
+        when?: Array<Condition>;
+        /**
+         * Of several replies, the first that may be sent is.
+         */
+        do: Array<RuleAction>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/rules';
+};
+
+export type PostApiRulesErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiRulesError = PostApiRulesErrors[keyof PostApiRulesErrors];
+
+export type PostApiRulesResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        rule: Rule;
+    };
+};
+
+export type PostApiRulesResponse = PostApiRulesResponses[keyof PostApiRulesResponses];
+
+export type DeleteApiRulesByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/rules/{id}';
+};
+
+export type DeleteApiRulesByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiRulesByIdError = DeleteApiRulesByIdErrors[keyof DeleteApiRulesByIdErrors];
+
+export type DeleteApiRulesByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiRulesByIdResponse = DeleteApiRulesByIdResponses[keyof DeleteApiRulesByIdResponses];
+
+export type PatchApiRulesByIdData = {
+    body?: {
+        name?: string;
+        on?: RuleTrigger;
+        /**
+         * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
+         */
+        when?: Array<Condition>;
+        /**
+         * Of several replies, the first that may be sent is.
+         */
+        do?: Array<RuleAction>;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/rules/{id}';
+};
+
+export type PatchApiRulesByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiRulesByIdError = PatchApiRulesByIdErrors[keyof PatchApiRulesByIdErrors];
+
+export type PatchApiRulesByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        rule: Rule;
+    };
+};
+
+export type PatchApiRulesByIdResponse = PatchApiRulesByIdResponses[keyof PatchApiRulesByIdResponses];
 
 export type GetApiSnippetsData = {
     body?: never;
@@ -9230,7 +9549,7 @@ export type GetApiLeadsByIdCampaignsByCampaignIdResponses = {
      */
     200: {
         success: true;
-        place: CampaignLead;
+        place: CampaignPlace;
     };
 };
 
@@ -9266,7 +9585,7 @@ export type PatchApiLeadsByIdCampaignsByCampaignIdResponses = {
      */
     200: {
         success: true;
-        place: CampaignLead;
+        place: CampaignPlace;
     };
 };
 
@@ -10762,56 +11081,6 @@ export type GetApiCampaignsByIdFunnelResponses = {
 
 export type GetApiCampaignsByIdFunnelResponse = GetApiCampaignsByIdFunnelResponses[keyof GetApiCampaignsByIdFunnelResponses];
 
-export type GetApiCampaignsByIdLeadsData = {
-    body?: never;
-    path: {
-        id: string;
-    };
-    query?: {
-        limit?: number;
-        /**
-         * `nextCursor` of the previous page.
-         */
-        cursor?: string;
-        state?: 'running' | 'finished' | 'stopped';
-        /**
-         * With `counted`: the step of the funnel.
-         */
-        stepIndex?: number;
-        /**
-         * Only leads that this number of the funnel counts. Default: all leads of the step.
-         */
-        counted?: 'reached' | 'sent' | 'delivered' | 'read' | 'failed' | 'waiting' | 'upcoming' | 'skipped' | 'replied' | 'optedOut';
-        variant?: VariantName;
-    };
-    url: '/api/campaigns/{id}/leads';
-};
-
-export type GetApiCampaignsByIdLeadsErrors = {
-    /**
-     * The request failed.
-     */
-    default: Error;
-};
-
-export type GetApiCampaignsByIdLeadsError = GetApiCampaignsByIdLeadsErrors[keyof GetApiCampaignsByIdLeadsErrors];
-
-export type GetApiCampaignsByIdLeadsResponses = {
-    /**
-     * Success
-     */
-    200: {
-        success: true;
-        leads: Array<CampaignLead>;
-        /**
-         * null on the last page.
-         */
-        nextCursor: string | null;
-    };
-};
-
-export type GetApiCampaignsByIdLeadsResponse = GetApiCampaignsByIdLeadsResponses[keyof GetApiCampaignsByIdLeadsResponses];
-
 export type PostApiCampaignsByIdLeadsData = {
     body: {
         /**
@@ -10864,37 +11133,6 @@ export type PostApiCampaignsByIdLeadsResponses = {
 };
 
 export type PostApiCampaignsByIdLeadsResponse = PostApiCampaignsByIdLeadsResponses[keyof PostApiCampaignsByIdLeadsResponses];
-
-export type PostApiCampaignsByIdLeadsByLeadIdStopData = {
-    body?: never;
-    path: {
-        id: string;
-        leadId: string;
-    };
-    query?: never;
-    url: '/api/campaigns/{id}/leads/{leadId}/stop';
-};
-
-export type PostApiCampaignsByIdLeadsByLeadIdStopErrors = {
-    /**
-     * The request failed.
-     */
-    default: Error;
-};
-
-export type PostApiCampaignsByIdLeadsByLeadIdStopError = PostApiCampaignsByIdLeadsByLeadIdStopErrors[keyof PostApiCampaignsByIdLeadsByLeadIdStopErrors];
-
-export type PostApiCampaignsByIdLeadsByLeadIdStopResponses = {
-    /**
-     * Success
-     */
-    200: {
-        success: true;
-        place: CampaignLead;
-    };
-};
-
-export type PostApiCampaignsByIdLeadsByLeadIdStopResponse = PostApiCampaignsByIdLeadsByLeadIdStopResponses[keyof PostApiCampaignsByIdLeadsByLeadIdStopResponses];
 
 export type PostApiCampaignsByIdPreviewData = {
     body?: {
@@ -13250,13 +13488,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -13752,13 +13990,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.

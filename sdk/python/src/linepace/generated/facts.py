@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "115bd30b9eafd4c37eb54930b901aadcf8d8ab08580d3c56679a113a0f51db5f"
+DIGEST = "abc71dd0112b9a54651423607535fbad14186bb09b2d42ef22133fab06c35425"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -11,6 +11,7 @@ IDEMPOTENT = (
     "POST /api/drip",
     "POST /api/conversations/{address}/notes",
     "POST /api/inbox/send-reply",
+    "POST /api/rules",
     "POST /api/snippets",
     "POST /api/saved-filters",
     "POST /api/knowledge-base/auto-replies",

@@ -113,6 +113,24 @@ class InboxReplyInput(TypedDict):
     scheduledDate: NotRequired[str]
 
 
+class ConditionDistance(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class RuleActionSnooze(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class RuleReply(TypedDict):
+    text: NotRequired[str]
+    snippetId: NotRequired[str]
+    outsideHoursOnly: NotRequired[bool]
+
+
 class SnippetInput(TypedDict):
     name: str
     text: str
@@ -281,7 +299,7 @@ class PoolPatch(TypedDict):
     failoverAfterMinutes: NotRequired[int]
 
 
-class CampaignLeadPatch(TypedDict):
+class CampaignPlacePatch(TypedDict):
     resumesAt: str | None
 
 
@@ -338,12 +356,6 @@ class LeadListInput(TypedDict):
 class LeadListPatch(TypedDict):
     name: NotRequired[str]
     description: NotRequired[str]
-
-
-class ConditionDistance(TypedDict):
-    days: NotRequired[int]
-    hours: NotRequired[int]
-    minutes: NotRequired[int]
 
 
 class CampaignMessageStepDelay(TypedDict):
@@ -1328,43 +1340,42 @@ class Pool(TypedDict):
     updatedAt: str
 
 
-class CampaignLead(TypedDict):
+class CampaignPlace(TypedDict):
     campaignId: str
     leadId: str
-    firstName: str
-    lastName: str
-    phone: str | None
-    email: str | None
     state: Literal["running", "finished", "stopped"]
     stopReason: str | None
     stepId: str | None
-    stepIndex: int | None
-    waitsUntil: str | None
     pausedAt: str | None
     pauseReason: Literal["reply", "out_of_office", "member"] | None
     resumesAt: str | None
     enteredAt: str
 
 
-class ContactTimelineEntryContactTimelineEntry4(TypedDict):
+class ContactTimelineEntryContactTimelineEntry5(TypedDict):
     type: Literal["consent"]
     at: str
     consent: Consent
 
 
-class ContactTimelineEntryContactTimelineEntry5(TypedDict):
+class ContactTimelineEntryContactTimelineEntry6(TypedDict):
     type: Literal["opt_out"]
     at: str
     optOut: OptOutChange
 
 
-class ContactTimelineEntryContactTimelineEntry6(TypedDict):
+class ContactTimelineEntryContactTimelineEntry7(TypedDict):
     type: Literal["note"]
     at: str
     note: ConversationNote
 
 
 class ContactTimelineCampaign(TypedDict):
+    _id: str
+    name: str
+
+
+class ContactTimelineRule(TypedDict):
     _id: str
     name: str
 
@@ -1697,7 +1708,7 @@ class EvidenceAuditItemActor(TypedDict):
 
 
 class EvidenceAuditItemTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]
     id: str
 
 
@@ -1912,7 +1923,7 @@ class Caller(TypedDict):
 
 
 class UsedLimit(TypedDict):
-    limit: Literal["webhooks", "apiKeys", "lists", "segments", "campaigns", "lines", "pools", "snippets", "optInLinks", "savedFilters", "customFields", "waitingMessages", "eventStreams"]
+    limit: Literal["webhooks", "apiKeys", "lists", "segments", "campaigns", "lines", "pools", "rules", "snippets", "optInLinks", "savedFilters", "customFields", "waitingMessages", "eventStreams"]
     max: int
     used: int
     text: str
@@ -2098,7 +2109,7 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]
     id: str
 
 
@@ -2107,7 +2118,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -2307,6 +2318,24 @@ class ReplyOutput(TypedDict):
     recentReplies: list[ReplyOutputRecentReply]
 
 
+class ConditionDistanceOutput(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class RuleActionOutputSnooze(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class RuleReplyOutput(TypedDict):
+    text: NotRequired[str]
+    snippetId: NotRequired[str]
+    outsideHoursOnly: bool
+
+
 class KnowledgeDocumentOutput(TypedDict):
     title: str
     text: str
@@ -2386,12 +2415,6 @@ class LeadInputOutput(TypedDict):
     contactOwnerEmail: NotRequired[str | None]
     timezone: NotRequired[str | None]
     customFields: NotRequired[dict[str, str]]
-
-
-class ConditionDistanceOutput(TypedDict):
-    days: NotRequired[int]
-    hours: NotRequired[int]
-    minutes: NotRequired[int]
 
 
 class CampaignMessageStepOutputDelay(TypedDict):
@@ -2734,6 +2757,10 @@ SendReplyResponseReaction = TypedDict(
         "status": Literal["pending", "sent", "failed"],
     },
 )
+
+
+class DeleteRuleResponse(TypedDict):
+    success: Literal[True]
 
 
 class ListSnippetsParametersQuery(TypedDict):
@@ -3468,7 +3495,7 @@ class CheckAvailabilityRoundRobinPostResponse(TypedDict):
 
 class GetCampaignLeadResponse(TypedDict):
     success: Literal[True]
-    place: CampaignLead
+    place: CampaignPlace
 
 
 class UpdateCampaignLeadRequest(TypedDict):
@@ -3477,7 +3504,7 @@ class UpdateCampaignLeadRequest(TypedDict):
 
 class UpdateCampaignLeadResponse(TypedDict):
     success: Literal[True]
-    place: CampaignLead
+    place: CampaignPlace
 
 
 class ChangeLeadsRequestFilter(TypedDict):
@@ -3731,21 +3758,6 @@ class CheckCampaignResponse(TypedDict):
     check: CampaignCheck
 
 
-class ListCampaignLeadsParametersQuery(TypedDict):
-    limit: NotRequired[int]
-    cursor: NotRequired[str]
-    state: NotRequired[Literal["running", "finished", "stopped"]]
-    stepIndex: NotRequired[int]
-    counted: NotRequired[Literal["reached", "sent", "delivered", "read", "failed", "waiting", "upcoming", "skipped", "replied", "optedOut"]]
-    variant: NotRequired[Literal["A", "B", "C", "D"]]
-
-
-class ListCampaignLeadsResponse(TypedDict):
-    success: Literal[True]
-    leads: list[CampaignLead]
-    nextCursor: str | None
-
-
 class AddCampaignLeadRequest(TypedDict):
     leadId: NotRequired[str]
     lead: NotRequired[LeadInput]
@@ -3758,11 +3770,6 @@ class AddCampaignLeadResponse(TypedDict):
     campaignId: str
     messageCount: int
     message: str
-
-
-class StopCampaignLeadResponse(TypedDict):
-    success: Literal[True]
-    place: CampaignLead
 
 
 class PreviewCampaignRequest(TypedDict):
@@ -4407,10 +4414,10 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -4550,10 +4557,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "session", "snippet", "webhook", "workflow", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -5302,6 +5309,33 @@ class ConversationsBulk(TypedDict):
     dryRun: NotRequired[bool]
 
 
+class Condition(TypedDict):
+    field: str
+    op: NotRequired[Literal["eq", "neq", "contains", "not_contains", "starts_with", "gt", "gte", "lt", "lte", "gt_date", "lt_date", "exists", "not_exists", "any"]]
+    value: NotRequired[str | float | bool | list[str] | ConditionDistance]
+    campaign: NotRequired[Literal["this", "any"]]
+
+
+class RuleAction(TypedDict):
+    addTags: NotRequired[list[str]]
+    removeTags: NotRequired[list[str]]
+    setFields: NotRequired[dict[str, str]]
+    moveToListId: NotRequired[str]
+    assign: NotRequired[str | None]
+    enterCampaignId: NotRequired[str]
+    reply: NotRequired[RuleReply]
+    close: NotRequired[Literal[True]]
+    snooze: NotRequired[RuleActionSnooze]
+    notify: NotRequired[Literal[True]]
+
+
+class RulePatch(TypedDict):
+    name: NotRequired[str]
+    on: NotRequired[Literal["reply", "missed_call"]]
+    when: NotRequired[list[Condition]]
+    do: NotRequired[list[RuleAction]]
+
+
 class KnowledgeBase(TypedDict):
     mode: Literal["off", "copilot", "autopilot"]
     instructions: NotRequired[str]
@@ -5334,11 +5368,9 @@ class LeadsInput(TypedDict):
     defaultCountryCode: NotRequired[str]
 
 
-class Condition(TypedDict):
-    field: str
-    op: NotRequired[Literal["eq", "neq", "contains", "not_contains", "starts_with", "gt", "gte", "lt", "lte", "gt_date", "lt_date", "exists", "not_exists", "any"]]
-    value: NotRequired[str | float | bool | list[str] | ConditionDistance]
-    campaign: NotRequired[Literal["this", "any"]]
+class SegmentInput(TypedDict):
+    name: str
+    when: list[Condition]
 
 
 class SegmentPatch(TypedDict):
@@ -5588,7 +5620,18 @@ class ContactTimelineEntryContactTimelineEntry3(TypedDict):
     why: str
 
 
-class ContactTimelineEntryContactTimelineEntry7(TypedDict):
+class ContactTimelineEntryContactTimelineEntry4(TypedDict):
+    type: Literal["rule"]
+    at: str
+    rule: ContactTimelineRule
+    on: Literal["reply", "missed_call"]
+    did: list[Literal["addTags", "removeTags", "setFields", "moveToListId", "assign", "enterCampaignId", "reply", "close", "snooze", "notify"]]
+    withheld: Literal["opted_out", "opt_out_suspected", "no_consent", "texted_lately", "open_hours", "no_snippet", "cannot_send"] | None
+    messageId: str | None
+    why: str
+
+
+class ContactTimelineEntryContactTimelineEntry8(TypedDict):
     type: Literal["call"]
     at: str
     call: ContactTimelineCall
@@ -5656,7 +5699,7 @@ class EvidenceAuditItem(TypedDict):
     at: str
     actor: EvidenceAuditItemActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: EvidenceAuditItemTarget
     reason: str | None
     changes: dict[str, Any]
@@ -5749,6 +5792,19 @@ class ConditionOutput(TypedDict):
     op: NotRequired[Literal["eq", "neq", "contains", "not_contains", "starts_with", "gt", "gte", "lt", "lte", "gt_date", "lt_date", "exists", "not_exists", "any"]]
     value: NotRequired[str | float | bool | list[str] | ConditionDistanceOutput]
     campaign: NotRequired[Literal["this", "any"]]
+
+
+class RuleActionOutput(TypedDict):
+    addTags: NotRequired[list[str]]
+    removeTags: NotRequired[list[str]]
+    setFields: NotRequired[dict[str, str]]
+    moveToListId: NotRequired[str]
+    assign: NotRequired[str | None]
+    enterCampaignId: NotRequired[str]
+    reply: NotRequired[RuleReplyOutput]
+    close: NotRequired[Literal[True]]
+    snooze: NotRequired[RuleActionOutputSnooze]
+    notify: NotRequired[Literal[True]]
 
 
 class CampaignMessageStepOutput(TypedDict):
@@ -5926,6 +5982,20 @@ class SendReplyResponse(TypedDict):
     bubbleIds: list[str]
 
 
+class CreateRuleRequest(TypedDict):
+    name: str
+    on: Literal["reply", "missed_call"]
+    when: NotRequired[list[Condition]]
+    do: list[RuleAction]
+
+
+class UpdateRuleRequest(TypedDict):
+    name: NotRequired[str]
+    on: NotRequired[Literal["reply", "missed_call"]]
+    when: NotRequired[list[Condition]]
+    do: NotRequired[list[RuleAction]]
+
+
 class ListOptOutSuspicionsResponse(TypedDict):
     success: Literal[True]
     suspicions: list[OptOutSuspicion]
@@ -5949,7 +6019,7 @@ class EndLineReputationOverrideResponse(TypedDict):
 
 class GetLeadTimelineResponse(TypedDict):
     success: Literal[True]
-    entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6 | ContactTimelineEntryContactTimelineEntry7]
+    entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6 | ContactTimelineEntryContactTimelineEntry7 | ContactTimelineEntryContactTimelineEntry8]
     nextCursor: str | None
 
 
@@ -6107,9 +6177,11 @@ class OnMessageOpenedRequest(TypedDict):
     lead: NotRequired[Lead]
 
 
-class SegmentInput(TypedDict):
+class RuleInput(TypedDict):
     name: str
-    when: list[Condition]
+    on: Literal["reply", "missed_call"]
+    when: NotRequired[list[Condition]]
+    do: list[RuleAction]
 
 
 class Timeline(TypedDict):
@@ -6117,6 +6189,16 @@ class Timeline(TypedDict):
     status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
     waitingFor: WaitingFor | None
     events: list[TimelineEvent]
+
+
+class Rule(TypedDict):
+    _id: str
+    name: str
+    on: Literal["reply", "missed_call"]
+    when: list[ConditionOutput]
+    do: list[RuleActionOutput]
+    createdAt: str
+    updatedAt: str
 
 
 class Segment(TypedDict):
@@ -6132,6 +6214,21 @@ class CampaignFunnel(TypedDict):
     success: Literal[True]
     campaignId: str
     steps: list[FunnelStep]
+
+
+class ListRulesResponse(TypedDict):
+    success: Literal[True]
+    rules: list[Rule]
+
+
+class CreateRuleResponse(TypedDict):
+    success: Literal[True]
+    rule: Rule
+
+
+class UpdateRuleResponse(TypedDict):
+    success: Literal[True]
+    rule: Rule
 
 
 class ListSegmentsResponse(TypedDict):

@@ -240,6 +240,30 @@ class Conversations:
         Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
+    def list_rules(self) -> models.ListRulesResponse:
+        """List the rules, in the order in which they are done.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/rules")
+
+    def create_rule(self, **body: Unpack[models.CreateRuleRequest]) -> models.CreateRuleResponse:
+        """Create a rule: what is done by itself when a contact writes or calls.
+
+        Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
+        return self._transport.call("POST", "/api/rules", body=body)
+
+    def update_rule(self, id: str, **body: Unpack[models.UpdateRuleRequest]) -> models.UpdateRuleResponse:
+        """Update a rule.
+
+        A key needs the scope `send`. Recorded in the audit log as `rule.updated`."""
+        return self._transport.call("PATCH", f"/api/rules/{self._transport.escape(id)}", body=body)
+
+    def delete_rule(self, id: str) -> models.DeleteRuleResponse:
+        """Delete a rule; what it has done stays.
+
+        A key needs the scope `manage`. Recorded in the audit log as `rule.deleted`."""
+        return self._transport.call("DELETE", f"/api/rules/{self._transport.escape(id)}")
+
     def list_snippets(self, **query: Unpack[models.ListSnippetsParametersQuery]) -> models.ListSnippetsResponse:
         """List snippets, newest first.
 
@@ -388,6 +412,30 @@ class AsyncConversations:
 
         Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return await self._transport.call("POST", "/api/inbox/send-reply", body=body)
+
+    async def list_rules(self) -> models.ListRulesResponse:
+        """List the rules, in the order in which they are done.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/rules")
+
+    async def create_rule(self, **body: Unpack[models.CreateRuleRequest]) -> models.CreateRuleResponse:
+        """Create a rule: what is done by itself when a contact writes or calls.
+
+        Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
+        return await self._transport.call("POST", "/api/rules", body=body)
+
+    async def update_rule(self, id: str, **body: Unpack[models.UpdateRuleRequest]) -> models.UpdateRuleResponse:
+        """Update a rule.
+
+        A key needs the scope `send`. Recorded in the audit log as `rule.updated`."""
+        return await self._transport.call("PATCH", f"/api/rules/{self._transport.escape(id)}", body=body)
+
+    async def delete_rule(self, id: str) -> models.DeleteRuleResponse:
+        """Delete a rule; what it has done stays.
+
+        A key needs the scope `manage`. Recorded in the audit log as `rule.deleted`."""
+        return await self._transport.call("DELETE", f"/api/rules/{self._transport.escape(id)}")
 
     async def list_snippets(self, **query: Unpack[models.ListSnippetsParametersQuery]) -> models.ListSnippetsResponse:
         """List snippets, newest first.
@@ -1930,23 +1978,11 @@ class Campaigns:
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/funnel")
 
-    def list_leads(self, id: str, **query: Unpack[models.ListCampaignLeadsParametersQuery]) -> models.ListCampaignLeadsResponse:
-        """List the leads that have entered a campaign, newest first, and where each is.
-
-        With `stepIndex` and `counted`, those whom a number of the funnel counts; leads that were deleted are not among them. A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/leads", query=query)
-
     def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
         If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
-
-    def stop_lead(self, id: str, lead_id: str) -> models.StopCampaignLeadResponse:
-        """Stop a campaign for one lead, and cancel its unsent messages there.
-
-        For a lead that has finished or was stopped, nothing changes. It cannot enter again. A key needs the scope `send`."""
-        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads/{self._transport.escape(lead_id)}/stop")
 
     def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
         """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent, and where the steps lead; nothing is sent.
@@ -2037,23 +2073,11 @@ class AsyncCampaigns:
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/funnel")
 
-    async def list_leads(self, id: str, **query: Unpack[models.ListCampaignLeadsParametersQuery]) -> models.ListCampaignLeadsResponse:
-        """List the leads that have entered a campaign, newest first, and where each is.
-
-        With `stepIndex` and `counted`, those whom a number of the funnel counts; leads that were deleted are not among them. A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/leads", query=query)
-
     async def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
         If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
-
-    async def stop_lead(self, id: str, lead_id: str) -> models.StopCampaignLeadResponse:
-        """Stop a campaign for one lead, and cancel its unsent messages there.
-
-        For a lead that has finished or was stopped, nothing changes. It cannot enter again. A key needs the scope `send`."""
-        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads/{self._transport.escape(lead_id)}/stop")
 
     async def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
         """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent, and where the steps lead; nothing is sent.
