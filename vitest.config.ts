@@ -8,8 +8,8 @@ process.env['LINGUI_SUPPRESS_BABEL_WARNING'] = '1';
 
 const NEVER = ['**/node_modules/**', '.data/**'];
 
-/** On a busy shared machine a real server may miss a deadline; what passes only the second time is named. */
-const RETRY = process.env['CI'] ? 1 : 0;
+/** On a busy shared machine a real server may miss a deadline; what passes only when repeated is named. */
+const RETRY = process.env['CI'] ? 2 : 0;
 
 /** A project whose tests share one PostgreSQL and one Temporal server. @param retry how often a failed test is repeated. */
 const serverProject = (name: string, include: string[], retry: number) => ({
