@@ -15,7 +15,8 @@ import { availabilityRoutes } from './routes/lines/availability.ts';
 import { callRoutes } from './routes/inbox/calls.ts';
 import { campaignCheckRoutes } from './routes/campaigns/campaign-check.ts';
 import { campaignFunnelRoutes } from './routes/campaigns/campaign-funnel.ts';
-import { campaignLeadRoutes, leadPlaceRoutes } from './routes/campaigns/campaign-leads.ts';
+import { campaignEntryRoutes, leadCampaignRoutes } from './routes/campaigns/campaign-entries.ts';
+import { campaignLeadRoutes } from './routes/campaigns/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/lines/carrier-callbacks.ts';
 import { chatCallbackRoutes } from './routes/drafts/chat-callbacks.ts';
@@ -148,7 +149,7 @@ const declared = [
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
   ...under('/api/leads', [
-    ...leadPlaceRoutes,
+    ...leadCampaignRoutes,
     ...bulkLeadRoutes,
     ...leadRoutes,
     ...leadTagRoutes,
@@ -161,6 +162,7 @@ const declared = [
   ...under('/api/campaigns', campaignRoutes),
   ...under('/api/campaigns', campaignCheckRoutes),
   ...under('/api/campaigns', campaignFunnelRoutes),
+  ...under('/api/campaigns', campaignEntryRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
   ...under('/api/campaigns', campaignForecastRoutes),
   ...under('/api/forecast', forecastRoutes),

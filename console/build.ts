@@ -26,6 +26,8 @@ const FIRST_PAGES: Record<string, string[]> = {
     ]),
   ),
 };
+for (const page of ['campaign-page', 'segments'])
+  FIRST_PAGES[page] = [`pages/campaigns/${page}.tsx`, ...PAGE_CATALOGS.campaigns.map(catalogFile)];
 for (const page of ['home', 'analytics', 'compliance']) FIRST_PAGES[page]?.push('components/plot.tsx');
 
 interface Build {

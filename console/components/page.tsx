@@ -11,6 +11,7 @@ import { classes } from './class-names.ts';
 export function Page({
   title,
   description,
+  above,
   actions,
   fill = false,
   bare = false,
@@ -18,6 +19,8 @@ export function Page({
 }: {
   title: string;
   description?: ReactNode;
+  /** The way back, of a page that belongs to another. */
+  above?: ReactNode;
   actions?: ReactNode;
   fill?: boolean;
   bare?: boolean;
@@ -37,7 +40,8 @@ export function Page({
         )}
       >
         <div className="min-w-0 flex-1 basis-40">
-          <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+          {above}
+          <h1 className="text-xl font-semibold tracking-tight wrap-anywhere">{title}</h1>
           {description && <p className="mt-0.5 text-muted">{description}</p>}
         </div>
         {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}

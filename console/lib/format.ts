@@ -134,7 +134,8 @@ export function addressName(address: string): string {
 
 /** `awaiting_payment` → Awaiting payment */
 /** Several names in a sentence. */
-export const listOf = (names: readonly string[]): string => new Intl.ListFormat(formatLocale).format(names);
+export const listOf = (names: readonly string[], type: Intl.ListFormatType = 'conjunction'): string =>
+  new Intl.ListFormat(formatLocale, { type }).format(names);
 
 export const wordsOf = (name: string): string => capitalised(name.replaceAll(/[_-]/g, ' '));
 

@@ -33,9 +33,12 @@ export function useSearchChange(): (changes: Search) => void {
   };
 }
 
-/** The open tab of a page. Opening another tab clears the rest of the query, which belongs to the previous one. */
-export function useTabParam(): [string, (tab: string) => void] {
-  const { tab = '' }: Search = useSearch({ strict: false });
+/**
+ * The open tab of a page, by the name of its parameter. Opening another tab clears the rest of the query, which belongs to the
+ * previous one.
+ */
+export function useTabParam(name = 'tab'): [string, (tab: string) => void] {
+  const { [name]: tab = '' }: Search = useSearch({ strict: false });
   const navigate = useNavigate();
-  return [tab, (next) => void navigate({ to: '.', search: { tab: next }, replace: true } as never)];
+  return [tab, (next) => void navigate({ to: '.', search: { [name]: next }, replace: true } as never)];
 }

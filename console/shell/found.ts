@@ -85,7 +85,7 @@ export function useFound(text: string): Found {
         title: name,
         icon: Megaphone,
         detail: t`Campaign`,
-        run: () => open('/campaigns', { search: { campaign: _id } }),
+        run: () => open('/campaigns/$campaignId', { params: { campaignId: _id } }),
       })),
       ...(lines.data?.lines ?? []).slice(0, MOST).map((line) => ({
         id: `line-${line._id}`,

@@ -106,6 +106,10 @@ export const CampaignFunnel = z
   .object({ success: z.literal(true), campaignId: Id, steps: z.array(FunnelStep) })
   .meta({ id: 'CampaignFunnel' });
 
+/** The statuses of messages that wait, and of those that were sent. */
+export const QUEUED = ['pending', 'scheduled', 'sending'] as const satisfies StoredStatus[];
+export const SENT = ['sent', 'delivered', 'fallback'] as const satisfies StoredStatus[];
+
 interface OfStep {
   stepIndex: number;
   variant: VariantName | null;
@@ -194,10 +198,10 @@ function countsOf(
   { states, untried, responses }: FunnelCounts,
 ): z.infer<typeof Counts> {
   const within = (...statuses: StoredStatus[]) => states.filter(({ status }) => statuses.includes(status));
-  const queued = within('pending', 'scheduled', 'sending');
+  const queued = within(...QUEUED);
   const upcoming = sum(queued.filter(({ holdReason }) => holdReason === 'previous_step'));
   const waiting = sum(queued) - upcoming;
-  const sent = sum(within('sent', 'delivered', 'fallback'));
+  const sent = sum(within(...SENT));
   const failed = sum(within('failed')) - sum(untried);
   const skipped = skippedOf([
     ...within('canceled').map(({ holdReason, leads }) => ({ reason: skipReason(holdReason), leads })),

@@ -136,29 +136,6 @@ export const Campaign = z
   .meta({ id: 'Campaign' });
 export type Campaign = z.infer<typeof Campaign>;
 
-/** Where a lead is in a campaign. */
-export const CampaignPlace = z
-  .object({
-    campaignId: Id,
-    leadId: Id,
-    state: z.enum(['running', 'finished', 'stopped']),
-    stopReason: z.string().nullable().meta({
-      description:
-        'Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`.',
-    }),
-    stepId: z.string().nullable().meta({
-      description: 'The step at which it waits; null while its messages are on their way.',
-    }),
-    pausedAt: z.iso.datetime().nullable(),
-    pauseReason: z.enum(['reply', 'out_of_office', 'member']).nullable(),
-    resumesAt: z.iso.datetime().nullable().meta({
-      description: 'When a paused lead goes on; null: when somebody says so.',
-    }),
-    enteredAt: z.iso.datetime(),
-  })
-  .meta({ id: 'CampaignPlace' });
-export type CampaignPlace = z.infer<typeof CampaignPlace>;
-
 /** How many leads are in each state of a campaign. */
 export const CampaignProgress = z
   .object({

@@ -1,24 +1,10 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { SINGLE_LINE } from '../base/text.ts';
+import { COMPARISONS, type Fact, FACTS, isFact, LEAD_FIELDS } from '../shared/condition-fields.ts';
 
 /** What segments and campaigns ask about a contact. Pure functions that take the facts and the time as parameters. */
 
-const COMPARISONS = [
-  'eq',
-  'neq',
-  'contains',
-  'not_contains',
-  'starts_with',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'gt_date',
-  'lt_date',
-  'exists',
-  'not_exists',
-] as const;
 const Op = z.enum([...COMPARISONS, 'any']);
 type Op = z.infer<typeof Op>;
 
@@ -37,40 +23,10 @@ const Distance = z
   .meta({ id: 'ConditionDistance' });
 type Distance = z.infer<typeof Distance>;
 
-/** The fields of a lead that a condition reads. `email` and `phone` stand for all addresses of their kind. */
-const LEAD_FIELDS = [
-  'firstName',
-  'lastName',
-  'email',
-  'phone',
-  'companyName',
-  'jobTitle',
-  'notes',
-  'contactOwnerEmail',
-  'timezone',
-  'status',
-  'source',
-  'createdAt',
-] as const;
 type LeadField = (typeof LEAD_FIELDS)[number];
-
-/** What else a condition reads, with the operators that it takes; the first is the default. */
-const FACTS = {
-  replied: ['any', 'eq', 'neq', 'contains', 'not_contains', 'exists', 'not_exists'],
-  no_reply_for: ['gte'],
-  read: ['eq', 'neq', 'exists', 'not_exists', 'any'],
-  delivered: ['eq', 'neq', 'exists', 'not_exists', 'any'],
-  failed: ['eq', 'neq', 'exists', 'not_exists', 'any'],
-  channel_available: ['eq', 'neq'],
-  tag: ['eq', 'neq', 'contains', 'not_contains', 'exists', 'not_exists'],
-  contacted_within_days: ['eq', 'neq'],
-  has_consent: ['eq', 'neq', 'exists', 'not_exists'],
-} as const satisfies Record<string, readonly Op[]>;
-type Fact = keyof typeof FACTS;
 
 const NEGATIVE: ReadonlySet<Op> = new Set(['neq', 'not_contains', 'not_exists']);
 
-const isFact = (field: string): field is Fact => Object.hasOwn(FACTS, field);
 const isLeadField = (field: string): field is LeadField => (LEAD_FIELDS as readonly string[]).includes(field);
 const customField = (field: string): string | null => /^customFields\.(.+)$/.exec(field)?.[1] ?? null;
 

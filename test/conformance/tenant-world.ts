@@ -174,6 +174,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/leads/': planted.leadId,
       '/api/campaigns/': draftCampaign,
       '/api/leads/{id}/campaigns/': planted.campaignId,
+      '/api/campaigns/{id}/leads/': planted.leadId,
       '/api/pools/': pool,
       '/api/segments/': segment,
       '/api/rules/': rule,

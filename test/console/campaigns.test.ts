@@ -14,7 +14,7 @@ test('campaigns are written as a draft, previewed for a lead, started and paused
   });
   await api('POST', '/api/leads', { leads: [{ firstName: 'Grace', phone: '+14155550163' }] });
   await tab.signIn(key, '/campaigns');
-  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
   await page.getByLabel('Name').fill('Spring viewings');
   await page.getByLabel('List').selectOption({ label: 'Quick Sends' });
   await page.getByLabel('Days', { exact: true }).first().fill('1');
@@ -34,8 +34,9 @@ test('campaigns are written as a draft, previewed for a lead, started and paused
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   await page.getByRole('textbox', { name: 'Message' }).fill('Hi {{ firstName }}');
   await page.getByRole('button', { name: 'Create draft' }).click();
-  const drawer = page.getByRole('dialog', { name: 'Spring viewings' });
-  await drawer.getByText('No lead has entered yet.').waitFor();
+  await page.getByRole('heading', { name: 'Spring viewings' }).waitFor();
+  expect(page.url()).toMatch(/\/console\/campaigns\/[\da-f]{24}$/);
+  await page.getByText('No lead has entered yet.').waitFor();
   expect((await api('GET', '/api/campaigns')).body.campaigns).toMatchObject([
     {
       eligibleLineIds: [lineId],
@@ -44,20 +45,20 @@ test('campaigns are written as a draft, previewed for a lead, started and paused
       steps: [{ attachmentUrls: [expect.stringContaining('plan.png')] }],
     },
   ]);
-  await drawer.getByRole('tab', { name: 'Preview' }).click();
-  await drawer.getByRole('button', { name: /Grace/ }).click();
-  await drawer.getByText('Hi Grace').waitFor();
+  await page.getByRole('tab', { name: 'Preview' }).click();
+  await page.getByRole('button', { name: /Grace/ }).click();
+  await page.getByText('Hi Grace').waitFor();
   expect(await inaccessible(page)).toEqual([]);
-  await drawer.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('button', { name: 'Start' }).click();
   const check = page.getByRole('region', { name: 'Check' });
   await check.getByText('1 lead gets the first step.').waitFor();
   await check.getByText('From Dana Lee.').waitFor();
   await check.getByText('1 has not consented.').waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('button', { name: 'Start the campaign' }).click();
-  await drawer.getByRole('button', { name: 'Pause' }).click();
-  await drawer.getByRole('tab', { name: 'Overview' }).click();
-  await drawer.getByRole('button', { name: 'Resume' }).waitFor();
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('tab', { name: 'Overview' }).click();
+  await page.getByRole('button', { name: 'Resume' }).waitFor();
   expect(await inaccessible(page)).toEqual([]);
 });
 
@@ -67,7 +68,7 @@ test('a step is written with variants, each is previewed, and the funnel shows t
   const leads = [{ firstName: 'Grace', phone: '+14155550164' }];
   const { leadIds } = (await api('POST', '/api/leads', { leads })).body;
   await tab.signIn(key, '/campaigns');
-  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
   await page.getByLabel('Name').fill('Two openings');
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Hi {{ firstName }}');
   // By the keyboard alone.
@@ -87,13 +88,12 @@ test('a step is written with variants, each is previewed, and the funnel shows t
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   await second.fill('Hello {{ firstName }}');
   await page.getByRole('button', { name: 'Create draft' }).click();
-  const drawer = page.getByRole('dialog', { name: 'Two openings' });
-  await drawer.getByRole('tab', { name: 'Steps' }).click();
-  await drawer.getByText('Variant B · 75% of the leads').waitFor();
-  await drawer.getByRole('tab', { name: 'Preview' }).click();
-  await drawer.getByRole('button', { name: /Grace/ }).click();
+  await page.getByRole('tab', { name: 'Steps' }).click();
+  await page.getByText('Variant B · 75% of the leads').waitFor();
+  await page.getByRole('tab', { name: 'Preview' }).click();
+  await page.getByRole('button', { name: /Grace/ }).click();
   for (const text of ['Hi Grace', 'Hello Grace', 'This lead gets it'])
-    await drawer.getByText(text, { exact: true }).waitFor();
+    await page.getByText(text, { exact: true }).waitFor();
   expect(await inaccessible(page)).toEqual([]);
 
   const [campaign] = (await api('GET', '/api/campaigns')).body.campaigns;
@@ -106,13 +106,11 @@ test('a step is written with variants, each is previewed, and the funnel shows t
   await eventually(
     async () => (await api('GET', `/api/campaigns/${campaign._id}/funnel`)).body.steps[0].sent === 1,
   );
-  await drawer.getByRole('tab', { name: 'Funnel' }).click();
-  const figures = drawer.getByRole('table', { name: 'Messages of step 1' });
+  await page.getByRole('tab', { name: 'Funnel' }).click();
+  const figures = page.getByRole('table', { name: 'Messages of step 1' });
   for (const name of ['A', 'B', 'All'])
     await figures.getByRole('columnheader', { name, exact: true }).waitFor();
-  expect(await drawer.getByRole('region', { name: 'Replies to step 1' }).getByRole('listitem').count()).toBe(
-    2,
-  );
+  expect(await page.getByRole('region', { name: 'Replies to step 1' }).getByRole('listitem').count()).toBe(2);
   expect(await inaccessible(page)).toEqual([]);
 });
 
@@ -120,7 +118,7 @@ test('what is written and added while a file is uploaded stays', async () => {
   const { page, app } = tab;
   const { key } = await createWorkspaceWithLine(app);
   await tab.signIn(key, '/campaigns');
-  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
   const uploads = await holdResponses(page, 'POST', '**/api/attachments/upload');
   const buffer = Buffer.from(PIXEL, 'base64');
   await page.getByLabel('Files to attach').setInputFiles({ name: 'plan.png', mimeType: 'image/png', buffer });
@@ -128,6 +126,7 @@ test('what is written and added while a file is uploaded stays', async () => {
   const message = page.getByRole('textbox', { name: 'Message', exact: true });
   await message.fill('Here is the plan.');
   await page.getByRole('button', { name: 'Add a step' }).click();
+  await page.getByRole('menuitem', { name: 'Sends a message' }).click();
   uploads.release();
   await page.getByRole('button', { name: 'Remove plan.png' }).waitFor();
   expect(await message.count()).toBe(2);
@@ -141,8 +140,8 @@ test('a campaign that is being edited stays open when it cannot be read again', 
   const { campaign } = (await api('POST', '/api/campaigns', { name: 'Spring', steps })).body;
   await tab.signIn(key, `/campaigns?campaign=${campaign._id}`);
   await page.getByRole('button', { name: 'Edit' }).click();
-  const form = page.getByRole('dialog', { name: 'Edit the campaign' });
-  await form.getByLabel('Name').fill('Summer');
+  await page.getByRole('heading', { name: 'Edit the campaign' }).waitFor();
+  await page.getByLabel('Name').fill('Summer');
   let refusals = 0;
   await page.route(`**/api/campaigns/${campaign._id}`, async (route) => {
     refusals += 1;
@@ -150,7 +149,7 @@ test('a campaign that is being edited stays open when it cannot be read again', 
   });
   // The first one is shown by the time of the second.
   await expect.poll(() => refusals, { timeout: 30_000 }).toBe(2);
-  expect(await form.getByLabel('Name').inputValue({ timeout: 5000 })).toBe('Summer');
+  expect(await page.getByLabel('Name').inputValue({ timeout: 5000 })).toBe('Summer');
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   expect(tab.takeProblems()).toContainEqual(expect.stringContaining('403'));
 });
@@ -159,34 +158,33 @@ test('a campaign that is being written is discarded only when asked, and survive
   const { page, app } = tab;
   const { key } = await createWorkspaceWithLine(app);
   await tab.signIn(key, '/campaigns');
-  const open = () => page.getByRole('button', { name: 'New campaign' }).first().click();
+  const open = () => page.getByRole('link', { name: 'New campaign' }).first().click();
   const message = page.getByRole('textbox', { name: 'Message', exact: true });
   const question = page.getByRole('dialog', { name: 'Discard what you have entered?' });
   await open();
   await page.getByLabel('Name').fill('Spring viewings');
   await message.fill('Hi {{ firstName }}');
-  await page.keyboard.press('Escape');
-  await question.getByRole('button', { name: 'Keep editing' }).click();
-  await question.waitFor({ state: 'detached' });
-  // Beside it.
-  await page.mouse.click(300, 400);
+  await page.getByRole('button', { name: 'Cancel' }).click();
   expect(await inaccessible(page)).toEqual([]);
-  await question.getByRole('button', { name: 'Keep editing' }).click();
-  await page.reload();
+  await question.getByRole('button', { name: 'Go back' }).click();
+  await question.waitFor({ state: 'detached' });
+  await tab.go('/campaigns');
   await open();
+  await page.getByText('What you wrote before is here again').waitFor();
+  await page.reload();
   await page.getByText('What you wrote before is here again').waitFor();
   expect(await message.inputValue()).toBe('Hi {{ firstName }}');
   await page.evaluate(`sessionStorage.removeItem('linepace.session')`);
   await tab.signIn(key, '/campaigns');
   await open();
   expect(await message.inputValue()).toBe('Hi {{ firstName }}');
-  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Cancel' }).click();
   await question.getByRole('button', { name: 'Discard' }).click();
   await question.waitFor({ state: 'detached' });
   await open();
   expect(await message.inputValue()).toBe('');
   // Nothing is lost, so nothing is asked.
-  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Cancel' }).click();
   await message.waitFor({ state: 'detached' });
 });
 
@@ -200,7 +198,7 @@ test('fields that the list has are inserted where the cursor is, and those that 
   ];
   await api('POST', '/api/leads', { listId: list, leads });
   await tab.signIn(key, '/campaigns');
-  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
   await page.getByLabel('Name').fill('Viewings');
   await page.getByLabel('List').selectOption({ label: 'Buyers' });
   const message = page.getByRole('textbox', { name: 'Message', exact: true });
@@ -215,15 +213,14 @@ test('fields that the list has are inserted where the cursor is, and those that 
   await expect.poll(() => message.inputValue()).toBe('Hi {{ firstName }}, see {{ customFields.city }}');
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('button', { name: 'Create draft' }).click();
-  const drawer = page.getByRole('dialog', { name: 'Viewings' });
-  await drawer.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('button', { name: 'Start' }).click();
   await page.getByText('“customFields.city” is empty for 1 of 2.').waitFor();
   await page.getByRole('button', { name: 'Go back' }).click();
 
-  await drawer.getByRole('tab', { name: 'Preview' }).click();
-  await drawer.getByRole('button', { name: /Ada/ }).click();
-  await drawer.getByText('Empty for this lead: customFields.city').waitFor();
-  await drawer.getByRole('button', { name: 'Send a test to me' }).click();
+  await page.getByRole('tab', { name: 'Preview' }).click();
+  await page.getByRole('button', { name: /Ada/ }).click();
+  await page.getByText('Empty for this lead: customFields.city').waitFor();
+  await page.getByRole('button', { name: 'Send a test to me' }).click();
   await page.getByLabel('Your phone number').fill('+14155550179');
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('dialog', { name: 'Send a test' }).getByRole('button', { name: 'Send' }).click();
@@ -233,8 +230,8 @@ test('fields that the list has are inserted where the cursor is, and those that 
     { message: expect.stringMatching(/^Hi Ada, see/), recipientPhone: '+14155550179', campaignId: null },
   ]);
 
-  await drawer.getByRole('button', { name: 'Duplicate' }).click();
-  await page.getByRole('dialog', { name: 'Viewings (copy)' }).waitFor();
+  await page.getByRole('button', { name: 'Duplicate' }).click();
+  await page.getByRole('heading', { name: 'Viewings (copy)' }).waitFor();
   const { campaigns } = (await api('GET', '/api/campaigns')).body;
   expect(campaigns.map(({ name, status, listId }: Record<string, string>) => [name, status, listId])).toEqual(
     [
@@ -242,4 +239,315 @@ test('fields that the list has are inserted where the cursor is, and those that 
       ['Viewings', 'draft', list],
     ],
   );
+});
+
+test('the numbers of a campaign open the leads that they count, and it is stopped for one of them', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const list = (await api('POST', '/api/lists', { name: 'Buyers' })).body.list._id;
+  const leads = [
+    { firstName: 'Grace', phone: '+14155550181' },
+    { firstName: 'Ada', phone: '+14155550182' },
+  ];
+  await api('POST', '/api/leads', { listId: list, leads });
+  const steps = [{ message: 'Hi' }, { message: 'Still there?', delay: { days: 2 } }];
+  await api('PATCH', '/api/workspace', { minGapSeconds: 0 });
+  const { campaign } = (
+    await api('POST', '/api/campaigns', { name: 'Viewings', listId: list, steps, start: true })
+  ).body;
+  const funnel = async () => (await api('GET', `/api/campaigns/${campaign._id}/funnel`)).body.steps;
+  await eventually(async () => (await funnel())[0].sent >= 1);
+  await tab.signIn(key, `/campaigns/${campaign._id}?part=funnel`);
+  await page.getByRole('table', { name: 'Messages of step 1' }).getByRole('link').first().click();
+  await page.getByRole('button', { name: 'Step 1: Sent' }).waitFor();
+  const rows = page.getByRole('list', { name: 'Leads' }).getByRole('listitem');
+  await rows.first().waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Step 1: Sent' }).click();
+  await expect.poll(() => rows.count()).toBe(2);
+  const ada = rows.filter({ hasText: 'Ada' });
+  await ada.getByText(/At step [12]/).waitFor();
+  await ada.getByRole('button', { name: 'Stop for this lead' }).click();
+  const question = page.getByRole('dialog', { name: 'Stop the campaign for Ada?' });
+  expect(await inaccessible(page)).toEqual([]);
+  await question.getByRole('button', { name: 'Stop for this lead' }).click();
+  await ada.getByText('Removed').waitFor();
+  await page.getByRole('tab', { name: 'Overview' }).click();
+  await page.getByRole('link', { name: '1', exact: true }).last().click();
+  await expect.poll(() => rows.count()).toBe(1);
+  await rows.getByText('Ada').waitFor();
+  expect((await api('GET', `/api/campaigns/${campaign._id}`)).body.progress.stopped).toBe(1);
+});
+
+test('steps that wait, decide and act are built by keyboard alone, and shown as a tree', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  await tab.signIn(key, '/campaigns/new');
+  await page.getByLabel('Name', { exact: true }).fill('Viewings');
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Hi');
+  const add = async (button: string, kind: string): Promise<void> => {
+    await page.getByRole('button', { name: button, exact: true }).press('Enter');
+    await page.getByRole('menuitem', { name: kind, exact: true }).press('Enter');
+    await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
+  };
+  await add('Add a step', 'Decides');
+  const name = page.getByLabel('Name of branch 1');
+  const focused = page.locator(':focus');
+  await expect.poll(() => name.and(focused).count()).toBe(1);
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('Buyers');
+  const branch = page.getByRole('group', { name: 'Branch 1' });
+  await branch.getByLabel('What is asked').selectOption({ label: 'Tag' });
+  await branch.getByLabel('Value, one a line').fill('hot\nwarm');
+  await add('Add a step to branch 1', 'Waits');
+  await add('Add a step to branch 1', 'Ends');
+  await add('Add a step otherwise', 'Changes the contact');
+  await page.getByLabel('Tags to add, one a line').fill('cold');
+  expect(await inaccessible(page)).toEqual([]);
+  // The end of the first branch comes into the other one, past its step, and out of it. The focus stays with it.
+  await page.getByRole('button', { name: 'Move step 4 down' }).press('Enter');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');
+  expect(await page.getByRole('button', { name: 'Move step 5 down' }).and(focused).count()).toBe(1);
+  await add('Insert a step after step 1', 'Waits until something happens');
+  await page.getByRole('button', { name: 'Create draft' }).press('Enter');
+  await page.getByRole('heading', { name: 'Viewings' }).waitFor();
+  const [campaign] = (await api('GET', '/api/campaigns')).body.campaigns;
+  expect(campaign.steps).toMatchObject([
+    { message: 'Hi' },
+    { kind: 'wait_until', any: [{ field: 'replied' }], atMost: { days: 3 }, else: 'continue' },
+    {
+      kind: 'branch',
+      branches: [
+        {
+          name: 'Buyers',
+          when: [{ field: 'tag', op: 'eq', value: ['hot', 'warm'] }],
+          steps: [{ kind: 'wait', for: { days: 1 } }],
+        },
+      ],
+      else: [{ kind: 'do', addTags: ['cold'] }],
+    },
+    { kind: 'end' },
+  ]);
+  await page.getByRole('tab', { name: 'Steps' }).click();
+  await page.getByText('Tag is “hot” or “warm”').waitFor();
+  await page.getByText('Waits at most 3 days until: Reply comes.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('group', { name: 'Branch 1' }).waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  const { leadIds } = (await api('POST', '/api/leads', { leads: [{ phone: '+14155550191' }] })).body;
+  await api('POST', `/api/campaigns/${campaign._id}/start`);
+  await api('POST', `/api/campaigns/${campaign._id}/leads`, { leadId: leadIds[0] });
+  await page.getByRole('tab', { name: 'Funnel' }).click();
+  await page.getByRole('table', { name: 'Messages of step 1' }).waitFor();
+  await page.getByText('Tag is “hot” or “warm”').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+});
+
+test('a campaign that decides loses nothing when it is edited or copied', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const listId = (await api('POST', '/api/lists', { name: 'Later' })).body.list._id;
+  const steps = [
+    { message: 'Hi', delay: { hours: 2 }, smsFallbackEnabled: true, smsFallbackMessage: 'Hi by SMS' },
+    {
+      kind: 'wait_until',
+      any: [
+        { field: 'replied', op: 'contains', value: ['yes', 'sure'] },
+        { field: 'no_reply_for', value: { hours: 30 } },
+        { field: 'createdAt', op: 'gt_date', value: { days: -30 } },
+        { field: 'contacted_within_days', value: 7, campaign: 'this' },
+        { field: 'customFields.rooms', op: 'gte', value: 3 },
+        { field: 'has_consent', value: 'sms' },
+        { field: 'read' },
+      ],
+      atMost: { days: 2, minutes: 30 },
+      else: 'end',
+    },
+    {
+      kind: 'branch',
+      branches: [
+        {
+          name: 'Gold',
+          when: [{ field: 'customFields.plan', op: 'eq', value: 'gold' }],
+          steps: [
+            {
+              kind: 'branch',
+              branches: [
+                { name: 'Rome', when: [{ field: 'notes', op: 'exists' }], steps: [{ kind: 'end' }] },
+              ],
+              else: [{ messageType: 'sms', message: 'Gold' }],
+            },
+          ],
+        },
+        { name: 'Empty', when: [{ field: 'tag', value: 'x' }], steps: [] },
+      ],
+      else: [
+        {
+          kind: 'do',
+          addTags: ['a, b', 'c'],
+          removeTags: ['d'],
+          setFields: { 'customFields.seen': 'yes', notes: 'Later' },
+          moveToListId: listId,
+          assign: null,
+        },
+      ],
+    },
+    { kind: 'wait', for: { hours: 5 }, stopWhen: [{ field: 'tag', value: 'sold' }] },
+    { message: 'Bye' },
+  ];
+  const kept = {
+    onReply: 'pause',
+    stopWhen: [{ field: 'tag', op: 'eq', value: 'sold' }, { field: 'failed' }],
+    finishBy: new Date(Date.UTC(new Date().getUTCFullYear() + 1, 4, 12, 9)).toISOString(),
+  };
+  const made = await api('POST', '/api/campaigns', { name: 'Deciding', steps, ...kept });
+  expect([made.status, made.body.issues]).toEqual([201, undefined]);
+  const { campaign } = made.body;
+  await tab.signIn(key, `/campaigns/${campaign._id}?edit=yes`);
+  await page.getByLabel('Name', { exact: true }).fill('Decided');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'Decided' }).waitFor();
+  const saved = (await api('GET', `/api/campaigns/${campaign._id}`)).body.campaign;
+  const withoutZeros = (value: unknown) =>
+    JSON.parse(JSON.stringify(value, (_, one) => (one === 0 ? undefined : one)));
+  expect(withoutZeros(saved.steps)).toEqual(withoutZeros(campaign.steps));
+  expect(saved).toMatchObject(kept);
+  await page.getByText('Tag is “sold” or Last message failed').waitFor();
+  await page.getByRole('button', { name: 'Duplicate' }).click();
+  await page.getByRole('heading', { name: 'Decided (copy)' }).waitFor();
+  const copy = (await api('GET', '/api/campaigns')).body.campaigns[0];
+  expect(withoutZeros(copy.steps)).toEqual(withoutZeros(campaign.steps));
+  expect(copy).toMatchObject(kept);
+});
+
+test('what stops a campaign for a lead, and by when it is to be finished, is written in its form', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app, { workspace: { timezone: 'Asia/Tokyo' } });
+  await tab.signIn(key, '/campaigns/new');
+  await page.getByLabel('Name', { exact: true }).fill('Viewings');
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Hi');
+  await page.getByLabel('When a lead replies').selectOption({ label: 'The campaign goes on' });
+  const reasons = page.getByRole('group', { name: 'Stop for a lead' });
+  await reasons.getByRole('button', { name: 'Add a reason to stop' }).click();
+  await reasons.getByLabel('What is asked').selectOption({ label: 'Tag' });
+  await reasons.getByLabel('Value, one a line').fill('sold');
+  await page.getByLabel('To be finished by').fill('2100-05-12T09:00');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  await page.getByText('Tag is “sold”').waitFor();
+  expect((await api('GET', '/api/campaigns')).body.campaigns).toMatchObject([
+    {
+      onReply: 'continue',
+      stopWhen: [{ field: 'tag', op: 'eq', value: 'sold' }],
+      finishBy: '2100-05-12T00:00:00.000Z',
+    },
+  ]);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  expect(await page.getByLabel('To be finished by').inputValue()).toBe('2100-05-12T09:00');
+});
+
+test('a step of a campaign that runs is corrected for whoever has not got it, and a refusal is shown', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const steps = [{ message: 'Hi' }, { message: 'Stil there?', delay: { days: 2 } }];
+  const { campaign } = (await api('POST', '/api/campaigns', { name: 'Viewings', steps, start: true })).body;
+  const entered = await api('POST', `/api/campaigns/${campaign._id}/leads`, {
+    lead: { firstName: 'Ada', phone: '+14155550192' },
+  });
+  const saved = async () => (await api('GET', `/api/campaigns/${campaign._id}`)).body.campaign;
+  await tab.signIn(key, `/campaigns/${campaign._id}`);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const second = page.getByRole('region', { name: 'Step 2' });
+  const message = second.getByRole('textbox', { name: 'Message', exact: true });
+  await message.fill('Still there?');
+  expect(await page.getByLabel('When a lead replies').count()).toBe(0);
+  expect(await inaccessible(page)).toEqual([]);
+  await second.getByLabel('Channel').selectOption({ label: 'SMS' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText('steps.1').waitFor();
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('409')]);
+  await second.getByLabel('Channel').selectOption({ label: 'iMessage' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('tab', { name: 'Steps' }).click();
+  await page.getByText('Still there?').waitFor();
+  expect(await saved()).toMatchObject({
+    version: 2,
+    status: 'active',
+    steps: [{}, { message: 'Still there?' }],
+  });
+  const { messages } = (await api('GET', `/api/messages?campaignId=${campaign._id}`)).body;
+  expect(messages.some(({ message: text }: { message: string }) => text === 'Still there?')).toBe(true);
+
+  // Another name is no new version.
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Spring viewings');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'Spring viewings' }).waitFor();
+  expect((await saved()).version).toBe(2);
+
+  await api('PATCH', `/api/leads/${entered.body.leadId}/campaigns/${campaign._id}`, { resumesAt: null });
+  await page.getByRole('tab', { name: 'Leads' }).click();
+  const ada = page.getByRole('list', { name: 'Leads' }).getByRole('listitem');
+  expect(await inaccessible(page)).toEqual([]);
+  await ada.getByRole('button', { name: 'Let it go on' }).click();
+  await ada.getByText('Running').waitFor();
+});
+
+test('a segment is made with conditions, counted exactly, and sent to by a campaign', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const leads = ['Rome', 'Rome', 'Paris'].map((city, index) => ({
+    firstName: `Lead ${index}`,
+    phone: `+1415555019${index}`,
+    customFields: { city },
+  }));
+  await api('POST', '/api/leads', { leads });
+  await tab.signIn(key, '/contacts');
+  await page.getByRole('link', { name: 'Segments' }).click();
+  await page.getByRole('button', { name: 'New segment' }).click();
+  const form = page.getByRole('dialog', { name: 'New segment' });
+  await form.getByLabel('Name', { exact: true }).fill('Romans');
+  await form.getByLabel('What is asked').selectOption({ label: 'Own field' });
+  await form.getByLabel('Name of the field').fill('city');
+  await form.getByRole('button', { name: 'Add a condition' }).click();
+  await form
+    .getByRole('group', { name: 'Condition 2' })
+    .getByLabel('How it is compared')
+    .selectOption({ label: 'has no value' });
+  await form.getByLabel('Value, one a line').fill('rome');
+  expect(await inaccessible(page)).toEqual([]);
+  await form.getByRole('button', { name: 'Create' }).click();
+  const row = page.getByRole('list', { name: 'Segments' }).getByRole('listitem');
+  await row.getByText('city is “rome” and Reply has no value').waitFor();
+  await row.getByRole('button', { name: '2 leads: Romans' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Romans' });
+  await drawer.getByText('Lead 1').waitFor();
+  expect(await drawer.getByRole('listitem').count()).toBe(2);
+  expect(await inaccessible(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  const [segment] = (await api('GET', '/api/segments')).body.segments;
+  expect(segment).toMatchObject({
+    count: 2,
+    when: [
+      { field: 'customFields.city', op: 'eq', value: 'rome' },
+      { field: 'replied', op: 'not_exists' },
+    ],
+  });
+  await tab.go('/campaigns/new');
+  await page.getByLabel('Name', { exact: true }).fill('To Romans');
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Ave');
+  await page.getByLabel('Segment', { exact: true }).selectOption({ label: 'Romans (2)' });
+  await page.getByLabel('Who of the segment').selectOption('live');
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  await page.getByText('Segment, live').waitFor();
+  expect((await api('GET', '/api/campaigns')).body.campaigns).toMatchObject([
+    { listId: null, segmentId: segment._id, audience: 'live' },
+  ]);
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('region', { name: 'Check' }).getByText('2 leads get the first step.').waitFor();
 });

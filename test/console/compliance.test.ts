@@ -146,7 +146,7 @@ describe('a campaign that is written', () => {
     await ask('POST', '/api/leads', { listId: list, leads: [{ phone: yes }, { phone: no }] });
     await ask('POST', '/api/consents', { address: yes, status: 'granted' });
     await tab.signInAsOwner(workspace, '/campaigns');
-    await page.getByRole('button', { name: 'New campaign' }).first().click();
+    await page.getByRole('link', { name: 'New campaign' }).first().click();
     await page.getByLabel('Name').fill('Summer');
     await page.getByLabel('List').selectOption({ label: 'Prospects' });
     await page.getByRole('textbox', { name: 'Message' }).fill('Hi');
@@ -165,5 +165,40 @@ describe('a campaign that is written', () => {
     await page.getByRole('button', { name: `+1 ${no.slice(2, 5)}` }).click();
     await page.getByText('the campaign requires consent, and the lead has not given it').waitFor();
     await page.getByText(/09:00 to 20:00 in America/).waitFor();
+  });
+});
+
+describe('opt-in links', () => {
+  it('are created, shown with their code and how many used them, copied and deleted', async () => {
+    const { page } = tab;
+    await tab.signInAsOwner(workspace, '/compliance?tab=opt-in-links');
+    await page.getByText('No links yet').waitFor();
+    await page.getByRole('button', { name: 'Create a link' }).click();
+    const form = page.getByRole('dialog', { name: 'Create a link' });
+    await form.getByLabel('Name').fill('Shop window');
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByLabel('What they write').and(page.locator('[aria-invalid=true]')).waitFor();
+    tab.takeProblems();
+    await form.getByLabel('What they write').fill('Keep me posted');
+    await form.getByLabel('What they consent to').fill('News about flats, once a week.');
+    await form.getByLabel('Tags to add, one a line').fill('window');
+    expect(await inaccessible(page)).toEqual([]);
+    await form.getByRole('button', { name: 'Create' }).click();
+    const row = page.getByRole('list', { name: 'Opt-in links' }).getByRole('listitem');
+    await row.getByText('Shop window').waitFor();
+    const [link] = (await ask('GET', '/api/opt-in-links')).optInLinks;
+    expect(link).toMatchObject({ text: 'Keep me posted', tags: ['window'], poolId: null });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await row.getByRole('button', { name: 'Copy the link of Shop window' }).click();
+    await row.getByRole('button', { name: 'Copied the link of Shop window' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(link.url);
+    await row.getByRole('button', { name: 'QR code of Shop window' }).click();
+    const code = page.getByRole('img', { name: 'QR code' });
+    await expect.poll(() => code.evaluate((image) => Reflect.get(image, 'naturalWidth'))).toBeGreaterThan(0);
+    expect(await inaccessible(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the link' }).click();
+    await page.getByText('No links yet').waitFor();
   });
 });

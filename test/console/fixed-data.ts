@@ -569,6 +569,7 @@ export const RESPONSES: {
   },
   'GET /api/campaigns/{id}/funnel': { success: true, campaignId: idOf(111), steps: FUNNEL },
   'GET /api/pools': { ...none, pools: [] },
+  'GET /api/segments': { ...none, segments: [] },
   'POST /api/forecast': FORECAST,
   'POST /api/campaigns/{id}/forecast': FORECAST,
   'GET /api/analytics/timeseries': {

@@ -83,16 +83,15 @@ async function importContacts(): Promise<void> {
 
 async function startCampaign(): Promise<void> {
   await open('Campaigns');
-  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
   await page.getByLabel('Name').fill('Sunday rolls');
   await page.getByLabel('List').selectOption({ label: 'Regulars' });
   await page.getByRole('textbox', { name: 'Message' }).fill('Hi {{ firstName }}, fresh rolls on Sunday?');
   await press('Create draft');
-  const drawer = page.getByRole('dialog', { name: 'Sunday rolls' });
-  await drawer.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('heading', { name: 'Sunday rolls' }).waitFor();
+  await page.getByRole('button', { name: 'Start' }).click();
   await press('Start the campaign');
-  await drawer.getByRole('button', { name: 'Pause' }).waitFor();
-  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
 }
 
 async function readSentMessages(): Promise<void> {

@@ -144,17 +144,19 @@ test('the numbers of a campaign are the same on all its tabs, and those of a lin
   await eventually(async () => (await funnel()).replied.leads === Math.min(answers, reached));
   const { sent, failed, replied } = await funnel();
 
+  // As links were before a campaign had a page.
   await tab.signIn(key, `/campaigns?campaign=${campaign._id}`);
-  const drawer = page.getByRole('dialog', { name: 'Spring' });
-  const figure = (label: string) => drawer.locator('dl div', { hasText: label }).locator('dd').first();
+  await page.getByRole('heading', { name: 'Spring' }).waitFor();
+  expect(page.url()).toContain(`/campaigns/${campaign._id}`);
+  const figure = (label: string) => page.locator('dl div', { hasText: label }).locator('dd').first();
   await expect.poll(() => figure('Sent').textContent()).toBe(String(sent));
   expect(await figure('Replies').textContent()).toMatch(new RegExp(`^${replied.leads} \\(`));
   const share = /\((.*)\)/.exec((await figure('Replies').textContent()) ?? '')?.[1] ?? '';
   if (failed > 0) expect(await figure('Failed').textContent()).toBe(String(failed));
-  await drawer.getByRole('tab', { name: 'Funnel' }).click();
-  const table = drawer.getByRole('table', { name: 'Messages of step 1' });
+  await page.getByRole('tab', { name: 'Funnel' }).click();
+  const table = page.getByRole('table', { name: 'Messages of step 1' });
   await table.getByRole('row', { name: `Sent ${sent}` }).waitFor();
-  await drawer
+  await page
     .getByRole('region', { name: 'Replies to step 1' })
     .getByText(`${replied.leads} · ${share}`)
     .waitFor();

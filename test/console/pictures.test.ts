@@ -49,7 +49,7 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   },
   async 'campaign-builder'(page) {
     await tab.go('/campaigns');
-    await page.getByRole('button', { name: 'New campaign' }).first().click();
+    await page.getByRole('link', { name: 'New campaign' }).first().click();
     await page.getByLabel('Name').fill('Spring viewings');
     await page.getByLabel('List').selectOption({ label: 'Spring viewings' });
     await page.getByRole('textbox', { name: 'Message' }).fill('Hi {{ firstName }}, the flat is free.');
@@ -57,7 +57,7 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await page.getByRole('status', { name: 'Consent to iMessage' }).waitFor();
   },
   async 'campaign-funnel'(page) {
-    await tab.go('/campaigns?campaign=111111111111111111111111&part=funnel');
+    await tab.go('/campaigns/111111111111111111111111?part=funnel');
     await page.getByRole('status', { name: 'Forecast' }).waitFor();
     await page.getByRole('region', { name: 'Opt-outs to step 2' }).waitFor();
   },

@@ -41,7 +41,7 @@ test('a pool is created, changed and chosen for a campaign, which is forecast', 
   ]);
 
   await page.goto(page.url().replace(/\/console\/.*/, '/console/campaigns'));
-  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
   await page.getByLabel('Name').fill('Spring');
   await page.getByLabel('List').selectOption({ label: 'Quick Sends' });
   await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
@@ -51,7 +51,7 @@ test('a pool is created, changed and chosen for a campaign, which is forecast', 
   await forecast.getByText('more line').waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('button', { name: 'Create draft' }).click();
-  await page.getByRole('dialog', { name: 'Spring' }).waitFor();
+  await page.getByRole('heading', { name: 'Spring' }).waitFor();
   const [campaign] = (await api('GET', '/api/campaigns')).body.campaigns;
   expect(campaign.poolId).toBe((await api('GET', '/api/pools')).body.pools[0]._id);
 });

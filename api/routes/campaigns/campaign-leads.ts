@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { addLead } from '#db/commands/campaigns/added-lead.ts';
 import { planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
 import { requireLines } from '#db/commands/campaigns/campaign-status.ts';
-import { pauseLead, placeOf, resumeLead } from '#db/commands/campaigns/lead-pauses.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
@@ -21,7 +20,6 @@ import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { dryRun, type TenantDb } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
-import { CampaignPlace } from '#domain/campaigns/campaign.ts';
 import { needsOf } from '#domain/campaigns/condition.ts';
 import {
   allPaths,
@@ -78,10 +76,6 @@ const CampaignLeadResult = z.object({
   messageCount: z.int(),
   message: z.string(),
 });
-
-const PlaceParams = z.object({ id: Id, campaignId: Id });
-const OnePlace = z.object({ success: z.literal(true), place: CampaignPlace });
-const placeNotFound = (): ApiError => new ApiError('NOT_FOUND', 'The lead is not in the campaign');
 
 const StepPreview = z.object({
   stepIndex: z.int(),
@@ -259,58 +253,6 @@ export const campaignLeadRoutes = [
         status: 200,
         body: { success: true, campaignId: campaign.id, leadId: lead.id, steps, walk, paths, warnings },
       };
-    },
-  }),
-];
-
-/** Where leads are in campaigns. */
-export const leadPlaceRoutes = [
-  workspaceRoute({
-    id: 'getCampaignLead',
-    method: 'GET',
-    path: '/api/leads/{id}/campaigns/{campaignId}',
-    tag: 'Campaigns',
-    summary: 'Get where a lead is in a campaign',
-    params: PlaceParams,
-    responses: { 200: OnePlace },
-    errors: ['NOT_FOUND'],
-    async handler({ db, params }) {
-      const place = await placeOf(db, params.campaignId, params.id);
-      if (!place || !(await findCampaign(db, params.campaignId))) throw placeNotFound();
-      return { status: 200, body: { success: true, place } };
-    },
-  }),
-
-  workspaceRoute({
-    id: 'updateCampaignLead',
-    method: 'PATCH',
-    path: '/api/leads/{id}/campaigns/{campaignId}',
-    tag: 'Campaigns',
-    summary: 'Pause a lead in a campaign, change when it goes on, or let it go on',
-    description:
-      'A lead that a reply or an absence has paused goes on at `resumesAt`. A time that is not in the future lets it go on now.',
-    params: PlaceParams,
-    body: z
-      .object({
-        resumesAt: z.iso
-          .datetime({ offset: true })
-          .nullable()
-          .meta({ description: 'null: not before somebody says so.' }),
-      })
-      .meta({ id: 'CampaignPlacePatch' }),
-    responses: { 200: OnePlace },
-    errors: ['NOT_FOUND', 'INVALID_STATE'],
-    audit: { action: 'campaign.updated', target: 'campaign', changes: ['resumesAt'] },
-    async handler({ db, params, body, now }) {
-      const campaign = await lockCampaign(db, params.campaignId);
-      const place = campaign && (await placeOf(db, campaign.id, params.id, { lock: true }));
-      if (!campaign || !place) throw placeNotFound();
-      if (place.state !== 'running') throw new ApiError('INVALID_STATE', `The lead has ${place.state}`);
-      const until = body.resumesAt === null ? null : new Date(body.resumesAt);
-      if (until !== null && until <= now) await resumeLead(db, campaign, params.id, now);
-      else await pauseLead(db, campaign.id, params.id, until, now);
-      const changed = (await placeOf(db, campaign.id, params.id)) ?? place;
-      return { status: 200, body: { success: true, place: changed } };
     },
   }),
 ];

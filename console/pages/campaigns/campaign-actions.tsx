@@ -6,11 +6,14 @@ import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
-import { bodyOf, draftOf } from './campaign-draft.ts';
+import { copyOf } from './campaign-draft.ts';
 import { StartCheck } from './start-check.tsx';
 
 const OPTIONS = { refresh: CAMPAIGNS };
 const icon = 'size-4';
+
+const canEdit = (status: Campaign['status']): boolean =>
+  status === 'draft' || status === 'active' || status === 'paused';
 
 /** What the campaign's status allows. Pausing and resuming undo each other; the rest asks beforehand. */
 export function CampaignActions({
@@ -30,7 +33,7 @@ export function CampaignActions({
   const copy = useWrite('POST /api/campaigns', OPTIONS);
   const duplicate = (): void =>
     copy.mutate(
-      { body: bodyOf({ ...draftOf(campaign), name: t`${name} (copy)` }) },
+      { body: { ...copyOf(campaign), name: t`${name} (copy)` } },
       {
         onSuccess: () => toast(t`The copy is a draft`),
         afterRefetch: ({ campaign: made }) => onDuplicated(made._id),
@@ -100,34 +103,34 @@ export function CampaignActions({
           </p>
         </ConfirmButton>
       )}
+      {canEdit(status) && (
+        <Button small icon={<Pencil className={icon} aria-hidden="true" />} onClick={onEdit}>
+          <Trans>Edit</Trans>
+        </Button>
+      )}
       {status === 'draft' && (
-        <>
-          <Button small icon={<Pencil className={icon} aria-hidden="true" />} onClick={onEdit}>
-            <Trans>Edit</Trans>
-          </Button>
-          <ConfirmButton
-            label={t`Start`}
-            kind="secondary"
-            icon={<Play className={icon} aria-hidden="true" />}
-            title={t`Start this campaign?`}
-            confirm={t`Start the campaign`}
-            busy={start.isPending}
-            onConfirm={() =>
-              start.mutate(
-                { ...input, query: { refuseUnknownFields: 'true' } },
-                { onSuccess: () => toast(t`${name} has started`), onError },
-              )
-            }
-          >
-            <StartCheck campaign={campaign} />
-            <p className="mt-3 text-muted">
-              <Trans>
-                The leads of its list enter, and their messages are sent at the pace of your lines. It can be
-                paused at any time; its steps can no longer be changed.
-              </Trans>
-            </p>
-          </ConfirmButton>
-        </>
+        <ConfirmButton
+          label={t`Start`}
+          kind="secondary"
+          icon={<Play className={icon} aria-hidden="true" />}
+          title={t`Start this campaign?`}
+          confirm={t`Start the campaign`}
+          busy={start.isPending}
+          onConfirm={() =>
+            start.mutate(
+              { ...input, query: { refuseUnknownFields: 'true' } },
+              { onSuccess: () => toast(t`${name} has started`), onError },
+            )
+          }
+        >
+          <StartCheck campaign={campaign} />
+          <p className="mt-3 text-muted">
+            <Trans>
+              The leads of its list enter, and their messages are sent at the pace of your lines. It can be
+              paused at any time. Its steps can still be changed for whoever has not got them.
+            </Trans>
+          </p>
+        </ConfirmButton>
       )}
       {status === 'active' && (
         <Button

@@ -1,4 +1,5 @@
-import { type Campaign, type CampaignBody, isMessage } from './campaign.ts';
+import type { Campaign, CampaignBody } from './campaign.ts';
+import type { Condition } from './conditions.ts';
 import { draftOf as stepDraftOf, NEW_STEP, type StepDraft, stepOf } from './step-draft.ts';
 
 /** A campaign as it is being written: what is not set is an empty text or list. */
@@ -6,6 +7,9 @@ export interface CampaignDraft {
   name: string;
   description: string;
   listId: string;
+  /** The segment that gets it, instead of a list. */
+  segmentId: string;
+  audience: Campaign['audience'];
   /** None: all lines of the channel. */
   lineIds: readonly string[];
   /** The pool that sends, instead of lines. */
@@ -18,6 +22,10 @@ export interface CampaignDraft {
   timezone: string;
   requireConsent: boolean;
   onReply: Campaign['onReply'];
+  /** Any of them stops a lead. */
+  stopWhen: readonly Condition[];
+  /** An ISO date and time. */
+  finishBy: string;
   needsAiPersonalization: boolean;
   steps: readonly StepDraft[];
 }
@@ -26,6 +34,8 @@ export const NEW_CAMPAIGN = (): CampaignDraft => ({
   name: '',
   description: '',
   listId: '',
+  segmentId: '',
+  audience: 'snapshot',
   lineIds: [],
   poolId: '',
   stickinessPolicy: 'sticky',
@@ -35,6 +45,8 @@ export const NEW_CAMPAIGN = (): CampaignDraft => ({
   timezone: '',
   requireConsent: false,
   onReply: 'stop',
+  stopWhen: [],
+  finishBy: '',
   needsAiPersonalization: false,
   steps: [NEW_STEP()],
 });
@@ -43,6 +55,8 @@ export const draftOf = (campaign: Campaign): CampaignDraft => ({
   name: campaign.name,
   description: campaign.description,
   listId: campaign.listId ?? '',
+  segmentId: campaign.segmentId ?? '',
+  audience: campaign.audience,
   lineIds: campaign.eligibleLineIds ?? [],
   poolId: campaign.poolId ?? '',
   stickinessPolicy: campaign.stickinessPolicy,
@@ -52,31 +66,54 @@ export const draftOf = (campaign: Campaign): CampaignDraft => ({
   timezone: campaign.timezone ?? '',
   requireConsent: campaign.requireConsent,
   onReply: campaign.onReply,
+  stopWhen: campaign.stopWhen,
+  finishBy: campaign.finishBy ?? '',
   needsAiPersonalization: campaign.needsAiPersonalization,
-  steps: campaign.steps.filter(isMessage).map(stepDraftOf),
+  steps: campaign.steps.map(stepDraftOf),
+});
+
+/** The body that makes another campaign like this one. */
+export const copyOf = (campaign: Campaign): CampaignBody => ({
+  ...bodyOf(draftOf(campaign)),
+  quietHours: campaign.quietHours,
 });
 
 const given = (text: string): string | null => (text === '' ? null : text);
 
 export const bodyOf = ({
   listId,
+  segmentId,
+  audience,
   lineIds,
   poolId,
   start,
   end,
   days,
   timezone,
+  stopWhen,
+  finishBy,
   steps,
   ...same
 }: CampaignDraft) =>
   ({
     ...same,
     listId: given(listId),
+    segmentId: given(segmentId),
+    ...(segmentId !== '' && { audience }),
     poolId: given(poolId),
     eligibleLineIds: poolId !== '' || lineIds.length === 0 ? null : [...lineIds],
     sendWindowStart: given(start),
     sendWindowEnd: given(end),
     allowedDaysOfWeek: days.length === 0 || days.length === 7 ? null : days.toSorted((a, b) => a - b),
     timezone: given(timezone),
+    stopWhen: [...stopWhen],
+    finishBy: given(finishBy),
     steps: steps.map(stepOf),
   }) satisfies CampaignBody;
+
+/** What can change in a campaign that has started. Its steps are sent if they have changed, since each change makes a new version. */
+export function editOf(draft: CampaignDraft, saved: CampaignDraft) {
+  const { name, description, finishBy, steps } = bodyOf(draft);
+  const isChanged = JSON.stringify(steps) !== JSON.stringify(bodyOf(saved).steps);
+  return { name, description, finishBy, ...(isChanged && { steps }) } satisfies Partial<CampaignBody>;
+}

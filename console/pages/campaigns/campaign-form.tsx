@@ -1,19 +1,24 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { Plus } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
-import { Drawer } from '#console/components/dialog.tsx';
+import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { Page } from '#console/components/page.tsx';
+import { numberOf } from '#console/lib/format.ts';
 import { toast } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
-import { type CampaignDraft, bodyOf, draftOf, NEW_CAMPAIGN } from './campaign-draft.ts';
-import { type Campaign, CAMPAIGNS, isMessage } from './campaign.ts';
+import { localIn, momentIn } from '#console/lib/workspace-time.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { type CampaignDraft, bodyOf, draftOf, editOf, NEW_CAMPAIGN } from './campaign-draft.ts';
+import { type Campaign, CAMPAIGNS } from './campaign.ts';
 import { DraftConsent } from './consent.tsx';
+import { ConditionFields } from './condition-fields.tsx';
 import { DraftForecast } from './forecast.tsx';
 import { SendingFields } from './sending-fields.tsx';
-import { NEW_STEP, type StepDraft } from './step-draft.ts';
-import { StepFields } from './step-fields.tsx';
+import { StepBuilder } from './step-builder.tsx';
+import { conditionPaths, stepPaths } from './step-paths.ts';
+import { asksAboutReplies } from './step-tree.ts';
 
 const FORM = 'campaign-form';
 const OPTIONS = { refresh: CAMPAIGNS };
@@ -21,27 +26,20 @@ const FIELDS = [
   'name',
   'description',
   'listId',
+  'segmentId',
+  'audience',
   'eligibleLineIds',
   'poolId',
   'stickinessPolicy',
   'sendWindowStart',
   'sendWindowEnd',
   'timezone',
-];
-const STEP_FIELDS = [
-  'message',
-  'messageType',
-  'subject',
-  'smsFallbackMessage',
-  'delay.days',
-  'delay.hours',
-  'delay.minutes',
+  'onReply',
+  'finishBy',
 ];
 
-const VARIANT_FIELDS = ['body', 'subject', 'weight'];
-
-/** Creates a draft, or changes the draft given. Once a campaign has started its steps stay as they are. */
-export function CampaignForm({
+/** Creates a draft, or changes the campaign given: once it has started, its name, its deadline and its steps. */
+export default function CampaignForm({
   campaign,
   close,
   onSaved,
@@ -51,77 +49,69 @@ export function CampaignForm({
   onSaved: (campaignId: string) => void;
 }) {
   const { t } = useLingui();
-  const lists = useRead('GET /api/lists', {});
+  const zone = useTimeZone();
   const [saved] = useState<CampaignDraft>(() => (campaign ? draftOf(campaign) : NEW_CAMPAIGN()));
+  const [editor] = useState(campaign ? `campaign ${campaign._id} ${campaign.updatedAt}` : 'campaign new');
   // What was written over an older version is not shown over a newer one.
-  const form = useUnsentForm(
-    campaign ? `campaign ${campaign._id} ${campaign.updatedAt}` : 'new campaign',
-    saved,
-  );
+  const form = useUnsentForm(editor, saved);
   const draft = form.value;
   const setDraft = form.change;
   const [uploads, setUploads] = useState(0);
+  const [asks, setAsks] = useState(false);
   const change = (next: Partial<CampaignDraft>): void => setDraft((current) => ({ ...current, ...next }));
   const { steps } = draft;
-  // What decides and waits is made over the API.
-  const keepsSteps = campaign !== undefined && !campaign.steps.every(isMessage);
   const create = useWrite('POST /api/campaigns', OPTIONS);
   const update = useWrite('PATCH /api/campaigns/{id}', OPTIONS);
   const error = create.error ?? update.error;
+  const hasStarted = campaign !== undefined && campaign.status !== 'draft';
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const body = bodyOf(draft);
     const callbacks = {
       onSuccess: () => {
         form.forget();
         toast(campaign ? t`The campaign was changed` : t`The campaign was created as a draft`);
       },
       afterRefetch: ({ campaign: saved }: { campaign: Campaign }): void => {
-        close();
+        if (campaign) close();
         onSaved(saved._id);
       },
     };
     const query = { refuseUnknownFields: 'true' } as const;
-    const { steps: written, ...others } = body;
-    const changed = keepsSteps ? others : { ...others, steps: written };
-    if (campaign) update.mutate({ params: { id: campaign._id }, query, body: changed }, callbacks);
-    else create.mutate({ query, body }, callbacks);
+    const body = hasStarted ? editOf(draft, saved) : bodyOf(draft);
+    if (campaign) update.mutate({ params: { id: campaign._id }, query, body }, callbacks);
+    else create.mutate({ query, body: bodyOf(draft) }, callbacks);
   };
-  const changeStep = (key: string, update: (step: StepDraft) => StepDraft): void =>
-    setDraft((current) => ({
-      ...current,
-      steps: current.steps.map((step) => (step.key === key ? update(step) : step)),
-    }));
-  const stepPaths = steps.flatMap(({ variants }, index) =>
-    [
-      ...STEP_FIELDS,
-      ...variants.flatMap((_, number) => VARIANT_FIELDS.map((field) => `variants.${number}.${field}`)),
-    ].map((field) => `steps.${index}.${field}`),
-  );
+  const discard = (): void => {
+    form.forget();
+    close();
+  };
 
   return (
-    <Drawer
-      open
-      unsaved={form.isChanged}
-      onClose={() => {
-        form.forget();
-        close();
-      }}
+    <Page
       title={campaign ? t`Edit the campaign` : t`New campaign`}
-      description={t`It is saved as a draft; nothing is sent until it is started.`}
-      footer={
-        <Button
-          kind="primary"
-          type="submit"
-          form={FORM}
-          busy={create.isPending || update.isPending || uploads > 0}
-        >
-          {campaign ? t`Save` : t`Create draft`}
-        </Button>
+      description={
+        hasStarted
+          ? t`It has started: who gets it, and from which lines and when, stays as it is. Whoever has not got a changed step gets the new one.`
+          : t`It is saved as a draft; nothing is sent until it is started.`
+      }
+      actions={
+        <>
+          <Button onClick={() => (form.isChanged ? setAsks(true) : discard())}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button
+            kind="primary"
+            type="submit"
+            form={FORM}
+            busy={create.isPending || update.isPending || uploads > 0}
+          >
+            {campaign ? t`Save` : t`Create draft`}
+          </Button>
+        </>
       }
     >
-      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+      <form id={FORM} className="flex max-w-3xl flex-col gap-4" onSubmit={submit}>
         {form.isKept && (
           <p role="status" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
             <Trans>What you wrote before is here again. It has not been saved.</Trans>
@@ -139,80 +129,169 @@ export function CampaignForm({
           onChange={(event) => change({ description: event.target.value })}
           error={issueOf(error, 'description')}
         />
-        <SelectField
-          label={t`List`}
-          value={draft.listId}
-          hint={t`Its leads enter when the campaign starts.`}
-          options={[
-            { value: '', label: t`None: leads are added one by one` },
-            ...(lists.data?.lists ?? []).map((list) => ({ value: list._id, label: list.name })),
-          ]}
-          onChange={(event) => change({ listId: event.target.value })}
-          error={issueOf(error, 'listId')}
+        {!hasStarted && <Audience draft={draft} change={change} errorOf={(field) => issueOf(error, field)} />}
+        <StepBuilder
+          steps={steps}
+          listId={draft.listId}
+          change={(update) => setDraft((current) => ({ ...current, steps: update(current.steps) }))}
+          onBusy={(busy) => setUploads((count) => count + (busy ? 1 : -1))}
+          errorOf={(path) => issueOf(error, path)}
         />
-        {!keepsSteps && (
-          <fieldset className="flex flex-col gap-3">
-            <legend className="mb-2 font-medium">
-              <Trans>Steps</Trans>
-            </legend>
-            {steps.map((step, index) => (
-              <StepFields
-                key={step.key}
-                step={step}
-                listId={draft.listId}
-                index={index}
-                onChange={(next) => changeStep(step.key, () => next)}
-                onFilesChange={(update) =>
-                  changeStep(step.key, (current) => ({ ...current, files: update(current.files) }))
-                }
-                onBusy={(busy) => setUploads((count) => count + (busy ? 1 : -1))}
-                onRemove={
-                  steps.length > 1
-                    ? () => change({ steps: steps.filter((other) => other !== step) })
-                    : undefined
-                }
-                errorOf={(field) => issueOf(error, `steps.${index}.${field}`)}
-              />
-            ))}
-            <div>
-              <Button
-                small
-                icon={<Plus className="size-4" aria-hidden="true" />}
-                onClick={() => change({ steps: [...steps, { ...NEW_STEP(), days: '1' }] })}
-              >
-                <Trans>Add a step</Trans>
-              </Button>
-            </div>
-          </fieldset>
+        {!hasStarted && (
+          <>
+            <SendingFields draft={draft} onChange={change} errorOf={(field) => issueOf(error, field)} />
+            <EachLead draft={draft} change={change} errorOf={(field) => issueOf(error, field)} />
+          </>
         )}
-        <SendingFields draft={draft} onChange={change} errorOf={(field) => issueOf(error, field)} />
-        <fieldset className="flex flex-col gap-2">
-          <legend className="mb-2 font-medium">
-            <Trans>Each lead</Trans>
-          </legend>
-          <Check
-            label={t`Send only to leads who consented`}
-            checked={draft.requireConsent}
-            onChange={(requireConsent) => change({ requireConsent })}
-          />
-          <Check
-            label={t`Stop for a lead that replies`}
-            checked={draft.onReply !== 'continue'}
-            onChange={(stops) => change({ onReply: stops ? 'stop' : 'continue' })}
-          />
-          <Check
-            label={t`Let the language model reword each message for its lead`}
-            checked={draft.needsAiPersonalization}
-            onChange={(needsAiPersonalization) => change({ needsAiPersonalization })}
-          />
-        </fieldset>
-        <div className="flex flex-col gap-2">
-          <DraftForecast draft={draft} />
-          <DraftConsent draft={draft} ownHours={campaign?.quietHours ?? null} />
-        </div>
-        <FormError>{generalErrorOf(error, [...FIELDS, ...stepPaths])}</FormError>
+        <TextField
+          label={t`To be finished by (optional)`}
+          type="datetime-local"
+          hint={t`By the clock of the workspace: ${zone}. The forecast says whether it can be.`}
+          value={draft.finishBy === '' ? '' : localIn(zone, new Date(draft.finishBy))}
+          onChange={({ target: { value } }) =>
+            change({ finishBy: value === '' ? '' : momentIn(zone, value).toISOString() })
+          }
+          error={issueOf(error, 'finishBy')}
+        />
+        {!hasStarted && (
+          <div className="flex flex-col gap-2">
+            <DraftForecast draft={draft} />
+            <DraftConsent draft={draft} ownHours={campaign?.quietHours ?? null} />
+          </div>
+        )}
+        <FormError>
+          {generalErrorOf(error, [
+            ...FIELDS,
+            ...conditionPaths('stopWhen', draft.stopWhen),
+            ...stepPaths(steps),
+          ])}
+        </FormError>
       </form>
-    </Drawer>
+      <ConfirmDialog
+        open={asks}
+        close={() => setAsks(false)}
+        title={t`Discard what you have entered?`}
+        confirm={t`Discard`}
+        onConfirm={discard}
+      >
+        <p>
+          <Trans>It has not been saved.</Trans>
+        </p>
+      </ConfirmDialog>
+    </Page>
+  );
+}
+
+interface Part {
+  draft: CampaignDraft;
+  change: (next: Partial<CampaignDraft>) => void;
+  errorOf: (field: string) => string | undefined;
+}
+
+/** Who gets it. */
+function Audience({ draft, change, errorOf }: Part) {
+  const { t } = useLingui();
+  const lists = useRead('GET /api/lists', {});
+  const segments = useRead('GET /api/segments', { query: { limit: 200 } }).data?.segments ?? [];
+  return (
+    <>
+      <SelectField
+        label={t`List`}
+        value={draft.listId}
+        hint={t`Its leads enter when the campaign starts.`}
+        options={[
+          { value: '', label: t`None: leads are added one by one` },
+          ...(lists.data?.lists ?? []).map((list) => ({ value: list._id, label: list.name })),
+        ]}
+        onChange={(event) => change({ listId: event.target.value, segmentId: '' })}
+        error={errorOf('listId')}
+      />
+      {segments.length > 0 && (
+        <SelectField
+          label={t`Segment`}
+          value={draft.segmentId}
+          hint={t`In place of a list.`}
+          options={[
+            { value: '', label: t`None` },
+            ...segments.map(({ _id, name, count }) => ({
+              value: _id,
+              label: `${name} (${numberOf(count)})`,
+            })),
+          ]}
+          onChange={(event) => change({ segmentId: event.target.value, listId: '' })}
+          error={errorOf('segmentId')}
+        />
+      )}
+      {draft.segmentId !== '' && (
+        <SelectField
+          label={t`Who of the segment`}
+          value={draft.audience}
+          options={[
+            { value: 'snapshot', label: t`Who is in it at the start` },
+            { value: 'live', label: t`Also who comes to be in it later` },
+          ]}
+          onChange={(event) => change({ audience: event.target.value === 'live' ? 'live' : 'snapshot' })}
+          error={errorOf('audience')}
+        />
+      )}
+    </>
+  );
+}
+
+/** What applies to each lead. */
+function EachLead({ draft, change, errorOf }: Part) {
+  const { t } = useLingui();
+  return (
+    <fieldset className="flex flex-col gap-4">
+      <legend className="mb-2 font-medium">
+        <Trans>Each lead</Trans>
+      </legend>
+      <SelectField
+        label={t`When a lead replies`}
+        value={draft.onReply}
+        options={[
+          { value: 'stop', label: t`The campaign stops for it` },
+          { value: 'pause', label: t`The campaign pauses for it, until somebody lets it go on` },
+          { value: 'continue', label: t`The campaign goes on` },
+        ]}
+        onChange={(event) => change({ onReply: event.target.value as CampaignDraft['onReply'] })}
+        error={errorOf('onReply')}
+      />
+      {draft.onReply === 'stop' && asksAboutReplies(draft.steps) && (
+        <p className="text-warn">
+          <Trans>
+            A reply stops the campaign for the contact, who then comes to no condition about replies.
+          </Trans>
+        </p>
+      )}
+      <div role="group" aria-label={t`Stop for a lead`} className="flex flex-col gap-2">
+        <p className="text-[0.8125rem] text-muted">
+          {draft.stopWhen.length === 0 ? (
+            <Trans>The campaign can also stop for a lead for other reasons.</Trans>
+          ) : (
+            <Trans>The campaign stops for a lead as soon as one of these holds:</Trans>
+          )}
+        </p>
+        <ConditionFields
+          conditions={draft.stopWhen}
+          joined="any"
+          fewest={0}
+          add={t`Add a reason to stop`}
+          onChange={(stopWhen) => change({ stopWhen })}
+          errorOf={(field) => errorOf(`stopWhen.${field}`)}
+        />
+      </div>
+      <Check
+        label={t`Send only to leads who consented`}
+        checked={draft.requireConsent}
+        onChange={(requireConsent) => change({ requireConsent })}
+      />
+      <Check
+        label={t`Let the language model reword each message for its lead`}
+        checked={draft.needsAiPersonalization}
+        onChange={(needsAiPersonalization) => change({ needsAiPersonalization })}
+      />
+    </fieldset>
   );
 }
 

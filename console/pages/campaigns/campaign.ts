@@ -3,7 +3,7 @@ import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import { formatLocale } from '#console/lib/locale.ts';
 
 export type Campaign = ResponseOf<'GET /api/campaigns'>['campaigns'][number];
-type AnyStep = Campaign['steps'][number];
+export type AnyStep = Campaign['steps'][number];
 /** A message. */
 export type Step = Extract<AnyStep, { messageType: unknown }>;
 export type Progress = ResponseOf<'GET /api/campaigns/{id}'>['progress'];
@@ -19,9 +19,10 @@ export const allSteps = (steps: readonly AnyStep[]): AnyStep[] =>
       : [step],
   );
 
-/** What a step does that is no message. */
-export const kindText = ({ kind }: Exclude<AnyStep, Step>): string =>
+/** What a step does. */
+export const kindText = (kind: NonNullable<AnyStep['kind']>): string =>
   ({
+    message: t`Sends a message`,
     wait: t`Waits`,
     wait_until: t`Waits until something happens`,
     branch: t`Decides`,
@@ -50,22 +51,24 @@ export function textsOf({ message, subject, variants }: Step) {
 }
 
 /** The name of a weekday. The API counts from Sunday, which is 0. */
-export const dayName = (day: number, weekday: 'long' | 'short' = 'long'): string =>
-  new Intl.DateTimeFormat(formatLocale, { weekday, timeZone: 'UTC' }).format(Date.UTC(2023, 0, 1 + day));
+export const dayName = (day: number): string =>
+  new Intl.DateTimeFormat(formatLocale, { weekday: 'long', timeZone: 'UTC' }).format(
+    Date.UTC(2023, 0, 1 + day),
+  );
 
 /** 1 day, 2 hours */
-const delayText = ({ days = 0, hours = 0, minutes = 0 }: Step['delay']): string =>
+export const spanText = ({ days = 0, hours = 0, minutes = 0 }: Step['delay']): string =>
   [
-    days > 0 && plural(days, { one: '# day', other: '# days' }),
-    hours > 0 && plural(hours, { one: '# hour', other: '# hours' }),
-    minutes > 0 && plural(minutes, { one: '# minute', other: '# minutes' }),
+    days !== 0 && plural(days, { one: '# day', other: '# days' }),
+    hours !== 0 && plural(hours, { one: '# hour', other: '# hours' }),
+    minutes !== 0 && plural(minutes, { one: '# minute', other: '# minutes' }),
   ]
     .filter(Boolean)
     .join(', ');
 
 /** When the step is sent, as its delay counts: from entering, or from the step before. */
 export function whenText(step: Step, index: number): string {
-  const delay = delayText(step.delay);
+  const delay = spanText(step.delay);
   if (index === 0) return delay === '' ? t`When a lead enters` : t`${delay} after a lead enters`;
   return delay === '' ? t`Right after the previous step` : t`${delay} after the previous step`;
 }

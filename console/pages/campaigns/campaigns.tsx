@@ -1,11 +1,12 @@
 import type { MessageDescriptor } from '@lingui/core';
 import { msg, plural, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
+import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { Megaphone, Plus } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useRead, useReadPages } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
-import { Button } from '#console/components/button.tsx';
+import { buttonClasses } from '#console/components/button.tsx';
 import { NearLimit } from '#console/components/near-limit.tsx';
 import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
@@ -14,10 +15,8 @@ import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
 import { numberOf } from '#console/lib/format.ts';
 import { statusName } from '#console/lib/status-names.ts';
-import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
+import { useSearchParam } from '#console/lib/search.ts';
 import { type Campaign, STATUSES } from './campaign.ts';
-import { CampaignDrawer } from './campaign-drawer.tsx';
-import { CampaignForm } from './campaign-form.tsx';
 
 const REFRESH_MS = 15_000;
 
@@ -53,17 +52,19 @@ export default function Campaigns() {
   const { t } = useLingui();
   const [chosen, setStatus] = useSearchParam('status');
   const status = STATUSES.find((known) => known === chosen);
-  const [selected] = useSearchParam('campaign');
-  const change = useSearchChange();
-  const [creating, setCreating] = useState(false);
+  const navigate = useNavigate();
+  const [campaignId] = useSearchParam('campaign');
+  const [part] = useSearchParam('part');
+  // Where a campaign was before it had a page.
+  if (campaignId !== '')
+    return (
+      <Navigate to="/campaigns/$campaignId" params={{ campaignId }} search={{ part } as never} replace />
+    );
   const create = (
-    <Button
-      kind="primary"
-      icon={<Plus className="size-4" aria-hidden="true" />}
-      onClick={() => setCreating(true)}
-    >
+    <Link to="/campaigns/$campaignId" params={{ campaignId: 'new' }} className={buttonClasses('primary')}>
+      <Plus className="size-4" aria-hidden="true" />
       <Trans>New campaign</Trans>
-    </Button>
+    </Link>
   );
   return (
     <Page
@@ -89,22 +90,10 @@ export default function Campaigns() {
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         <CampaignTable
           status={status}
-          selected={selected}
-          onOpen={(campaign) => change({ campaign })}
+          onOpen={(id) => void navigate({ to: '/campaigns/$campaignId', params: { campaignId: id } })}
           create={create}
         />
       </div>
-      <CampaignDrawer
-        campaignId={selected}
-        open={(campaign) => change({ campaign, status: '', part: '', lead: '' })}
-        close={() => change({ campaign: '', part: '', lead: '' })}
-      />
-      {creating && (
-        <CampaignForm
-          close={() => setCreating(false)}
-          onSaved={(campaign) => change({ campaign, status: '' })}
-        />
-      )}
     </Page>
   );
 }
@@ -119,12 +108,10 @@ const NONE_WITH_STATUS: Record<(typeof STATUSES)[number], MessageDescriptor> = {
 
 function CampaignTable({
   status,
-  selected,
   onOpen,
   create,
 }: {
   status: (typeof STATUSES)[number] | undefined;
-  selected: string;
   onOpen: (campaignId: string) => void;
   create: React.ReactNode;
 }) {
@@ -154,7 +141,6 @@ function CampaignTable({
       rows={rows}
       empty={empty}
       rowKey={({ _id }) => _id}
-      selected={selected}
       onOpen={({ _id }) => onOpen(_id)}
     />
   );

@@ -3,6 +3,7 @@ import { useRead } from '#console/api/queries.ts';
 import { CHANNELS } from '#console/lib/line.ts';
 import type { CampaignDraft } from './campaign-draft.ts';
 import type { Campaign } from './campaign.ts';
+import { flatSteps } from './step-tree.ts';
 import { type Coverage, isLow, sentenceOf } from './consent-sentence.ts';
 
 /** What quiet hours and consent will do to the campaign that is being written. */
@@ -15,7 +16,9 @@ export function DraftConsent({
   ownHours: Campaign['quietHours'];
 }) {
   const { t } = useLingui();
-  const channels = [...new Set(steps.map(({ messageType }) => messageType))];
+  const channels = [
+    ...new Set(flatSteps(steps).flatMap((step) => (step.kind === 'message' ? [step.messageType] : []))),
+  ];
   const workspace = useRead('GET /api/workspace/quiet-hours', {}).data?.quietHours;
   const hours = ownHours ?? workspace;
   const { start, end } = hours ?? {};

@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 
 /** When a campaign would be done, in a sentence; null: there is nothing to say. */
 export function forecastSentence(
-  { completesAt, firstStepDoneAt, limitedBy, linesFor }: Forecast,
+  { completesAt, firstStepDoneAt, limitedBy, linesFor, finishBy }: Forecast,
   zone: string,
   now = new Date(),
 ): string | null {
@@ -41,6 +41,7 @@ export function forecastSentence(
   const limit = limitedBy.map(({ reason }) => LIMITS[reason]).find((text) => text !== undefined);
   const clauses = [
     doneClause(firstStepDoneAt, completesAt, zone),
+    finishBy && !finishBy.isPossible && lateClause(finishBy, zone),
     moreLines(linesFor, zone, now),
     limit && i18n._(limit),
   ];
@@ -55,6 +56,13 @@ function doneClause(firstStepDoneAt: string | null, completesAt: string, zone: s
   }
   const day = longDateOf(firstStepDoneAt, zone);
   return t`First step done on ${day}, all by ${end}`;
+}
+
+function lateClause({ at, lines }: NonNullable<Forecast['finishBy']>, zone: string): string {
+  const end = dateOf(at, zone);
+  return lines === null
+    ? t`too late for ${end}`
+    : t`too late for ${end}, for which it takes ${plural(lines, { one: '# line', other: '# lines' })}`;
 }
 
 /** The effect of the smallest number of additional lines that saves at least a day. */

@@ -4,7 +4,7 @@ import { useDeferredValue } from 'react';
 import { request } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
-import type { Campaign } from './campaign.ts';
+import { type Campaign, isMessage } from './campaign.ts';
 import { bodyOf, type CampaignDraft } from './campaign-draft.ts';
 import { forecastSentence } from './forecast-sentence.ts';
 
@@ -14,11 +14,20 @@ const STALE_MS = 60_000;
 export function DraftForecast({ draft }: { draft: CampaignDraft }) {
   const zone = useTimeZone();
   const list = useRead('GET /api/lists', {}).data?.lists.find(({ _id }) => _id === draft.listId);
+  const segments = useRead(
+    'GET /api/segments',
+    { query: { limit: 200 } },
+    { enabled: draft.segmentId !== '' },
+  );
+  const segment = segments.data?.segments.find(({ _id }) => _id === draft.segmentId);
   const { steps, eligibleLineIds, poolId, stickinessPolicy, ...sending } = bodyOf(draft);
+  const messages = steps.filter(isMessage);
+  // How many leads take which branch is not known before a campaign is saved.
+  const isPlain = messages.length === steps.length;
   const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, timezone } = sending;
   const body = useDeferredValue({
-    newConversations: list?.leadCount ?? 0,
-    steps: steps.map(({ delay, messageType }) => ({ delay, messageType })),
+    newConversations: (draft.segmentId === '' ? list?.leadCount : segment?.count) ?? 0,
+    steps: messages.map(({ delay, messageType }) => ({ delay, messageType })),
     ...(poolId === null ? { stickinessPolicy } : { poolId }),
     ...(eligibleLineIds && { lineIds: eligibleLineIds }),
     ...(sendWindowStart !== null && { sendWindowStart }),
@@ -30,13 +39,13 @@ export function DraftForecast({ draft }: { draft: CampaignDraft }) {
     // Texts do not affect a forecast, so drafts that differ only in them share a key.
     queryKey: ['POST /api/forecast', body],
     queryFn: ({ signal }) => request('POST /api/forecast', { body }, { signal }),
-    enabled: body.newConversations > 0,
+    enabled: isPlain && body.newConversations > 0,
     placeholderData: keepPreviousData,
     staleTime: STALE_MS,
     retry: false,
   });
   const sentence = forecast.data && forecastSentence(forecast.data, zone);
-  return sentence && body.newConversations > 0 ? <Sentence>{sentence}</Sentence> : null;
+  return sentence && isPlain && body.newConversations > 0 ? <Sentence>{sentence}</Sentence> : null;
 }
 
 /** When the campaign will be done. Shows nothing while the API has no answer. */

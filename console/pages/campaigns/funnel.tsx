@@ -5,18 +5,21 @@ import { Badge } from '#console/components/badge.tsx';
 import { Range } from '#console/components/range.tsx';
 import { ShareBar } from '#console/components/share-bar.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { numberOf, percentOf } from '#console/lib/format.ts';
+import { percentOf } from '#console/lib/format.ts';
 import { CHANNELS } from '#console/lib/line.ts';
-import { allSteps, type Campaign, isMessage, whenText } from './campaign.ts';
+import { type Campaign, type Step, whenText } from './campaign.ts';
+import { CountLink, type WhichLeads } from './count-link.tsx';
 import { CampaignForecast } from './forecast.tsx';
 import { comparisonSentence, type FunnelStep } from './funnel-sentence.ts';
+import { type Counted, countName } from './lead-names.ts';
+import { StepList } from './step-list.tsx';
 
 const REFRESH_MS = 15_000;
 
 type Counts = FunnelStep['variants'][number];
 type Metric = 'replied' | 'optedOut';
 /** The counts of a step or of one of its variants. */
-type Column = Omit<Counts, 'name' | 'weight'> & { name: string };
+type Column = Omit<Counts, 'name' | 'weight'> & { name: string; variant: string | null };
 
 /** How far the leads got, and what they answered, step by step. */
 export function StepFunnel({ campaign }: { campaign: Campaign }) {
@@ -39,16 +42,22 @@ export function StepFunnel({ campaign }: { campaign: Campaign }) {
   return (
     <div className="flex flex-col gap-3">
       {campaign.status === 'active' && <CampaignForecast campaign={campaign} />}
-      <ol className="flex flex-col gap-3">
-        {steps.map((step) => (
-          <li key={step.stepIndex} className="flex flex-col gap-4 rounded-lg border border-line p-3">
-            <Head campaign={campaign} step={step} most={most} />
-            <Figures step={step} />
-            <Responses metric="replied" step={step} most={scales.replied} />
-            <Responses metric="optedOut" step={step} most={scales.optedOut} />
-          </li>
-        ))}
-      </ol>
+      <StepList
+        campaign={campaign}
+        renderMessage={(written, index) => {
+          const step = steps.find(({ stepIndex }) => stepIndex === index);
+          return (
+            step && (
+              <div className="flex flex-col gap-4">
+                <Head written={written} step={step} most={most} />
+                <Figures step={step} />
+                <Responses metric="replied" step={step} most={scales.replied} />
+                <Responses metric="optedOut" step={step} most={scales.optedOut} />
+              </div>
+            )
+          );
+        }}
+      />
       <p className="text-xs text-muted">
         <Trans>
           A reply or an opt-out counts to the last step sent before it. The bars are 95 % confidence
@@ -60,12 +69,20 @@ export function StepFunnel({ campaign }: { campaign: Campaign }) {
 }
 
 const columnsOf = (step: FunnelStep): Column[] =>
-  step.variants.length === 0 ? [{ ...step, name: t`Leads` }] : step.variants;
+  step.variants.length === 0
+    ? [{ ...step, name: t`Leads`, variant: null }]
+    : step.variants.map((one) => ({ ...one, variant: one.name }));
 
-function Head({ campaign, step, most }: { campaign: Campaign; step: FunnelStep; most: number }) {
+/** Whom a number counts. */
+const leadsOf = ({ stepIndex }: FunnelStep, counted: Counted, column: Column | undefined): WhichLeads => ({
+  stepIndex,
+  counted,
+  ...(column?.variant && { variant: column.variant }),
+});
+
+function Head({ written, step, most }: { written: Step; step: FunnelStep; most: number }) {
   const { t } = useLingui();
   const number = step.stepIndex + 1;
-  const written = allSteps(campaign.steps)[step.stepIndex];
   return (
     <div>
       <div className="mb-2 flex flex-wrap items-center gap-2">
@@ -73,11 +90,15 @@ function Head({ campaign, step, most }: { campaign: Campaign; step: FunnelStep; 
           <Trans>Step {number}</Trans>
         </h3>
         <Badge>{CHANNELS[step.messageType]}</Badge>
-        {written && isMessage(written) && (
-          <span className="text-muted">{whenText(written, step.stepIndex)}</span>
-        )}
+        <span className="text-muted">{whenText(written, step.stepIndex)}</span>
       </div>
-      <ShareBar label={t`Leads that reached it`} count={step.reached} of={most} colour="bg-accent" />
+      <ShareBar
+        label={t`Leads that reached it`}
+        count={step.reached}
+        of={most}
+        colour="bg-accent"
+        number={<CountLink count={step.reached} of={{ stepIndex: step.stepIndex, counted: 'reached' }} />}
+      />
     </div>
   );
 }
@@ -103,22 +124,25 @@ const REASONS: Record<FunnelStep['skipped'][number]['reason'], (leads: number) =
   canceled: (leads) => plural(leads, { one: '# canceled by hand', other: '# canceled by hand' }),
 };
 
-const rowsOf = (): readonly [label: string, count: (counts: Column) => number | null][] => [
-  [t({ message: 'Sent', context: 'number of messages' }), ({ sent }) => sent],
-  [t({ message: 'Delivered', context: 'number of messages' }), ({ delivered }) => delivered],
-  [t({ message: 'Read', context: 'number of messages' }), ({ read }) => read],
-  [t({ message: 'Failed', context: 'number of messages' }), ({ failed }) => failed],
-  [t`Waiting`, ({ waiting }) => waiting],
-  [t`At an earlier step`, ({ upcoming }) => upcoming],
-  [t`Not sent`, ({ skipped }) => skipped.reduce((sum, { leads }) => sum + leads, 0)],
+const FIGURES: readonly (readonly [Counted, (counts: Column) => number | null])[] = [
+  ['sent', ({ sent }) => sent],
+  ['delivered', ({ delivered }) => delivered],
+  ['read', ({ read }) => read],
+  ['failed', ({ failed }) => failed],
+  ['waiting', ({ waiting }) => waiting],
+  ['upcoming', ({ upcoming }) => upcoming],
+  ['skipped', ({ skipped }) => skipped.reduce((sum, { leads }) => sum + leads, 0)],
 ];
 
 /** What became of the messages, with the variants side by side. */
 function Figures({ step }: { step: FunnelStep }) {
   const number = step.stepIndex + 1;
-  const columns = [...columnsOf(step), ...(step.variants.length > 0 ? [{ ...step, name: t`All` }] : [])];
+  const columns: Column[] = [
+    ...columnsOf(step),
+    ...(step.variants.length > 0 ? [{ ...step, name: t`All`, variant: null }] : []),
+  ];
   const skipped = step.skipped.map(({ reason, leads }) => REASONS[reason](leads)).join(', ');
-  const rows = rowsOf().map(([label, count]) => [label, columns.map(count)] as const);
+  const rows = FIGURES.map(([counted, count]) => [counted, columns.map(count)] as const);
   return (
     <div>
       <table className="w-full table-fixed text-[0.8125rem]">
@@ -140,14 +164,18 @@ function Figures({ step }: { step: FunnelStep }) {
         <tbody>
           {rows
             .filter(([, counts], index) => index === 0 || counts.some((count) => count !== null && count > 0))
-            .map(([label, counts]) => (
-              <tr key={label}>
-                <th scope="row" className="py-0.5 text-left font-normal text-muted">
-                  {label}
+            .map(([counted, counts]) => (
+              <tr key={counted}>
+                <th scope="row" className="py-1 text-left font-normal text-muted">
+                  {countName(counted)}
                 </th>
                 {counts.map((count, index) => (
-                  <td key={index} className="py-0.5 pl-2 text-right tabular-nums">
-                    {count === null ? '–' : numberOf(count)}
+                  <td key={index} className="py-1 pl-2 text-right tabular-nums">
+                    {count === null ? (
+                      '–'
+                    ) : (
+                      <CountLink count={count} of={leadsOf(step, counted, columns[index])} />
+                    )}
                   </td>
                 ))}
               </tr>
@@ -190,6 +218,7 @@ function Responses({
             key={counts.name}
             name={step.variants.length > 0 ? counts.name : null}
             {...counts[metric]}
+            whom={leadsOf(step, metric, counts)}
             most={most}
           />
         ))}
@@ -206,7 +235,8 @@ function Response({
   low,
   high,
   most,
-}: Counts[Metric] & { name: string | null; most: number }) {
+  whom,
+}: Counts[Metric] & { name: string | null; most: number; whom: WhichLeads }) {
   return (
     <li className="flex items-center gap-2 text-[0.8125rem]">
       {name !== null && <span className="w-4 shrink-0 font-medium">{name}</span>}
@@ -216,7 +246,7 @@ function Response({
         )}
       </div>
       <span className="w-28 shrink-0 text-right tabular-nums sm:w-52">
-        {numberOf(leads)} · {percentOf(share)}
+        <CountLink count={leads} of={whom} /> · {percentOf(share)}
         {low !== null && high !== null && (
           <span className="text-xs text-muted max-sm:block">
             {' '}

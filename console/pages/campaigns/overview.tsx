@@ -7,8 +7,10 @@ import { Section } from '#console/components/page.tsx';
 import { ShareBar } from '#console/components/share-bar.tsx';
 import { Skeleton } from '#console/components/states.tsx';
 import { WorkflowLink } from '#console/components/workflow-link.tsx';
-import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
+import { fullTimeOf, listOf, numberOf, percentOf } from '#console/lib/format.ts';
+import { CountLink } from './count-link.tsx';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
+import { conditionText } from './conditions.ts';
 import type { FunnelStep } from './funnel-sentence.ts';
 
 /** The progress, results and sending rules of a campaign. */
@@ -68,13 +70,26 @@ function Funnel({ progress: { entered, running, finished, stopped, enteredAll } 
   return (
     <>
       <div className="flex flex-col gap-3">
-        <ShareBar label={t`Running`} count={running} of={entered} colour="bg-accent" />
-        <ShareBar label={t`Finished: all steps sent`} count={finished} of={entered} colour="bg-good" />
+        <ShareBar
+          label={t`Running`}
+          count={running}
+          of={entered}
+          colour="bg-accent"
+          number={<CountLink count={running} of={{ state: 'running' }} />}
+        />
+        <ShareBar
+          label={t`Finished: all steps sent`}
+          count={finished}
+          of={entered}
+          colour="bg-good"
+          number={<CountLink count={finished} of={{ state: 'finished' }} />}
+        />
         <ShareBar
           label={t`Stopped: replied, opted out, not reachable or removed`}
           count={stopped}
           of={entered}
           colour="bg-warn"
+          number={<CountLink count={stopped} of={{ state: 'stopped' }} />}
         />
       </div>
       <p className="mt-3 text-muted">
@@ -124,13 +139,20 @@ function Settings({ campaign }: { campaign: Campaign }) {
   const zone = useTimeZone();
   const lists = useRead('GET /api/lists', {});
   const list = lists.data?.lists.find(({ _id }) => _id === campaign.listId);
+  const segments = useRead(
+    'GET /api/segments/{id}',
+    { params: { id: campaign.segmentId ?? '' } },
+    { enabled: campaign.segmentId !== null },
+  );
   const pools = useRead('GET /api/pools', { query: { limit: 200 } }, { enabled: campaign.poolId !== null });
   const pool = pools.data?.pools.find(({ _id }) => _id === campaign.poolId);
-  const { eligibleLineIds, stickinessPolicy, startedAt, completedAt } = campaign;
+  const { eligibleLineIds, stickinessPolicy, stopWhen, finishBy, startedAt, completedAt } = campaign;
   const poolName = pool?.name ?? '…';
   const lineCount = eligibleLineIds?.length ?? 0;
   const facts: readonly (readonly [string, string])[] = [
-    [t`List`, campaign.listId === null ? t`None: leads are added one by one` : (list?.name ?? '–')],
+    campaign.segmentId !== null
+      ? [campaign.audience === 'live' ? t`Segment, live` : t`Segment`, segments.data?.segment.name ?? '–']
+      : [t`List`, campaign.listId === null ? t`None: leads are added one by one` : (list?.name ?? '–')],
     [t`Sends`, `${windowText(campaign)} (${campaign.timezone ?? zone})`],
     [
       t`Lines`,
@@ -145,6 +167,10 @@ function Settings({ campaign }: { campaign: Campaign }) {
       (pool ? pool.sticky : stickinessPolicy === 'sticky') ? t`The same for all messages` : t`In turn`,
     ],
     [t`On a reply`, onReplyOf(campaign.onReply)],
+    ...(stopWhen.length === 0
+      ? []
+      : [[t`Stops when`, listOf(stopWhen.map(conditionText), 'disjunction')] as const]),
+    ...(finishBy === null ? [] : [[t`To be finished by`, fullTimeOf(finishBy, zone)] as const]),
     [t`Started`, startedAt === null ? t`Not yet` : fullTimeOf(startedAt, zone)],
     ...(completedAt === null ? [] : [[t`Completed`, fullTimeOf(completedAt, zone)] as const]),
   ];

@@ -89,7 +89,6 @@ export function SendingFields({
           <button
             key={day}
             type="button"
-            aria-label={dayName(day)}
             aria-pressed={days.includes(day)}
             onClick={() => onChange({ days: toggled(days, day) })}
             className={classes(
@@ -99,7 +98,7 @@ export function SendingFields({
                 : 'border-line text-muted hover:bg-hover',
             )}
           >
-            {dayName(day, 'short')}
+            {dayName(day)}
           </button>
         ))}
         <p className="w-full text-[0.8125rem] text-muted">

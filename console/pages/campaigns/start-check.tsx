@@ -12,7 +12,11 @@ import type { Campaign } from './campaign.ts';
 const NAMED = 3;
 
 /** What a start would do: to how many, when, from which lines, and what is missing. */
-export function StartCheck({ campaign: { _id, updatedAt, requireConsent } }: { campaign: Campaign }) {
+export function StartCheck({
+  campaign: { _id, updatedAt, requireConsent, finishBy },
+}: {
+  campaign: Campaign;
+}) {
   const { t } = useLingui();
   const zone = useTimeZone();
   const lines = useRead('GET /api/lines/by-user', {});
@@ -31,6 +35,7 @@ export function StartCheck({ campaign: { _id, updatedAt, requireConsent } }: { c
   const first = firstAt === null ? '' : fullTimeOf(firstAt, zone);
   const last = lastAt === null ? t`in over three years` : fullTimeOf(lastAt, zone);
   const all = numberOf(messages);
+  const deadline = finishBy === null ? '' : fullTimeOf(finishBy, zone);
   const senders = check.lines.flatMap((id) => {
     const line = lines.data?.lines.find((one) => one._id === id);
     return line ? [lineName(line)] : [];
@@ -53,6 +58,11 @@ export function StartCheck({ campaign: { _id, updatedAt, requireConsent } }: { c
           <Trans>
             {all} messages if nobody replies: the first leaves {first}, the last {last}.
           </Trans>
+        </p>
+      )}
+      {finishBy !== null && leads > 0 && (lastAt === null || lastAt > finishBy) && (
+        <p className="text-warn">
+          <Trans>It is to be finished by {deadline}: that is too early.</Trans>
         </p>
       )}
       {senders.length > 0 && (

@@ -6,7 +6,7 @@ import { TextAreaField, TextField } from '#console/components/field.tsx';
 import { percentOf } from '#console/lib/format.ts';
 import { VARIANT_NAMES } from './campaign.ts';
 import { FieldChips } from './field-chips.tsx';
-import { NEW_VARIANT, type StepDraft, type VariantDraft } from './step-draft.ts';
+import { NEW_VARIANT, type MessageDraft, type VariantDraft } from './step-draft.ts';
 
 const Code = ({ children }: { children: string }) => <code className="whitespace-nowrap">{children}</code>;
 
@@ -19,11 +19,11 @@ const FIELDS = (
 const FIELDS_HINT = <Trans>Fields of the lead: {FIELDS}</Trans>;
 
 interface Props {
-  step: StepDraft;
+  step: MessageDraft;
   /** The list whose leads get it; empty: none. */
   listId: string;
   index: number;
-  onChange: (step: StepDraft) => void;
+  onChange: (step: MessageDraft) => void;
   errorOf: (field: string) => string | undefined;
 }
 
@@ -114,7 +114,7 @@ function Variant({
   onRemove,
   errorOf,
 }: {
-  step: StepDraft;
+  step: MessageDraft;
   index: number;
   number: number;
   listId: string;

@@ -6,6 +6,7 @@ import { useRead } from '#console/api/queries.ts';
 import { useTabParam } from '#console/lib/search.ts';
 import { Rules } from './rules.tsx';
 
+const OptInLinks = lazy(() => import('./opt-in-links.tsx'));
 const OptOuts = lazy(() => import('./opt-outs.tsx'));
 
 /** Who is sent messages, when, and who no longer is. */
@@ -29,6 +30,7 @@ export default function Compliance() {
             label: waiting > 0 ? t`Opt-outs (${waiting} to decide)` : t`Opt-outs`,
             content: <OptOuts />,
           },
+          { value: 'opt-in-links', label: t`Opt-in links`, content: <OptInLinks /> },
         ]}
       />
     </Page>

@@ -48,8 +48,8 @@ export function Consent({ counts: { running, requireConsent } }: { counts: Count
               {campaigns.data.campaigns.map(({ _id, name, requireConsent: isRequired }) => (
                 <li key={_id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">
                   <Link
-                    to="/campaigns"
-                    search={{ campaign: _id } as never}
+                    to="/campaigns/$campaignId"
+                    params={{ campaignId: _id }}
                     className="min-w-0 flex-1 basis-40 truncate font-medium hover:underline"
                   >
                     {name}

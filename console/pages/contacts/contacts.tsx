@@ -1,5 +1,6 @@
 import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
+import { Link } from '@tanstack/react-router';
 import { Plus, Upload } from 'lucide-react';
 import { useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
@@ -71,6 +72,9 @@ export default function Contacts() {
             {t(label)}
           </button>
         ))}
+        <Link to="/segments" className="rounded-lg px-2.5 py-1 font-medium text-muted hover:bg-hover">
+          <Trans>Segments</Trans>
+        </Link>
       </div>
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         {isOptOuts ? (

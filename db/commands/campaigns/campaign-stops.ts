@@ -88,6 +88,11 @@ export const stopByCondition = (
     sql.fragment`campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`,
   );
 
+/** Takes a lead out of a campaign, and cancels its unsent steps there. Requires `lockSequence`. */
+export async function stopLead(db: TenantDb, campaignId: string, leadId: string, now: Date): Promise<void> {
+  await stop(db, 'removed', now, sql.fragment`l.campaign_id = ${campaignId} and l.lead_id = ${leadId}`);
+}
+
 const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });
 
 async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSqlToken): Promise<void> {

@@ -5,7 +5,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import type { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { wake, wakeLines } from '#db/wakes/wakes.ts';
 import { stopWhenMet } from './stop-conditions.ts';
-import type { CampaignPlace } from '#domain/campaigns/campaign.ts';
+import type { CampaignLead } from '#domain/campaigns/campaign-lead.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Leads that get nothing of a campaign for a while. Their next message leaves the queue of its line and keeps its time. */
@@ -13,7 +13,7 @@ import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 /** The `holdReason` of the next message of a paused lead. */
 export const LEAD_PAUSED = 'lead_paused';
 
-type PauseReason = NonNullable<CampaignPlace['pauseReason']>;
+type PauseReason = NonNullable<CampaignLead['pauseReason']>;
 
 const PausedRow = z.object({ campaignId: z.string(), leadId: z.string() });
 
@@ -151,36 +151,4 @@ export async function keepPaused(
       scheduled_at = ${at === null ? sql.fragment`scheduled_at` : sql.timestamp(at)}
     where workspace_id = ${db.workspaceId} and id = ${messageId} and status in ('pending', 'scheduled')`);
   return true;
-}
-
-const PlaceRow = z.object({
-  state: z.enum(['running', 'finished', 'stopped']),
-  stopReason: z.string().nullable(),
-  stepId: z.string().nullable(),
-  pausedAt: z.date().nullable(),
-  pauseReason: z.enum(['reply', 'out_of_office', 'member']).nullable(),
-  resumesAt: z.date().nullable(),
-  enteredAt: z.date(),
-});
-
-/** Where a lead is in a campaign; null: it has not entered. @param lock locks its sequence. */
-export async function placeOf(
-  db: TenantDb,
-  campaignId: string,
-  leadId: string,
-  { lock = false }: { lock?: boolean } = {},
-): Promise<CampaignPlace | null> {
-  const row = await db.maybeOne(sql.type(PlaceRow)`
-    select state, stop_reason, step_id, paused_at, pause_reason, resumes_at, entered_at from campaign_leads
-    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}
-    ${lock ? sql.fragment`for no key update` : sql.fragment``}`);
-  if (!row) return null;
-  return {
-    ...row,
-    campaignId,
-    leadId,
-    pausedAt: row.pausedAt?.toISOString() ?? null,
-    resumesAt: row.resumesAt?.toISOString() ?? null,
-    enteredAt: row.enteredAt.toISOString(),
-  };
 }

@@ -54,6 +54,15 @@ export async function lockSequences(db: TenantDb, messageIds: readonly string[])
   await lockMessages(db, sql.fragment`select unnest(${ids})`, sequences);
 }
 
+/** Locks the sequence of a lead in a campaign, and its unsent messages. @returns whether it has entered. */
+export async function lockSequence(db: TenantDb, campaignId: string, leadId: string): Promise<boolean> {
+  const sequences = await db.any(sql.type(Sequence)`
+    select campaign_id, lead_id from campaign_leads
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId} ${inOrder}`);
+  await lockMessages(db, sql.fragment`select unnest('{}'::text[])`, sequences);
+  return sequences.length > 0;
+}
+
 /**
  * Locks everything that a reply from this contact may change: its conversation, its running sequences, and the unsent
  * messages to it and of those sequences. Call it before changing any of them.

@@ -519,6 +519,7 @@ const NOT_RECORDED: Record<string, string> = {
   drip: 'each message is not recorded',
   sendFallbackSms: 'each message is not recorded',
   addCampaignLead: 'each lead is not recorded',
+  stopCampaignLead: 'each lead is not recorded',
   createLeads: 'each lead is not recorded',
   previewImport: 'changes nothing',
   createPasskeyOptions: 'only the passkey is recorded',

@@ -6,6 +6,7 @@ import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { type SystemTransaction, withSystem, withTenant } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
+import { FunnelCount } from '#domain/campaigns/campaign-lead.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, later, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -62,6 +63,54 @@ describe('a lead in a campaign', () => {
     expect(await progressOf(id)).toMatchObject({ running: 0, stopped: 1 });
     const steps = await stepsOf(id, leadId);
     expect(steps[1]).toMatchObject({ status: 'canceled', holdReason: 'reply' });
+    await eventually(async () => (await statusOf(id)) === 'completed');
+  });
+
+  it('is listed with its place, under every number of the funnel that counts it, and stopped by hand', async () => {
+    const { id, leadId, to } = await enterLead({ stopOnReply: false });
+    await step(id, leadId, 0, 'sent', 'delivered');
+    const failed = await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone('0002') } });
+    await step(id, failed.body.leadId, 0, 'failed');
+    await callBack(app, lineId, replyEvent(to, 'Tell me more'));
+    const listed = async (query = '') =>
+      (await api('GET', `/api/campaigns/${id}/leads${query}`)).body.leads.map(
+        (lead: { leadId: string }) => lead.leadId,
+      );
+    const { body } = await api('GET', `/api/campaigns/${id}/leads`);
+    expect(body).toMatchObject({
+      leads: [
+        { leadId: failed.body.leadId, state: 'stopped', stopReason: 'failed', stepIndex: null },
+        { leadId, phone: to, state: 'running', stopReason: null, stepIndex: 1, waitsUntil: null },
+      ],
+      nextCursor: null,
+    });
+    const first = await api('GET', `/api/campaigns/${id}/leads?limit=1`);
+    expect(await listed(`?cursor=${first.body.nextCursor}`)).toEqual([leadId]);
+    expect(await listed('?state=stopped')).toEqual([failed.body.leadId]);
+
+    const { steps } = (await api('GET', `/api/campaigns/${id}/funnel`)).body;
+    for (const { stepIndex, skipped, replied, optedOut, ...counts } of steps) {
+      const numbers = {
+        ...counts,
+        skipped: skipped.reduce((sum: number, { leads }: { leads: number }) => sum + leads, 0),
+        replied: replied.leads,
+        optedOut: optedOut.leads,
+      };
+      for (const counted of FunnelCount.options) {
+        const shown = await listed(`?stepIndex=${stepIndex}&counted=${counted}`);
+        expect({ stepIndex, counted, leads: shown.length }).toEqual({
+          stepIndex,
+          counted,
+          leads: numbers[counted],
+        });
+      }
+    }
+
+    const { place } = (await api('POST', `/api/campaigns/${id}/leads/${leadId}/stop`)).body;
+    expect(place).toMatchObject({ leadId, state: 'stopped', stopReason: 'removed', stepIndex: null });
+    expect((await stepsOf(id, leadId))[1]).toMatchObject({ status: 'canceled', holdReason: 'removed' });
+    expect((await api('POST', `/api/campaigns/${id}/leads/${leadId}/stop`)).body.place).toEqual(place);
+    expect((await api('POST', `/api/campaigns/${id}/leads/${id}/stop`)).status).toBe(404);
     await eventually(async () => (await statusOf(id)) === 'completed');
   });
 

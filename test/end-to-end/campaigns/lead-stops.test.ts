@@ -156,7 +156,7 @@ describe('a lead that is out of office', () => {
       { message: 'Two' },
     ];
     const { id, leadId, to, place, resume } = await enter({ steps });
-    await eventually(async () => (await place()).stepId !== null);
+    await eventually(async () => (await place()).waitsUntil !== null);
     await callBack(app, lineId, replyEvent(to, 'I am out of the office.', { autoReply: true }));
     await eventually(async () => (await place()).pausedAt !== null);
     await tag(leadId);

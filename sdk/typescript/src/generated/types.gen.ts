@@ -757,7 +757,7 @@ export type PoolPatch = {
     failoverAfterMinutes?: number;
 };
 
-export type CampaignPlacePatch = {
+export type CampaignLeadPatch = {
     /**
      * null: not before somebody says so.
      */
@@ -1179,6 +1179,8 @@ export type CampaignPatch = {
      */
     needsAiPersonalization?: boolean;
 };
+
+export type VariantName = 'A' | 'B' | 'C' | 'D';
 
 export type CampaignLeadInput = {
     /**
@@ -1737,8 +1739,6 @@ export type Message = {
     crmCPersonId?: string;
     crmCLeadId?: string;
 };
-
-export type VariantName = 'A' | 'B' | 'C' | 'D';
 
 export type Transport = 'imessage' | 'rcs' | 'sms';
 
@@ -3051,18 +3051,30 @@ export type Pool = {
 
 export type AvailabilityStatus = 'available' | 'unavailable' | 'error';
 
-export type CampaignPlace = {
+export type CampaignLead = {
     campaignId: string;
     leadId: string;
+    firstName: string;
+    lastName: string;
+    phone: string | null;
+    email: string | null;
     state: 'running' | 'finished' | 'stopped';
     /**
-     * Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`.
+     * Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it did not.
      */
     stopReason: string | null;
     /**
-     * The step at which it waits; null while its messages are on their way.
+     * The step that comes next or at which it waits; null: none does.
      */
     stepId: string | null;
+    /**
+     * The number of that step, in reading order from 0.
+     */
+    stepIndex: number | null;
+    /**
+     * When time alone lets it continue; null: it does not wait at a step, or is paused.
+     */
+    waitsUntil: string | null;
     pausedAt: string | null;
     pauseReason: 'reply' | 'out_of_office' | 'member' | null;
     /**
@@ -9549,7 +9561,7 @@ export type GetApiLeadsByIdCampaignsByCampaignIdResponses = {
      */
     200: {
         success: true;
-        place: CampaignPlace;
+        place: CampaignLead;
     };
 };
 
@@ -9585,7 +9597,7 @@ export type PatchApiLeadsByIdCampaignsByCampaignIdResponses = {
      */
     200: {
         success: true;
-        place: CampaignPlace;
+        place: CampaignLead;
     };
 };
 
@@ -11081,6 +11093,56 @@ export type GetApiCampaignsByIdFunnelResponses = {
 
 export type GetApiCampaignsByIdFunnelResponse = GetApiCampaignsByIdFunnelResponses[keyof GetApiCampaignsByIdFunnelResponses];
 
+export type GetApiCampaignsByIdLeadsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+        state?: 'running' | 'finished' | 'stopped';
+        /**
+         * With `counted`: the step of the funnel.
+         */
+        stepIndex?: number;
+        /**
+         * Only leads that this number of the funnel counts. Default: all leads of the step.
+         */
+        counted?: 'reached' | 'sent' | 'delivered' | 'read' | 'failed' | 'waiting' | 'upcoming' | 'skipped' | 'replied' | 'optedOut';
+        variant?: VariantName;
+    };
+    url: '/api/campaigns/{id}/leads';
+};
+
+export type GetApiCampaignsByIdLeadsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiCampaignsByIdLeadsError = GetApiCampaignsByIdLeadsErrors[keyof GetApiCampaignsByIdLeadsErrors];
+
+export type GetApiCampaignsByIdLeadsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        leads: Array<CampaignLead>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiCampaignsByIdLeadsResponse = GetApiCampaignsByIdLeadsResponses[keyof GetApiCampaignsByIdLeadsResponses];
+
 export type PostApiCampaignsByIdLeadsData = {
     body: {
         /**
@@ -11133,6 +11195,37 @@ export type PostApiCampaignsByIdLeadsResponses = {
 };
 
 export type PostApiCampaignsByIdLeadsResponse = PostApiCampaignsByIdLeadsResponses[keyof PostApiCampaignsByIdLeadsResponses];
+
+export type PostApiCampaignsByIdLeadsByLeadIdStopData = {
+    body?: never;
+    path: {
+        id: string;
+        leadId: string;
+    };
+    query?: never;
+    url: '/api/campaigns/{id}/leads/{leadId}/stop';
+};
+
+export type PostApiCampaignsByIdLeadsByLeadIdStopErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiCampaignsByIdLeadsByLeadIdStopError = PostApiCampaignsByIdLeadsByLeadIdStopErrors[keyof PostApiCampaignsByIdLeadsByLeadIdStopErrors];
+
+export type PostApiCampaignsByIdLeadsByLeadIdStopResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        place: CampaignLead;
+    };
+};
+
+export type PostApiCampaignsByIdLeadsByLeadIdStopResponse = PostApiCampaignsByIdLeadsByLeadIdStopResponses[keyof PostApiCampaignsByIdLeadsByLeadIdStopResponses];
 
 export type PostApiCampaignsByIdPreviewData = {
     body?: {

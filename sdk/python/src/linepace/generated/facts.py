@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "abc71dd0112b9a54651423607535fbad14186bb09b2d42ef22133fab06c35425"
+DIGEST = "5c81de09a260513ab80894efeddfa220734ad2e5153205f90028ba029a4dc659"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -299,7 +299,7 @@ class PoolPatch(TypedDict):
     failoverAfterMinutes: NotRequired[int]
 
 
-class CampaignPlacePatch(TypedDict):
+class CampaignLeadPatch(TypedDict):
     resumesAt: str | None
 
 
@@ -1340,12 +1340,18 @@ class Pool(TypedDict):
     updatedAt: str
 
 
-class CampaignPlace(TypedDict):
+class CampaignLead(TypedDict):
     campaignId: str
     leadId: str
+    firstName: str
+    lastName: str
+    phone: str | None
+    email: str | None
     state: Literal["running", "finished", "stopped"]
     stopReason: str | None
     stepId: str | None
+    stepIndex: int | None
+    waitsUntil: str | None
     pausedAt: str | None
     pauseReason: Literal["reply", "out_of_office", "member"] | None
     resumesAt: str | None
@@ -3495,7 +3501,7 @@ class CheckAvailabilityRoundRobinPostResponse(TypedDict):
 
 class GetCampaignLeadResponse(TypedDict):
     success: Literal[True]
-    place: CampaignPlace
+    place: CampaignLead
 
 
 class UpdateCampaignLeadRequest(TypedDict):
@@ -3504,7 +3510,7 @@ class UpdateCampaignLeadRequest(TypedDict):
 
 class UpdateCampaignLeadResponse(TypedDict):
     success: Literal[True]
-    place: CampaignPlace
+    place: CampaignLead
 
 
 class ChangeLeadsRequestFilter(TypedDict):
@@ -3758,6 +3764,21 @@ class CheckCampaignResponse(TypedDict):
     check: CampaignCheck
 
 
+class ListCampaignLeadsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    state: NotRequired[Literal["running", "finished", "stopped"]]
+    stepIndex: NotRequired[int]
+    counted: NotRequired[Literal["reached", "sent", "delivered", "read", "failed", "waiting", "upcoming", "skipped", "replied", "optedOut"]]
+    variant: NotRequired[Literal["A", "B", "C", "D"]]
+
+
+class ListCampaignLeadsResponse(TypedDict):
+    success: Literal[True]
+    leads: list[CampaignLead]
+    nextCursor: str | None
+
+
 class AddCampaignLeadRequest(TypedDict):
     leadId: NotRequired[str]
     lead: NotRequired[LeadInput]
@@ -3770,6 +3791,11 @@ class AddCampaignLeadResponse(TypedDict):
     campaignId: str
     messageCount: int
     message: str
+
+
+class StopCampaignLeadResponse(TypedDict):
+    success: Literal[True]
+    place: CampaignLead
 
 
 class PreviewCampaignRequest(TypedDict):

@@ -1978,11 +1978,23 @@ class Campaigns:
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/funnel")
 
+    def list_leads(self, id: str, **query: Unpack[models.ListCampaignLeadsParametersQuery]) -> models.ListCampaignLeadsResponse:
+        """List the leads that have entered a campaign, newest first, and where each is.
+
+        With `stepIndex` and `counted`, those whom a number of the funnel counts; leads that were deleted are not among them. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/leads", query=query)
+
     def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
         If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
+
+    def stop_lead(self, id: str, lead_id: str) -> models.StopCampaignLeadResponse:
+        """Stop a campaign for one lead, and cancel its unsent messages there.
+
+        For a lead that has finished or was stopped, nothing changes. It cannot enter again. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads/{self._transport.escape(lead_id)}/stop")
 
     def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
         """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent, and where the steps lead; nothing is sent.
@@ -2073,11 +2085,23 @@ class AsyncCampaigns:
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/funnel")
 
+    async def list_leads(self, id: str, **query: Unpack[models.ListCampaignLeadsParametersQuery]) -> models.ListCampaignLeadsResponse:
+        """List the leads that have entered a campaign, newest first, and where each is.
+
+        With `stepIndex` and `counted`, those whom a number of the funnel counts; leads that were deleted are not among them. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/leads", query=query)
+
     async def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
         If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
+
+    async def stop_lead(self, id: str, lead_id: str) -> models.StopCampaignLeadResponse:
+        """Stop a campaign for one lead, and cancel its unsent messages there.
+
+        For a lead that has finished or was stopped, nothing changes. It cannot enter again. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads/{self._transport.escape(lead_id)}/stop")
 
     async def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
         """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent, and where the steps lead; nothing is sent.

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import type { StepDraft } from './step-draft.ts';
+import { appendIn, flatSteps, insertAfter, moveStep, removeStep } from './step-tree.ts';
+
+const end = (key: string): StepDraft => ({ kind: 'end', key, id: undefined });
+const branch = (key: string, ...lists: StepDraft[][]): StepDraft => ({
+  kind: 'branch',
+  key,
+  id: undefined,
+  branches: lists.slice(0, -1).map((steps, index) => ({ key: `${key}${index}`, name: '', when: [], steps })),
+  else: lists.at(-1) ?? [],
+});
+
+/** The keys of a tree: `a b[c|d] e`. */
+const shown = (steps: readonly StepDraft[]): string =>
+  steps
+    .map((step) =>
+      step.kind === 'branch'
+        ? `${step.key}[${[...step.branches.map((one) => one.steps), step.else].map(shown).join('|')}]`
+        : step.key,
+    )
+    .join(' ');
+
+const tree = [end('a'), branch('b', [end('c'), branch('d', [], [])], [end('e')], []), end('f')];
+
+test('a step goes through every place of the tree, one after the other, and back', () => {
+  const places = [shown(tree)];
+  let steps: readonly StepDraft[] = tree;
+  for (;;) {
+    const next = moveStep(steps, 'a', 1);
+    if (shown(next) === shown(steps)) break;
+    places.push(shown(next));
+    steps = next;
+  }
+  expect(places).toEqual([
+    'a b[c d[|]|e|] f',
+    'b[a c d[|]|e|] f',
+    'b[c a d[|]|e|] f',
+    'b[c d[a|]|e|] f',
+    'b[c d[|a]|e|] f',
+    'b[c d[|] a|e|] f',
+    'b[c d[|]|a e|] f',
+    'b[c d[|]|e a|] f',
+    'b[c d[|]|e|a] f',
+    'b[c d[|]|e|] a f',
+    'b[c d[|]|e|] f a',
+  ]);
+  for (const place of places.toReversed()) {
+    expect(shown(steps)).toBe(place);
+    steps = moveStep(steps, 'a', -1);
+  }
+  expect(shown(steps)).toBe(places[0]);
+});
+
+test('a step that branches takes its steps with it', () => {
+  expect(shown(moveStep(tree, 'b', -1))).toBe('b[c d[|]|e|] a f');
+  expect(shown(moveStep(tree, 'd', 1))).toBe('a b[c|d[|] e|] f');
+});
+
+test('steps are added and removed anywhere', () => {
+  expect(shown(insertAfter(tree, 'd', end('x')))).toBe('a b[c d[|] x|e|] f');
+  expect(shown(appendIn(tree, 'd', 1, end('x')))).toBe('a b[c d[|x]|e|] f');
+  expect(shown(removeStep(tree, 'e'))).toBe('a b[c d[|]||] f');
+  expect(flatSteps(tree).map(({ key }) => key)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+});
