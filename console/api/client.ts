@@ -118,8 +118,7 @@ export async function send(
     ...init,
     method,
     headers: {
-      ...credentialOf(session),
-      ...(session?.workspaceId && { 'X-Workspace-Id': session.workspaceId }),
+      ...headersOf(session),
       ...headers,
     },
     // The cookie of a session counts only with its id.
@@ -131,11 +130,17 @@ export async function send(
   noteServerTime(response.headers.get('date'));
   if (response.ok) return response;
   // Only if it is still the session of the request: it may have been replaced meanwhile.
-  if (response.status === 401 && session && currentSession() === session) setSession(null, { ended: true });
+  if (response.status === 401 && session && currentSession() === session) setSession(null, 'ended');
   const { status } = response;
   const body = (await response.json().catch(() => ({ error: t`The server answered ${status}` }))) as object;
   throw new ApiFailure(status, body, response.headers.get('retry-after'));
 }
+
+/** What a request of a session sends. */
+export const headersOf = (session: Session | null): Record<string, string> => ({
+  ...credentialOf(session),
+  ...(session?.workspaceId && { 'X-Workspace-Id': session.workspaceId }),
+});
 
 function credentialOf(session: Session | null): Record<string, string> {
   if (!session) return {};

@@ -3,6 +3,7 @@ import {
   keepPreviousData,
   type Query,
   QueryClient,
+  QueryObserver,
   useInfiniteQuery,
   useMutation,
   useQuery,
@@ -31,8 +32,25 @@ export const queryClient = new QueryClient({
   },
 });
 
-// So that data of one workspace is never shown in another.
-onSessionChange(() => queryClient.clear());
+let releases: (() => void)[] = [];
+
+/** Keeps what is shown, which would be forgotten after some minutes in a page that is hidden. */
+const keepShown = (): void => {
+  releases = queryClient
+    .getQueryCache()
+    .findAll({ type: 'active' })
+    .map(({ queryKey }) =>
+      new QueryObserver(queryClient, { queryKey, enabled: false }).subscribe(() => undefined),
+    );
+};
+
+onSessionChange((change) => {
+  for (const release of releases.splice(0)) release();
+  if (change === 'ended') keepShown();
+  else if (change === 'resumed') void refreshReads(null);
+  // So that data of one workspace is never shown in another.
+  else queryClient.clear();
+});
 
 const isTemporary = (error: Error): boolean =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500 || error.status === 429);

@@ -13,7 +13,7 @@ export interface Session {
 }
 
 const STORED = 'linepace.session';
-const listeners = new Set<() => void>();
+const listeners = new Set<(change: Change) => void>();
 let session = stored();
 
 /** It survives a reload of the tab and ends with the tab; nothing else can read it later. */
@@ -27,26 +27,34 @@ function stored(): Session | null {
 
 export const currentSession = (): Session | null => session;
 
-let hasEnded = false;
+/** What a change does to the page: another one is shown, it is hidden since its session ended by itself, or it goes on. */
+type Change = 'replaced' | 'ended' | 'resumed';
 
-/** Whether the last session of the tab ended by itself, rather than by the user. */
-export const hasSessionEnded = (): boolean => hasEnded;
+let ended: Session | null = null;
+let pages = 0;
 
-/** Signs in, switches the workspace, or with null signs out. @param ended it is not the user who ends the session. */
-export function setSession(next: Session | null, { ended = false } = {}): void {
+/** The last session of the tab, if it ended by itself rather than by the user. Its page is hidden until somebody signs in. */
+export const endedSession = (): Session | null => ended;
+
+/** The number of the page that is shown or hidden. */
+export const pageNumber = (): number => pages;
+
+/** Signs in, switches the workspace, or with null signs out. */
+export function setSession(next: Session | null, change: Change = 'replaced'): void {
+  ended = change === 'ended' ? session : null;
+  if (change === 'replaced') pages += 1;
   session = next;
-  hasEnded = ended;
   try {
     if (next) sessionStorage.setItem(STORED, JSON.stringify(next));
     else sessionStorage.removeItem(STORED);
   } catch {
     // Storage is blocked: signed in until the page is left.
   }
-  for (const listener of listeners) listener();
+  for (const listener of listeners) listener(change);
 }
 
 /** Calls the listener after each sign-in, sign-out and switch of the workspace. @returns a function that ends the calls. */
-export function onSessionChange(listener: () => void): () => void {
+export function onSessionChange(listener: (change: Change) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }

@@ -2,7 +2,8 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiFailure, send } from '#console/api/client.ts';
-import { hasSessionEnded, setSession } from '#console/api/session.ts';
+import { endedSession } from '#console/api/session.ts';
+import { signInAs } from '#console/api/sign-in.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { TextField } from '#console/components/field.tsx';
 import { Spinner } from '#console/components/spinner.tsx';
@@ -60,22 +61,27 @@ export default function SignIn() {
   const apply = (read: Options): void => {
     setOptions(read);
     if (read.sessionId !== null && !read.needsClient)
-      setSession({ token: null, sessionId: read.sessionId, workspaceId: null });
+      void signInAs({ token: null, sessionId: read.sessionId, workspaceId: null });
   };
   const fail = (failure: unknown): void => setError(reasonOf(failure));
 
   useEffect(() => {
     document.title = `${t`Sign in`} · Linepace`;
     readOptions().then(apply, fail);
+    // Whoever has signed in in another tab need not do so here.
+    const look = (): void => void readOptions().then(apply, () => null);
+    window.addEventListener('focus', look);
+    const stop = (): void => window.removeEventListener('focus', look);
     const given = code;
     code = null;
-    if (given === null) return;
+    if (given === null) return stop;
     exchange(given)
-      .then(({ token, workspaceId }) => setSession({ token, workspaceId }))
+      .then(({ token, workspaceId }) => signInAs({ token, workspaceId }))
       .catch(() => {
         setError(t`This link was used before or has expired.`);
         setExchanging(false);
       });
+    return stop;
   }, []);
 
   if (options?.method === 'setup') return <SetUp />;
@@ -88,7 +94,7 @@ export default function SignIn() {
         <h1 className="text-2xl font-semibold tracking-tight">
           <Trans>Sign in to Linepace</Trans>
         </h1>
-        {hasSessionEnded() && (
+        {endedSession() && (
           <p role="status" className="mt-1.5 text-warn">
             <Trans>Your session ended. What you were writing is kept in this tab.</Trans>
           </p>
@@ -259,7 +265,7 @@ function WithCredential({
     setChecking(true);
     try {
       await verify(token);
-      setSession({ token, workspaceId: null });
+      await signInAs({ token, workspaceId: null });
     } catch (failed) {
       setRefusal(reasonOf(failed));
       setChecking(false);

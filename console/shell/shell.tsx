@@ -1,10 +1,10 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { Menu as MenuIcon, Search as SearchIcon, X } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Activity, lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useLiveEvents } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
-import { useSession } from '#console/api/session.ts';
+import { endedSession, pageNumber, useSession } from '#console/api/session.ts';
 import { IconButton } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
@@ -25,15 +25,40 @@ const CommandPalette = lazy(loadPalette);
 const Phone = lazy(() => import('./phone.tsx'));
 const ShortcutsHelp = lazy(() => import('./shortcuts-help.tsx'));
 
-/** The frame of every page; without a session, the sign-in page. */
+/** The frame of every page; without a session, the sign-in page. Behind it, the page of a session that ended by itself stays. */
 export function Shell() {
   const session = useSession();
+  const hasEnded = session === null && endedSession() !== null;
   return (
     <>
-      <Suspense fallback={null}>{session ? <SignedIn key={session.workspaceId} /> : <SignIn />}</Suspense>
+      {(session !== null || hasEnded) && (
+        <Activity key={pageNumber()} mode={hasEnded ? 'hidden' : 'visible'}>
+          <KeepFocus />
+          <Suspense fallback={null}>
+            <SignedIn />
+          </Suspense>
+        </Activity>
+      )}
+      {session === null && (
+        <Suspense fallback={null}>
+          <SignIn />
+        </Suspense>
+      )}
       <Toaster />
     </>
   );
+}
+
+/** Gives the focus back to what had it when the page was hidden, so that keys go where they went. */
+function KeepFocus() {
+  const focused = useRef<Element | null>(null);
+  useLayoutEffect(() => {
+    if (focused.current instanceof HTMLElement && focused.current.isConnected) focused.current.focus();
+    return () => {
+      focused.current = document.activeElement;
+    };
+  }, []);
+  return null;
 }
 
 function SignedIn() {

@@ -3,7 +3,8 @@ import { insertConsoleCode } from '#db/queries/accounts/console-codes.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import { hashConsoleCode, newConsoleCode } from '#domain/accounts/console-code.ts';
 import { createKey, createWorkspace } from '#test/support/factories.ts';
-import { sessionClient } from '#test/support/sessions.ts';
+import { apiClient } from '#test/support/client.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { inaccessible, openTab } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
@@ -96,6 +97,47 @@ describe('signing in', () => {
     await page.getByText('Third Avenue').first().waitFor();
     expect(await page.getByText('Second Street').count()).toBe(0);
     expect(new Set(tab.takeProblems())).toEqual(new Set([expect.stringContaining('401')]));
+  });
+
+  it('brings whoever signs in again after a session has ended back to what was being written', async () => {
+    const { page, app } = tab;
+    const workspace = await createWorkspace(app, { name: 'Fifth Corner' });
+    const owner = { userId: workspace.ownerId, organizationId: workspace.id, role: 'org:admin' };
+    await tab.signInAsOwner(workspace, '/contacts');
+    await page.getByRole('button', { name: 'New list' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New list' });
+    const name = dialog.getByLabel('Name', { exact: true });
+    await name.fill('Buyers');
+    const end = async () => {
+      await page.route('**/api/lists', (route) =>
+        route.fulfill({ status: 401, json: { error: 'The session has ended', code: 'UNAUTHORIZED' } }),
+      );
+      await name.press('Enter');
+      await page.getByText('Your session ended').waitFor();
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      expect(new Set(tab.takeProblems())).toEqual(new Set([expect.stringContaining('401')]));
+    };
+    await end();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByLabel('Workspace key').fill(await signIn(app, owner));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor();
+    expect(await name.inputValue()).toBe('Buyers');
+    await expect.poll(() => name.and(page.locator(':focus')).count()).toBe(1);
+    expect(await inaccessible(page)).toEqual([]);
+
+    // Somebody else sees nothing of it.
+    await end();
+    const other = await createWorkspace(app, { name: 'Sixth Lane' });
+    await page.getByLabel('Workspace key').fill(other.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Sixth Lane').first().waitFor();
+    expect(await dialog.count()).toBe(0);
+    expect(await page.getByText('Fifth Corner').count()).toBe(0);
+    expect((await apiClient(app.url, workspace.key)('GET', '/api/lists')).body.lists).not.toMatchObject([
+      { name: 'Buyers' },
+    ]);
   });
 
   it('accepts the one-time code of a link and removes it from the address', async () => {
