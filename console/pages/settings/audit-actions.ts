@@ -95,7 +95,6 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
 };
 
 const CHANNELS: Record<Entry['channel'], MessageDescriptor> = {
-  rule: msg`Rule`,
   session: msg`Console or session`,
   api: msg`API key`,
   operator: msg`Operator`,
@@ -122,6 +121,7 @@ const TARGETS: Record<Entry['target']['type'], MessageDescriptor> = {
   opt_in_link: msg`Opt-in link`,
   opt_out_suspicion: msg`Suspected opt-out`,
   session: msg`Session`,
+  rule: msg`Rule`,
   snippet: msg`Snippet`,
   webhook: msg`Webhook`,
   workflow: msg`Workflow`,
