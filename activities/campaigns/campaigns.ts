@@ -18,6 +18,7 @@ import {
   clearCampaign,
   completeCampaign,
   hasItsAudience,
+  wakeCampaignLines,
 } from '#db/commands/campaigns/campaign-status.ts';
 import {
   campaignProgress,
@@ -25,7 +26,7 @@ import {
   lockCampaign,
   setEntryProgress,
 } from '#db/queries/campaigns/campaigns.ts';
-import { reviseNext } from '#db/commands/campaigns/revisions.ts';
+import { endRevision } from '#db/commands/campaigns/revisions.ts';
 import { releaseNext } from '#db/commands/sending/person-releases.ts';
 import { notify, notifyProgress } from '#db/commands/events/notifications.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
@@ -186,14 +187,9 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
   const more = { ...at, nextAt: now, reason: 'the campaign has more to do' };
   if (!campaign || status === 'archived') return { ...more, toClear: true };
   const isUnderWay = status === 'active' || status === 'paused';
-  if (isUnderWay && campaign.revisedAt !== null && campaign.revisedAt <= now)
-    return { ...more, toEnter: true };
+  if (isUnderWay && campaign.revisedAt !== null) return { ...more, toEnter: true };
   if (status === 'paused')
-    return {
-      ...at,
-      nextAt: campaign.revisedAt,
-      reason: 'nothing of the campaign is sent until it is resumed',
-    };
+    return { ...at, nextAt: null, reason: 'nothing of the campaign is sent until it is resumed' };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
   if (campaign.releasesHeld) return { ...more, toEnter: true };
@@ -202,7 +198,7 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
     return { ...more, toEnter: true };
   const due = await nextDue(db, campaign.id);
   if (due !== null && due <= now) return { ...more, toEnter: true };
-  return lookAtProgress(db, campaign, earliest(due, campaign.revisedAt), now);
+  return lookAtProgress(db, campaign, due, now);
 }
 
 /** How often a live campaign looks at all leads: what time alone changes, and facts apart from the lead. Changed leads enter at once. */
@@ -214,8 +210,7 @@ const scanDue = ({ scannedAt }: CampaignRow): Date =>
   new Date(scannedAt === null ? 0 : scannedAt.getTime() + SCAN_EVERY_MS);
 
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
-  if (campaign.revisedAt !== null && campaign.revisedAt <= now)
-    return reviseNext(db, campaign, ROWS_PER_TRANSACTION, now);
+  if (campaign.revisedAt !== null) return reviseNext(db, campaign, now);
   if (campaign.releasesHeld) return releaseNext(db, campaign.id, ROWS_PER_TRANSACTION, now);
   // An erasure of one of these leads waits for their messages, and cancels them.
   if (!(await hasItsAudience(db, campaign)))
@@ -231,6 +226,13 @@ async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promis
   const { leads, last } = await nextLeads(db, from, ROWS_PER_TRANSACTION, now);
   await enterLeads(db, campaign, leads, now);
   await setEntryProgress(db, campaign.id, last ?? from.enteredTo, last === null, now);
+}
+
+/** Brings the next leads up to date with the steps of the campaign, which have changed. */
+async function reviseNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
+  if ((await continueLeads(db, campaign, now, 'outdated')) > 0) return;
+  await endRevision(db, campaign.id);
+  if (campaign.status === 'active') await wakeCampaignLines(db, campaign.id);
 }
 
 /** Completes the campaign when every lead has finished or stopped. */

@@ -19,7 +19,7 @@ const state = (fields: Partial<StepState>): StepState => ({
 });
 
 const placed = (...steps: Parameters<typeof funnelOf>[0][number]['step'][]) =>
-  steps.map((step, index) => ({ index, step }));
+  steps.map((step, index) => ({ id: `${index + 1}`, index, step }));
 
 describe('the funnel of a campaign', () => {
   it('has every step, also before a lead has entered', () => {

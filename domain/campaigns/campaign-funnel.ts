@@ -16,6 +16,7 @@ const SKIP_REASONS = [
   'no_consent',
   'removed',
   'stop_condition',
+  'step_removed',
   'lead_deleted',
   'campaign_ended',
   'recipient_opted_out',
@@ -88,8 +89,15 @@ const Comparison = z
   });
 
 const FunnelStep = Counts.extend({
-  stepIndex: z.int(),
+  stepId: z.string(),
+  stepIndex: z.int().meta({
+    description:
+      'The number of the step, as in its messages and replies: it stays when steps are put before it. The steps are in reading order.',
+  }),
   messageType: Channel,
+  isRemoved: z.boolean().meta({
+    description: 'It was sent, and is not among the steps any more. Such steps come last.',
+  }),
   versions: z.array(z.object({ version: z.int(), sent: z.int() })).meta({
     description: 'How many got the text of which version of the campaign; empty while there is only one.',
   }),
@@ -153,19 +161,24 @@ export interface FunnelCounts {
 /** The funnel of a campaign's steps, whether or not leads have entered. */
 export function funnelOf(
   steps: readonly {
+    id: string;
+    /** The number of the step. */
     index: number;
+    isRemoved?: boolean;
     step: Pick<MessageStep, 'messageType' | 'message'> & Partial<Pick<MessageStep, 'variants'>>;
   }[],
   counts: FunnelCounts,
 ): FunnelStep[] {
-  return steps.map(({ step, index: stepIndex }) => {
-    const within = (name?: VariantName) => countsOf(step, only(counts, stepIndex, name));
+  return steps.map(({ id: stepId, step, index: stepIndex, isRemoved = false }) => {
+    const within = (name?: VariantName) => countsOf(step, only(counts, stepIndex, isRemoved, name));
     const variants = textsOf(step).flatMap(({ variant, weight }) =>
       variant === null ? [] : { name: variant, weight, ...within(variant) },
     );
     return {
+      stepId,
       stepIndex,
       messageType: step.messageType,
+      isRemoved,
       ...within(),
       versions: (counts.versions ?? []).flatMap(({ stepIndex: of, ...version }) =>
         of === stepIndex ? version : [],
@@ -179,12 +192,15 @@ export function funnelOf(
 function only(
   { states, untried, responses }: FunnelCounts,
   stepIndex: number,
+  isRemoved: boolean,
   name?: VariantName,
 ): FunnelCounts {
   const isMeant = (row: OfStep): boolean =>
     row.stepIndex === stepIndex && (name === undefined || row.variant === name);
+  // A message that was canceled when its step was removed, or got another channel, has another one in its place.
+  const isReplaced = ({ holdReason }: StepState): boolean => !isRemoved && holdReason === 'step_removed';
   return {
-    states: states.filter(isMeant),
+    states: states.filter((row) => isMeant(row) && !isReplaced(row)),
     untried: untried.filter(isMeant),
     responses: responses.filter(isMeant),
   };

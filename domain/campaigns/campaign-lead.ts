@@ -18,7 +18,7 @@ export const CampaignLead = z
       description: 'The step that comes next or at which it waits; null: none does.',
     }),
     stepIndex: z.int().nullable().meta({
-      description: 'The number of that step, in reading order from 0.',
+      description: 'The number of that step, as in the funnel.',
     }),
     waitsUntil: z.iso.datetime().nullable().meta({
       description: 'When time alone lets it continue; null: it does not wait at a step, or is paused.',

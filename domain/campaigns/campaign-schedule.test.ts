@@ -38,9 +38,9 @@ describe('planSteps', () => {
       undefined,
       noon,
     );
-    expect(planned.map(({ stepIndex, address }) => [stepIndex, address])).toEqual([
-      [0, 'ada@example.com'],
-      [2, 'ada@example.com'],
+    expect(planned.map(({ stepId, address }) => [stepId, address])).toEqual([
+      ['1', 'ada@example.com'],
+      ['3', 'ada@example.com'],
     ]);
     expect(times(planned)).toEqual(['2026-03-02T12:00', '2026-03-04T12:00']);
   });
@@ -49,6 +49,6 @@ describe('planSteps', () => {
 describe('stepDate', () => {
   it('includes the delays of skipped steps', () => {
     const steps = [step({}), step({ delay: { days: 1 } }), step({ delay: { days: 3 } })];
-    expect(stepDate(steps, 0, 2, undefined, noon).toISOString()).toBe('2026-03-06T12:00:00.000Z');
+    expect(stepDate(steps, '1', '3', undefined, noon).toISOString()).toBe('2026-03-06T12:00:00.000Z');
   });
 });

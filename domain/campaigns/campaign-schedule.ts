@@ -13,7 +13,6 @@ export interface StepLead {
 }
 
 export interface PlannedStep {
-  stepIndex: number;
   stepId: string;
   channel: Channel;
   address: string;
@@ -29,22 +28,23 @@ export function addressOn(channel: Channel, { phones, emails }: StepLead): strin
 }
 
 /**
- * The messages that follow each other for a lead that comes to the first at `from`. A step whose channel cannot reach the lead is skipped; its delay still
- * counts.
+ * The messages that follow each other for a lead that comes to the first at `from`. A step that the lead has received before, or whose
+ * channel cannot reach it, is skipped; its delay still counts.
  */
 export function planSteps(
   run: readonly Placed<MessageStep>[],
   lead: StepLead,
   window: SendWindow | undefined,
   from: Date,
+  received?: ReadonlySet<string>,
 ): PlannedStep[] {
   const planned: PlannedStep[] = [];
   let at = from;
-  for (const { id: stepId, index: stepIndex, step } of run) {
+  for (const { id: stepId, step } of run) {
     const { messageType: channel, delay } = step;
     at = clampToWindow(window, new Date(at.getTime() + durationMs(delay)));
-    const address = addressOn(channel, lead);
-    if (address !== null) planned.push({ stepIndex, stepId, channel, address, at });
+    const address = received?.has(stepId) ? null : addressOn(channel, lead);
+    if (address !== null) planned.push({ stepId, channel, address, at });
   }
   return planned;
 }
@@ -52,8 +52,8 @@ export function planSteps(
 /** When step `next` is due, given that step `done` was sent at `at`. */
 export function stepDate(
   steps: readonly CampaignStep[],
-  done: number,
-  next: number,
+  done: string,
+  next: string,
   window: SendWindow | undefined,
   at: Date,
 ): Date {

@@ -94,8 +94,16 @@ export const CampaignInput = z
   .meta({ id: 'CampaignInput' });
 export type CampaignInput = z.output<typeof CampaignInput>;
 
-/** The body of `PATCH /api/campaigns/{id}`. Once the campaign has started, the steps stay in their places. */
-export const CampaignPatch = z.object(fields).partial().meta({ id: 'CampaignPatch' });
+/** The body of `PATCH /api/campaigns/{id}`. */
+export const CampaignPatch = z
+  .object({
+    ...fields,
+    version: z
+      .int()
+      .meta({ description: 'The version that was read: refused if the steps have changed since.' }),
+  })
+  .partial()
+  .meta({ id: 'CampaignPatch' });
 export type CampaignPatch = z.output<typeof CampaignPatch>;
 
 /** A campaign as the API returns it. */

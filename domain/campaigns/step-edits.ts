@@ -1,46 +1,160 @@
-import { type CampaignStep, isMessageStep, type Placed, placedSteps } from './step.ts';
-import { textsOf } from './step-variants.ts';
+import { z } from 'zod';
+import { type CampaignStep, placedSteps, stepsById } from './step.ts';
 
-/** What may change in the steps of a campaign that leads have entered. Pure functions. */
+/** What becomes of the leads of a campaign when its steps are edited. Pure functions. */
 
-export interface EditProblem {
-  path: readonly (string | number)[];
-  message: string;
-}
-
-/**
- * Why steps cannot replace those of a campaign that leads have entered; null: they can. All steps stay in their places, by their ids:
- * their texts, delays, conditions and actions may change, and steps may be added at the end, so nobody moves backwards or gets a step
- * twice.
- */
+/** Why steps cannot replace those of a campaign that leads have entered; null: they can. */
 export function problemOfEdit(
   before: readonly CampaignStep[],
   after: readonly CampaignStep[],
-): EditProblem | null {
-  const [old, changed] = [placedSteps(before), placedSteps(after)];
-  for (const [index, placed] of old.entries()) {
-    const now = changed[index];
-    if (!now || now.id !== placed.id || now.step.id === undefined)
-      return {
-        path: now ? [...now.path, 'id'] : [],
-        message: `step ${placed.id} must stay in its place, since leads have entered the campaign`,
-      };
-    const message = problemOfStep(placed, now);
-    if (message !== null) return { path: now.path, message };
-  }
-  const added = changed.slice(old.length).find(({ depth, path }) => depth === 0 && path.length > 1);
-  return added ? { path: added.path, message: 'must be added at the end' } : null;
+): string | null {
+  const known = stepsById(before);
+  // Whoever sends steps without their ids would send everything to everybody again.
+  return placedSteps(after).some(({ step }) => step.id !== undefined && known.has(step.id))
+    ? null
+    : 'must keep at least one of the steps by its id, since leads have entered the campaign';
 }
 
-function problemOfStep(before: Placed, after: Placed): string | null {
-  if (JSON.stringify(before.path) !== JSON.stringify(after.path)) return 'must stay in its branch';
-  if (!isMessageStep(before.step) || !isMessageStep(after.step))
-    return (before.step.kind ?? 'message') === (after.step.kind ?? 'message')
-      ? null
-      : 'must stay of its kind, since leads have entered the campaign';
-  if (before.step.messageType !== after.step.messageType)
-    return 'must stay of its messageType, since leads have entered the campaign';
-  return textsOf(before.step).length === textsOf(after.step).length
-    ? null
-    : 'must keep the number of its variants, since leads have got them';
+/** Steps that follow each other: those of a campaign, or of a branch. */
+interface StepList {
+  /** The step that branches, and the name of the branch; null: the steps of the campaign. */
+  of: { parent: string; branch: string | null } | null;
+  steps: readonly CampaignStep[];
+}
+
+/** The lists in which steps are, by the ids of the steps. */
+function listsOf(steps: readonly CampaignStep[]): Map<string, StepList> {
+  const lists = new Map<string, StepList>();
+  const add = (list: StepList): void => {
+    for (const step of list.steps) {
+      const id = step.id ?? '';
+      lists.set(id, list);
+      if (step.kind !== 'branch') continue;
+      for (const { name, steps: inner } of step.branches)
+        add({ of: { parent: id, branch: name }, steps: inner });
+      add({ of: { parent: id, branch: null }, steps: step.else });
+    }
+  };
+  add({ of: null, steps });
+  return lists;
+}
+
+/** What has become of a list; null: its branch is gone. A branch that was renamed is known by its number. */
+function counterpartOf(
+  { of }: StepList,
+  before: readonly CampaignStep[],
+  after: readonly CampaignStep[],
+): readonly CampaignStep[] | null {
+  if (of === null) return after;
+  const [old, now] = [stepsById(before).get(of.parent)?.step, stepsById(after).get(of.parent)?.step];
+  if (old?.kind !== 'branch' || now?.kind !== 'branch') return null;
+  if (of.branch === null) return now.else;
+  const named = now.branches.find(({ name }) => name === of.branch);
+  if (named) return named.steps;
+  const sameNumber = now.branches[old.branches.findIndex(({ name }) => name === of.branch)];
+  return sameNumber && !old.branches.some(({ name }) => name === sameNumber.name) ? sameNumber.steps : null;
+}
+
+const idsWithin = (steps: readonly CampaignStep[]): string[] => placedSteps(steps).map(({ id }) => id);
+
+/** Where a lead is in the steps by which it goes. */
+export interface Place {
+  stepId: string;
+  /** It waits at the step, it comes to it next, or it has passed it. */
+  stands: 'at' | 'before' | 'after';
+}
+
+/**
+ * The step with which a lead goes on after an edit; null: it has come to the end. What is ahead of it stays ahead, whatever is moved, and
+ * nothing is ahead that was behind; what is inserted between the two is ahead, unless it waits at a step: then it has come past. Whoever
+ * waits at a step that is removed goes on with what is in its place, or else with the next step that remains.
+ * @param received the steps that it has got or passed. They are never taken again, wherever they are now.
+ */
+export function nextAfterEdit(
+  before: readonly CampaignStep[],
+  after: readonly CampaignStep[],
+  { stepId, stands }: Place,
+  received: ReadonlySet<string>,
+): string | null {
+  const lists = listsOf(before);
+  const levels: StepList[] = [];
+  const [ahead, behind] = [new Set<string>(), new Set(received)];
+  for (let id: string | undefined = stepId; id !== undefined;) {
+    const list = lists.get(id);
+    if (!list) break;
+    const number = list.steps.findIndex((step) => step.id === id);
+    const first = levels.length === 0 && stands !== 'after' ? number : number + 1;
+    levels.push(list);
+    for (const one of idsWithin(list.steps.slice(0, first))) behind.add(one);
+    for (const step of list.steps.slice(first)) if (!received.has(step.id ?? '')) ahead.add(step.id ?? '');
+    id = list.of?.parent;
+  }
+  const isAhead = ({ id = '' }: CampaignStep): boolean => ahead.has(id);
+  const isBehind = ({ id = '' }: CampaignStep): boolean => behind.has(id) && !ahead.has(id);
+  for (const level of levels) {
+    const list = counterpartOf(level, before, after);
+    if (!list) continue;
+    const found = list.findIndex(isAhead);
+    const end = found === -1 ? list.length : found;
+    if (stands === 'at' && list[end]?.id === stepId) return stepId;
+    const next = list[list.slice(0, end).findLastIndex(isBehind) + 1];
+    if (next) return next.id ?? null;
+  }
+  return null;
+}
+
+/** What an edit changed, by the ids of the steps. */
+export const StepChanges = z
+  .object({
+    added: z.array(z.string()),
+    removed: z.array(z.string()),
+    moved: z.array(z.string()),
+    changed: z.array(z.string()).meta({ description: 'Those whose own content changed.' }),
+  })
+  .meta({ id: 'CampaignStepChanges' });
+type StepChanges = z.infer<typeof StepChanges>;
+
+export function changesBetween(before: readonly CampaignStep[], after: readonly CampaignStep[]): StepChanges {
+  const [old, now] = [stepsById(before), stepsById(after)];
+  const [oldLists, lists] = [listsOf(before), listsOf(after)];
+  const kept = [...now.values()].filter(({ id }) => old.has(id));
+  const stayed = longestRising(kept.map(({ id }) => old.get(id)?.index ?? 0));
+  const placeOf = (id: string, all: ReadonlyMap<string, StepList>) => JSON.stringify(all.get(id)?.of);
+  return {
+    added: [...now.keys()].filter((id) => !old.has(id)),
+    removed: [...old.keys()].filter((id) => !now.has(id)),
+    moved: kept.flatMap(({ id }, number) =>
+      stayed.has(number) && placeOf(id, oldLists) === placeOf(id, lists) ? [] : id,
+    ),
+    changed: kept.flatMap(({ id, step }) => (contentOf(step) === contentOf(old.get(id)?.step) ? [] : id)),
+  };
+}
+
+/** A step without what is in its branches. */
+const contentOf = (step: CampaignStep | undefined): string =>
+  JSON.stringify(
+    step?.kind === 'branch'
+      ? { ...step, branches: step.branches.map(({ name, when }) => ({ name, when })), else: [] }
+      : { ...step, kind: step?.kind ?? 'message' },
+  );
+
+/** The positions of a longest rising subsequence: what kept its order. */
+function longestRising(numbers: readonly number[]): ReadonlySet<number> {
+  const best: { length: number; from: number | null }[] = [];
+  for (const [position, number] of numbers.entries()) {
+    let chosen: (typeof best)[number] = { length: 1, from: null };
+    for (let earlier = 0; earlier < position; earlier += 1) {
+      const length = (best[earlier]?.length ?? 0) + 1;
+      if ((numbers[earlier] ?? 0) < number && length > chosen.length) chosen = { length, from: earlier };
+    }
+    best.push(chosen);
+  }
+  const kept = new Set<number>();
+  const longest = Math.max(0, ...best.map(({ length }) => length));
+  let at: number | null = best.findIndex(({ length }) => length === longest);
+  while (at !== null && at >= 0) {
+    kept.add(at);
+    at = best[at]?.from ?? null;
+  }
+  return kept;
 }

@@ -243,6 +243,19 @@ const sizeOf = ({ branches, else: others }: BranchStep): number =>
 export const messageSteps = (steps: readonly CampaignStep[]): Placed<MessageStep>[] =>
   placedSteps(steps).filter((placed): placed is Placed<MessageStep> => isMessageStep(placed.step));
 
+/**
+ * The numbers of steps by their ids, by which messages and replies name them. A step keeps its number when others are put before it.
+ * @param stepIds all steps that the campaign ever had, in the order in which they came; null: only these, in reading order.
+ */
+export const stepNumbers = ({
+  steps,
+  stepIds,
+}: {
+  steps: readonly CampaignStep[];
+  stepIds: readonly string[] | null;
+}): ReadonlyMap<string, number> =>
+  new Map((stepIds ?? [...stepsById(steps).keys()]).map((id, number) => [id, number]));
+
 /** The same steps, where each has an id. @param mint makes an id for a step that has none. */
 export function identified(steps: readonly CampaignStep[], mint: (index: number) => string): CampaignStep[] {
   let index = 0;

@@ -77,8 +77,11 @@ export interface Walk {
   rest: Rest;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * Walks on from where a lead is, as far as it gets now. What a `do` changes in the lead counts for the conditions after it.
+ * @param received steps that are not taken again. In a campaign whose steps never changed places, there are none ahead.
  * @param stopWhen what stops a lead before any step.
  * @param reaches whether a message of the step can be sent to the lead.
  */
@@ -88,11 +91,13 @@ export function walk(
   {
     facts: known,
     reaches,
+    received = NONE,
     stopWhen = [],
     now,
   }: {
     facts: Facts;
     reaches: (step: MessageStep) => boolean;
+    received?: ReadonlySet<string>;
     stopWhen?: readonly Condition[];
     now: Date;
   },
@@ -117,7 +122,11 @@ export function walk(
 
   while (current) {
     const { step } = current;
-    const stops = stopsBefore(step, stopWhen, facts, now);
+    if (received.has(current.id) && !isMessageStep(step)) {
+      current = follow(current);
+      continue;
+    }
+    const stops = received.has(current.id) ? null : stopsBefore(step, stopWhen, facts, now);
     if (stops !== null) {
       passed.push({
         stepId: current.id,
@@ -180,7 +189,7 @@ export function walk(
       case 'message':
       case undefined: {
         const run = runFrom(current, placed);
-        if (run.some((one) => reaches(one.step)))
+        if (run.some(({ id, step }) => !received.has(id) && reaches(step)))
           return { passed, does, rest: { kind: 'sends', run, from: at } };
         current = follow(run.at(-1));
         continue;
@@ -209,19 +218,19 @@ function runFrom(first: Placed, placed: ReadonlyMap<string, Placed>): Placed<Mes
   return run;
 }
 
-/** The message at a number, if a step follows it that was not planned with it; null: none does. */
-export function goesOnAfter(steps: readonly CampaignStep[], index: number): Placed | null {
+/** Whether a step follows a message that was the last of its run. */
+export function goesOnAfter(steps: readonly CampaignStep[], stepId: string): boolean {
   const placed = stepsById(steps);
-  const done = [...placed.values()][index];
-  return done && placed.has(done.next ?? '') ? done : null;
+  return placed.has(placed.get(stepId)?.next ?? '');
 }
 
-/** The delays from one message of a run to another, by their numbers. */
-export function pauseBetween(steps: readonly CampaignStep[], done: number, next: number): number {
+/** The delays from one message of a run to another, by their ids. */
+export function pauseBetween(steps: readonly CampaignStep[], done: string, next: string): number {
   const placed = stepsById(steps);
-  const first = placed.get([...placed.values()][done]?.next ?? '');
-  return (first ? runFrom(first, placed) : [])
-    .filter(({ index }) => index <= next)
+  const first = placed.get(placed.get(done)?.next ?? '');
+  const run = first ? runFrom(first, placed) : [];
+  return run
+    .slice(0, run.findIndex(({ id }) => id === next) + 1)
     .reduce((sum, { step: { delay } }) => sum + durationMs(delay), 0);
 }
 

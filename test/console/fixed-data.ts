@@ -286,8 +286,10 @@ const funnelCounts = {
 
 const FUNNEL: ResponseOf<'GET /api/campaigns/{id}/funnel'>['steps'] = [
   {
+    stepId: '1',
     stepIndex: 0,
     messageType: 'imessage',
+    isRemoved: false,
     versions: [],
     ...funnelCounts,
     variants: [
@@ -338,8 +340,10 @@ const FUNNEL: ResponseOf<'GET /api/campaigns/{id}/funnel'>['steps'] = [
     ],
   },
   {
+    stepId: '2',
     stepIndex: 1,
     messageType: 'imessage',
+    isRemoved: false,
     versions: [],
     ...funnelCounts,
     reached: 1052,

@@ -1,6 +1,7 @@
 import { funnelCounts } from '#db/queries/campaigns/campaign-funnel.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
-import { messageSteps } from '#domain/campaigns/step.ts';
+import { stepsOnceSent } from '#db/queries/campaigns/versions.ts';
+import { messageSteps, stepNumbers } from '#domain/campaigns/step.ts';
 import { CampaignFunnel, funnelOf } from '#domain/campaigns/campaign-funnel.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
@@ -19,9 +20,20 @@ export const campaignFunnelRoutes = [
     async handler({ db, params }) {
       const campaign = await findCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
+      const counts = await funnelCounts(db, campaign.id, campaign.version);
+      const numbers = stepNumbers(campaign);
+      const sent = new Set(
+        counts.states.flatMap(({ status, stepIndex }) =>
+          ['sent', 'delivered', 'fallback', 'failed'].includes(status) ? stepIndex : [],
+        ),
+      );
+      const removed = await stepsOnceSent(db, campaign, sent);
       const steps = funnelOf(
-        messageSteps(campaign.steps),
-        await funnelCounts(db, campaign.id, campaign.version),
+        [
+          ...messageSteps(campaign.steps).map((one) => ({ ...one, isRemoved: false })),
+          ...removed.map((one) => ({ ...one, isRemoved: true })),
+        ].map((one) => ({ ...one, index: numbers.get(one.id) ?? one.index })),
+        counts,
       );
       return { status: 200, body: { success: true, campaignId: campaign.id, steps } };
     },

@@ -78,6 +78,7 @@ const CampaignLeadResult = z.object({
 });
 
 const StepPreview = z.object({
+  stepId: z.string(),
   stepIndex: z.int(),
   messageType: Channel,
   variant: VariantName.nullable().meta({
@@ -211,10 +212,10 @@ export const campaignLeadRoutes = [
       const addresses = planned.map(({ address }) => address);
       const optedOut = await optedOutAmong(db, addresses);
       const suppressed = await suppressedAmong(db, addresses);
-      const ofIndex = new Map(messageSteps(campaign.steps).map((one) => [one.index, one]));
+      const placedSteps = new Map(messageSteps(campaign.steps).map((one) => [one.id, one]));
       const steps = planned.map((plannedStep) => {
-        const { stepIndex, channel, address, at, lineId, variant } = plannedStep;
-        const placed = ofIndex.get(stepIndex);
+        const { stepId, stepIndex, channel, address, at, lineId, variant } = plannedStep;
+        const placed = placedSteps.get(stepId);
         const step = placed?.step;
         const texts = (step ? textsOf(step) : []).map(({ body: template, path, subject, ...text }) => ({
           ...text,
@@ -233,6 +234,7 @@ export const campaignLeadRoutes = [
           campaign.requireConsent && !hasConsent && ('no_consent' as const),
         ];
         return {
+          stepId,
           stepIndex,
           messageType: channel,
           variant,

@@ -1,7 +1,13 @@
 import { z } from 'zod';
-import { canTake, changeCampaignStatus, deleteCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import {
+  canTake,
+  changeCampaignStatus,
+  deleteCampaign,
+  requireLines,
+} from '#db/commands/campaigns/campaign-status.ts';
 import {
   campaignProgress,
+  type CampaignRow,
   findCampaign,
   hasEntered,
   insertCampaign,
@@ -10,7 +16,7 @@ import {
   presentCampaign,
   updateCampaign,
 } from '#db/queries/campaigns/campaigns.ts';
-import { problemOfEdit } from '#domain/campaigns/step-edits.ts';
+import { changesBetween, problemOfEdit, StepChanges } from '#domain/campaigns/step-edits.ts';
 import { reviseLater } from '#db/commands/campaigns/revisions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
@@ -24,17 +30,19 @@ import {
   CampaignStatus,
 } from '#domain/campaigns/campaign.ts';
 import { LeadWait } from '#domain/campaigns/campaign-waits.ts';
-import { knownCustomFields } from '#db/queries/accounts/limits.ts';
+import { knownCustomFields, requireRoomForMessages } from '#db/queries/accounts/limits.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
-import { Id } from '#domain/base/ids.ts';
-import { messageSteps } from '#domain/campaigns/step.ts';
+import { CampaignStep, messageSteps } from '#domain/campaigns/step.ts';
+import { Id, UserId } from '#domain/base/ids.ts';
+import { listVersions } from '#db/queries/campaigns/versions.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
 import { checkCampaign, quietUntilOfFirstStep, requireSendTimes, templatesOf } from './campaign-checks.ts';
 import { requireKnownFields, Strictness } from '../messages/known-fields.ts';
 import { ApiError } from '#api/http/errors.ts';
-import { NextCursor, page, PageQuery } from '#api/http/page.ts';
+import { NextCursor, page, PageQuery, wholeNumber } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { Search } from '#domain/base/search.ts';
@@ -87,6 +95,30 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
     },
   }),
 );
+
+/** @throws Refusal, LimitReached if what an edit adds cannot be sent, or is too much. */
+async function requireRoomForEdit(db: TenantDb, before: CampaignRow, after: CampaignRow): Promise<void> {
+  const known = messageSteps(before.steps);
+  await requireLines(
+    db,
+    after,
+    known.map(({ step }) => step.messageType),
+  );
+  const added = messageSteps(after.steps).length - known.length;
+  if (added <= 0) return;
+  const { running } = await campaignProgress(db, before);
+  await requireRoomForMessages(db, running * added);
+}
+
+const CampaignVersion = z
+  .object({
+    version: z.int(),
+    steps: z.array(CampaignStep),
+    changes: StepChanges.nullable().meta({ description: 'Since the version before; null: it is the first.' }),
+    createdByUserId: UserId.nullable(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'CampaignVersion' });
 
 export const campaignRoutes = [
   workspaceRoute({
@@ -184,18 +216,20 @@ export const campaignRoutes = [
     summary:
       'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps',
     description:
-      'Steps of a campaign that has started are named by their ids and stay in their places: texts, delays, conditions and actions can change, and steps can be added at the end. That makes the next `version`: whoever has not got a changed message gets the new one, and who waits at a step is judged by it. A changed delay counts for whoever has not got the message before.',
+      'Steps of a campaign that has started are known by their ids: they can change, move, be added and be removed. That makes the next `version`. Whoever has not got a changed message gets the new one, and who waits at a step is judged by it; what is ahead of a lead stays ahead, what it has passed stays behind, and nobody gets a step twice. Until what waits is up to date, nothing of the campaign is sent. A changed delay counts for whoever has not got the message before.',
     params: CampaignParams,
     query: Strictness,
     body: CampaignPatch,
     responses: { 200: OneCampaign.extend({ warnings: Warnings }) },
-    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'CONFLICT', 'NO_ACTIVE_LINE', 'LIMIT_REACHED'],
     audit: { action: 'campaign.updated', target: 'campaign', changes: ['name', 'steps'] },
     async handler({ db, caller, params, query, body, now, links }) {
       if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(body.steps));
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
-      const { name: _, description: __, finishBy, listId, segmentId, audience, ...sequence } = body;
+      const { name: _, description: __, version, finishBy, listId, segmentId, audience, ...sequence } = body;
+      if (version !== undefined && version !== row.version)
+        throw new ApiError('CONFLICT', `The steps have changed: this is version ${row.version}`);
       const changesAudience = [listId, segmentId, audience].some((value) => value !== undefined);
       const isEdit = body.steps !== undefined && (row.status === 'active' || row.status === 'paused');
       const changesSequence = Object.entries(sequence).some(
@@ -212,17 +246,58 @@ export const campaignRoutes = [
           'The campaign already has messages: only its name, description and list can be changed',
         );
       const problem = isEdit ? problemOfEdit(row.steps, body.steps ?? []) : null;
-      if (problem)
-        throw new ApiError('INVALID_STATE', `${['steps', ...problem.path].join('.')} ${problem.message}`);
+      if (problem !== null) throw new ApiError('INVALID_STATE', `steps ${problem}`);
       await checkCampaign(db, body, caller.workspace, { links, now });
       if (changesSequence) await requireSendTimes(db, body, row, now);
-      await updateCampaign(db, row.id, body, now);
-      if (isEdit) await reviseLater(db, row.id, now);
-      else if (finishBy !== undefined) wake(db, campaignWorkflowId(row.id), now, 'progressDue');
+      const updated = await updateCampaign(db, row.id, body, now);
+      if (isEdit && updated) {
+        await requireRoomForEdit(db, row, updated);
+        await reviseLater(db, row, updated, { userId: caller.userId, now });
+      } else if (finishBy !== undefined) wake(db, campaignWorkflowId(row.id), now, 'progressDue');
       const changed = await findCampaign(db, row.id);
       if (!changed) throw campaignNotFound();
       const warnings = campaignWarnings(messageSteps(changed.steps), null, await knownCustomFields(db));
       return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'listCampaignVersions',
+    method: 'GET',
+    path: '/api/campaigns/{id}/versions',
+    tag: 'Campaigns',
+    summary: 'List the versions of the steps of a campaign that was edited while it ran, newest first',
+    description: 'Empty for a campaign that was never edited while it ran.',
+    params: CampaignParams,
+    query: z.object({
+      limit: wholeNumber(1, 50, 20),
+      cursor: wholeNumber(1, 2_147_483_647, 2_147_483_647).meta({
+        description: '`nextCursor` of the previous page.',
+      }),
+    }),
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        versions: z.array(CampaignVersion),
+        nextCursor: NextCursor,
+      }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, query: { limit, cursor } }) {
+      if (!(await findCampaign(db, params.id))) throw campaignNotFound();
+      const rows = await listVersions(db, params.id, { limit: limit + 1, before: cursor });
+      const versions = rows.slice(0, limit).map(({ version, steps, createdByUserId, createdAt }, index) => {
+        const before = rows[index + 1];
+        return {
+          version,
+          steps,
+          changes: before ? changesBetween(before.steps, steps) : null,
+          createdByUserId,
+          createdAt: createdAt.toISOString(),
+        };
+      });
+      const nextCursor = rows.length > limit ? String(versions.at(-1)?.version) : null;
+      return { status: 200, body: { success: true, versions, nextCursor } };
     },
   }),
 

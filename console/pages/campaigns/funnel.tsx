@@ -44,8 +44,8 @@ export function StepFunnel({ campaign }: { campaign: Campaign }) {
       {campaign.status === 'active' && <CampaignForecast campaign={campaign} />}
       <StepList
         campaign={campaign}
-        renderMessage={(written, index) => {
-          const step = steps.find(({ stepIndex }) => stepIndex === index);
+        renderMessage={(written) => {
+          const step = steps.find(({ stepId }) => stepId === written.id);
           return (
             step && (
               <div className="flex flex-col gap-4">
@@ -112,6 +112,11 @@ const REASONS: Record<FunnelStep['skipped'][number]['reason'], (leads: number) =
   removed: (leads) => plural(leads, { one: '# was removed', other: '# were removed' }),
   stop_condition: (leads) =>
     plural(leads, { one: '# met a condition to stop', other: '# met a condition to stop' }),
+  step_removed: (leads) =>
+    plural(leads, {
+      one: '# did not get it before it was removed',
+      other: '# did not get it before it was removed',
+    }),
   lead_deleted: (leads) => plural(leads, { one: '# was deleted', other: '# were deleted' }),
   campaign_ended: (leads) =>
     plural(leads, {

@@ -123,7 +123,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
                 </time>
               </div>
               <Rules step={step} />
-              {lead.data && <EmptyFields step={stepAt(campaign, step.stepIndex)} lead={lead.data.lead} />}
+              {lead.data && <EmptyFields step={stepOf(campaign, step.stepId)} lead={lead.data.lead} />}
               {step.variants.length === 0 ? (
                 <Text subject={step.subject} message={step.message} />
               ) : (
@@ -161,9 +161,8 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
   );
 }
 
-/** The message at a number, in reading order. */
-function stepAt({ steps }: Campaign, index: number): CampaignStep | undefined {
-  const step = allSteps(steps)[index];
+function stepOf({ steps }: Campaign, stepId: string): CampaignStep | undefined {
+  const step = allSteps(steps).find(({ id }) => id === stepId);
   return step && isMessage(step) ? step : undefined;
 }
 

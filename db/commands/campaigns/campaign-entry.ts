@@ -1,21 +1,25 @@
-import { type FragmentSqlToken, sql } from 'slonik';
+import { sql } from 'slonik';
 import { z } from 'zod';
 import { planSteps, type PlannedStep } from '#domain/campaigns/campaign-schedule.ts';
 import {
   type CampaignStep,
+  isMessageStep,
   type MessageStep,
   messageSteps,
   type Placed,
   placedSteps,
+  stepNumbers,
+  stepsById,
 } from '#domain/campaigns/step.ts';
+import { nextAfterEdit, type Place } from '#domain/campaigns/step-edits.ts';
 import { conditionsOf, type Cursor, type Walk, walk } from '#domain/campaigns/walk.ts';
 import { needsOf } from '#domain/campaigns/condition.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
 import { newId } from '#domain/base/ids.ts';
 import { type PhonePlace, type SendTimes, wakingHours } from '#domain/sending/quiet-hours.ts';
-import { variantFor } from '#domain/campaigns/step-variants.ts';
-import { VARIANT_NAMES, type VariantName } from '#domain/messages/variant-name.ts';
+import { textsOf, variantFor } from '#domain/campaigns/step-variants.ts';
+import type { VariantName } from '#domain/messages/variant-name.ts';
 import { placeOfRecipient } from '#db/phones/phone-places.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
@@ -24,9 +28,21 @@ import { factsOf, type JudgedLead } from '#db/queries/campaigns/facts.ts';
 import { findLeads, lockLeads, LeadRow } from '#db/queries/contacts/leads.ts';
 import { findSegment, leadsFor, nextInSegment } from '#db/queries/contacts/segments.ts';
 import { enters } from '#db/queries/campaigns/audience.ts';
+import { stepsOfVersions } from '#db/queries/campaigns/versions.ts';
 import { chooseLines } from '#db/commands/messages/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { resumeDue } from './lead-pauses.ts';
+import { LEAD_PAUSED, resumeDue } from './lead-pauses.ts';
+import {
+  cancelRemoved,
+  type Kept,
+  PREVIOUS_STEP,
+  type Received,
+  receivedBy,
+  reviseMessages,
+  type Unsent,
+  unsentOf,
+} from './revisions.ts';
+import { stepTexts } from './step-texts.ts';
 import { insertDecisions, stopWhenMet } from './stop-conditions.ts';
 import { carryOut, lockConversationsToAssign, lockListsOfSteps } from './step-actions.ts';
 import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
@@ -36,14 +52,13 @@ import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { wake, wakeLines } from '#db/wakes/wakes.ts';
 import { workspacePace, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 
-/** The `holdReason` of steps that wait for the previous step. */
-export const PREVIOUS_STEP = 'previous_step';
-
 export type EnteringLead = LeadRow;
 
 /** A message of a lead's sequence. */
 export interface StepMessage extends PlannedStep {
   id: string;
+  /** The number of the step (`stepNumbers`). */
+  stepIndex: number;
   lead: EnteringLead;
   lineId: string | null;
   /** Null: the step has none. */
@@ -119,6 +134,10 @@ export interface Run {
   run: readonly Placed<MessageStep>[];
   /** From when the delay of the first counts. */
   from: Date;
+  /** The steps among them that the lead does not get again. */
+  received: ReadonlySet<string>;
+  /** The steps among them whose messages it has. */
+  kept: ReadonlySet<string>;
 }
 
 /**
@@ -151,8 +170,10 @@ async function planRuns(
   now: Date,
 ): Promise<StepMessage[]> {
   const window = campaignWindow(campaign, await workspaceTimezone(db));
-  const planned = runs.flatMap(({ lead, run, from }) =>
-    planSteps(run, lead, window, from).map((step) => ({ ...step, lead })),
+  const planned = runs.flatMap(({ lead, run, from, received, kept }) =>
+    planSteps(run, lead, window, from, received)
+      .filter(({ stepId }) => !kept.has(stepId))
+      .map((step) => ({ ...step, lead })),
   );
   const chosen = await chooseLines(
     db,
@@ -164,18 +185,25 @@ async function planRuns(
       stickinessPolicy: campaign.stickinessPolicy,
     })),
   );
-  const steps = new Map(messageSteps(campaign.steps).map(({ id, step }) => [id, step]));
-  return chosen.map(({ stepIndex, stepId, channel, address, at, lead, lineId }) => ({
+  const numbers = stepNumbers(campaign);
+  return chosen.map(({ stepId, channel, address, at, lead, lineId }) => ({
     id: newId(now),
-    stepIndex,
+    stepIndex: numbers.get(stepId) ?? 0,
     stepId,
     channel,
     address,
     at,
     lead,
     lineId,
-    variant: variantFor(steps.get(stepId) ?? {}, { campaignId: campaign.id, stepIndex, leadId: lead.id }),
+    variant: variantOf(campaign, stepId, lead.id),
   }));
+}
+
+function variantOf(campaign: CampaignRow, stepId: string, leadId: string): VariantName | null {
+  const step = stepsById(campaign.steps).get(stepId)?.step;
+  if (!step || !isMessageStep(step)) return null;
+  const stepIndex = stepNumbers(campaign).get(stepId) ?? 0;
+  return variantFor(step, { campaignId: campaign.id, stepIndex, leadId });
 }
 
 /**
@@ -190,7 +218,7 @@ export async function enterLeads(
   leads: readonly EnteringLead[],
   now: Date,
 ): Promise<{ admitted: number; unreachable: number; noConsent: number; messageCount: number }> {
-  const fresh = await admit(db, campaign.id, leads, now);
+  const fresh = await admit(db, campaign, leads, now);
   const admitted = fresh.size;
   const steps = messageSteps(campaign.steps).map(({ step }) => step);
   const entering = leads.filter(({ id }) => fresh.has(id));
@@ -261,6 +289,7 @@ const CONTINUE_BATCH = 200;
 
 const DueRow = z.object({
   leadId: z.string(),
+  version: z.int(),
   stepId: z.string().nullable(),
   isPassed: z.boolean(),
   arrivedAt: z.date().nullable(),
@@ -276,68 +305,126 @@ export async function nextDue(db: TenantDb, campaignId: string): Promise<Date | 
 }
 
 /**
- * Lets the leads continue that wait at a step and are due. They are judged once before lines and conversations are locked, to plan their
- * messages, and once under the locks of their sequences; a lead about whom something changed in between stays due. Requires
- * `lockCampaign`.
+ * Lets the leads continue that wait at a step and are due, and those that do not go by the current version of the steps yet. They are judged
+ * once before lines and conversations are locked, to plan their messages, and once under the locks of their sequences; a lead about whom
+ * something changed in between stays due. Requires `lockCampaign`.
+ * @param which `outdated`: only those that do not go by the current version, and none of which a message is being sent: its outcome makes
+ * it due.
  * @returns how many it looked at.
  */
-export async function continueLeads(db: TenantDb, campaign: CampaignRow, now: Date): Promise<number> {
-  const resumed = await resumeDue(db, campaign, CONTINUE_BATCH, now);
+export async function continueLeads(
+  db: TenantDb,
+  campaign: CampaignRow,
+  now: Date,
+  which: 'due' | 'outdated' = 'due',
+): Promise<number> {
+  const resumed = which === 'due' ? await resumeDue(db, campaign, CONTINUE_BATCH, now) : 0;
   if (resumed > 0) return resumed;
-  const due = sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and state = 'running'
-    and paused_at is null and due_at <= ${sql.timestamp(now)}`;
-  const columns = sql.fragment`lead_id, step_id, is_passed, arrived_at, entered_at`;
+  const ofCampaign = sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id}`;
+  const isMeant =
+    which === 'due'
+      ? sql.fragment`due_at <= ${sql.timestamp(now)}`
+      : sql.fragment`version < ${campaign.version} and lead_id <> all(array(
+          select lead_id from messages where ${ofCampaign} and status = 'sending' and lead_id is not null))`;
+  const due = sql.fragment`${ofCampaign} and state = 'running' and paused_at is null and ${isMeant}`;
+  const columns = sql.fragment`lead_id, version, step_id, is_passed, arrived_at, entered_at`;
   const waiting = await db.any(sql.type(DueRow)`
-    select ${columns} from campaign_leads where ${due} order by due_at limit ${CONTINUE_BATCH}`);
+    select ${columns} from campaign_leads where ${due}
+    order by ${which === 'due' ? sql.fragment`due_at` : sql.fragment`version`} limit ${CONTINUE_BATCH}`);
   const ids = waiting.map(({ leadId }) => leadId);
   const leads = new Map((await lockLeads(db, ids)).map((lead) => [lead.id, lead]));
   await rest(
     db,
-    campaign.id,
+    campaign,
     ids.filter((id) => !leads.has(id)),
   );
   const lists = await lockListsOfSteps(db, campaign);
-  // The messages of the others are on their way: only whether these stop is looked at.
-  const travellersOf = (rows: readonly DueRow[]): Traveller[] =>
-    rows.flatMap((row) => {
-      const lead = leads.get(row.leadId);
-      return lead && row.stepId !== null
-        ? [{ lead: { ...lead, enteredAt: row.enteredAt }, cursor: cursorOf(row) }]
-        : [];
-    });
-  const before = await walkLeads(db, campaign, travellersOf(waiting), now);
+  const before = await walkLeads(db, campaign, await travellersOf(db, campaign, leads, waiting, now), now);
   const planned = await planRuns(db, campaign, runsOf(before), now);
   await lockConversationsToAssign(db, before);
   await lockRunning(db, ids);
   const locked = await db.any(sql.type(DueRow)`
     select ${columns} from campaign_leads where ${due} and lead_id = any(${sql.array(ids, 'text')}) order by lead_id`);
-  const onTheirWay = locked.filter(({ stepId }) => stepId === null).map(({ leadId }) => leadId);
+  // The messages of the others are on their way: only whether these stop is looked at.
+  const onTheirWay = locked
+    .filter((row) => row.stepId === null && !isOutdated(campaign, row))
+    .map(({ leadId }) => leadId);
   await stopWhenMet(db, campaign, onTheirWay, now);
-  await rest(db, campaign.id, onTheirWay);
-  const walks = await walkLeads(db, campaign, travellersOf(locked), now);
+  await rest(db, campaign, onTheirWay);
+  const travellers = await travellersOf(db, campaign, leads, locked, now, { lock: true });
+  const walks = (await walkLeads(db, campaign, travellers, now)).map((walked) =>
+    campaign.status === 'active' ? walked : parked(walked, now),
+  );
   const isPlanned = new Set(planned.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
   const settled = walks.filter(
-    ({ lead, rest }) =>
+    ({ lead, received, unsent, rest }) =>
       rest.kind !== 'sends' ||
-      rest.run.every(({ id, step }) => !reaches(lead, step) || isPlanned.has(`${lead.id} ${id}`)),
+      rest.run.every(
+        (one) =>
+          received.has(one.id) ||
+          !reaches(lead, one.step) ||
+          isKept(unsent, one) ||
+          isPlanned.has(`${lead.id} ${one.id}`),
+      ),
   );
-  const restOf = new Map(settled.map((one) => [one.lead.id, one.rest]));
+  const walkOf = new Map(settled.map((one) => [one.lead.id, one]));
   await settleWalks(
     db,
     campaign,
     settled,
     planned.filter(({ lead, stepId }) => {
-      const rest = restOf.get(lead.id);
-      return rest?.kind === 'sends' && rest.run.some(({ id }) => id === stepId);
+      const walked = walkOf.get(lead.id);
+      return (
+        walked?.rest.kind === 'sends' &&
+        !walked.received.has(stepId) &&
+        walked.rest.run.some((one) => one.id === stepId && !isKept(walked.unsent, one))
+      );
     }),
     now,
     lists,
   );
+  // The outcome of what is being sent makes these due.
+  const found = new Set(travellers.map(({ lead }) => lead.id));
+  const beingSent = locked.filter(
+    (row) => isOutdated(campaign, row) && leads.has(row.leadId) && !found.has(row.leadId),
+  );
+  await unschedule(
+    db,
+    campaign.id,
+    beingSent.map(({ leadId }) => leadId),
+  );
   return waiting.length;
 }
 
-/** Looks no more at leads that are being deleted. */
-async function rest(db: TenantDb, campaignId: string, leadIds: readonly string[]): Promise<void> {
+/** Whether a lead goes by an earlier version of the steps. Only those that were edited have places of their own. */
+const isOutdated = ({ stepIds, version }: CampaignRow, lead: DueRow): boolean =>
+  stepIds !== null && lead.version < version;
+
+/** A lead that would decide or do something while its campaign is paused waits where it is, and goes on with the campaign. */
+function parked(walked: Walked, now: Date): Walked {
+  const { stepId, at } = walked.cursor;
+  if (walked.passed.length === 0 || stepId === null) return walked;
+  return {
+    ...walked,
+    passed: [],
+    does: [],
+    rest: { kind: 'waits', stepId, at, until: now, isAwaitingFacts: false },
+  };
+}
+
+/** Whether a message that was not sent yet is still the one of a step. */
+const isKept = (unsent: readonly Unsent[] | null, { id, step }: Placed<MessageStep>): boolean =>
+  unsent?.some(({ stepId, channel }) => stepId === id && channel === step.messageType) ?? false;
+
+/** Looks no more at leads that are on their way, or are being deleted. */
+async function rest(db: TenantDb, { id, version }: CampaignRow, leadIds: readonly string[]): Promise<void> {
+  if (leadIds.length === 0) return;
+  await db.query(sql.type(NoRows)`
+    update campaign_leads set due_at = null, version = ${version}
+    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${sql.array([...leadIds], 'text')})`);
+}
+
+async function unschedule(db: TenantDb, campaignId: string, leadIds: readonly string[]): Promise<void> {
   if (leadIds.length === 0) return;
   await db.query(sql.type(NoRows)`
     update campaign_leads set due_at = null
@@ -352,31 +439,148 @@ async function lockRunning(db: TenantDb, leadIds: readonly string[]): Promise<vo
     order by campaign_id, lead_id for no key update`);
 }
 
+/** A lead on its way. */
+interface Traveller {
+  lead: JudgedLead;
+  cursor: Cursor;
+  /** The steps that it does not take again. */
+  received: ReadonlySet<string>;
+  /** The messages that it has from an earlier version of the steps; null: it goes by the current one. */
+  unsent: readonly Unsent[] | null;
+}
+
+type Walked = Traveller & Walk;
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+const startOf = (lead: EnteringLead, now: Date): Traveller => ({
+  lead: { ...lead, enteredAt: now },
+  cursor: { stepId: null, isPassed: false, at: now },
+  received: NOTHING,
+  unsent: null,
+});
+
+/**
+ * The leads that go on from a step, and those that do not go by the current version of the steps yet, from where they are in it. Leaves
+ * out those of which a message is being sent.
+ * @param options.lock locks the messages of the latter. Requires the locks of their sequences.
+ */
+async function travellersOf(
+  db: TenantDb,
+  campaign: CampaignRow,
+  leads: ReadonlyMap<string, LeadRow>,
+  rows: readonly DueRow[],
+  now: Date,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<Traveller[]> {
+  if (campaign.stepIds === null)
+    return rows.flatMap((row) => {
+      const lead = leads.get(row.leadId);
+      return lead && row.stepId !== null ? [travellerOf(lead, row, cursorOf(row))] : [];
+    });
+  const ids = rows.map(({ leadId }) => leadId);
+  const outdated = rows.filter((row) => isOutdated(campaign, row));
+  const trees = await stepsOfVersions(
+    db,
+    campaign.id,
+    outdated.map(({ version }) => version),
+  );
+  const unsentBy = await unsentOf(
+    db,
+    campaign.id,
+    outdated.map(({ leadId }) => leadId),
+    { lock },
+  );
+  const receivedOf = await receivedBy(db, campaign.id, ids);
+  return rows.flatMap((row) => {
+    const lead = leads.get(row.leadId);
+    if (!lead) return [];
+    const received = receivedOf.get(lead.id) ?? null;
+    if (!isOutdated(campaign, row))
+      return row.stepId === null ? [] : [travellerOf(lead, row, cursorOf(row), received)];
+    const unsent = unsentBy.get(lead.id) ?? [];
+    if (unsent.some(({ status }) => status === 'sending')) return [];
+    const cursor = cursorAfterEdit(row, {
+      tree: trees.get(row.version) ?? [],
+      campaign,
+      received,
+      unsent,
+      now,
+    });
+    return [travellerOf(lead, row, cursor, received, unsent)];
+  });
+}
+
+const travellerOf = (
+  lead: LeadRow,
+  { enteredAt }: DueRow,
+  cursor: Cursor,
+  received: Received | null = null,
+  unsent: readonly Unsent[] | null = null,
+): Traveller => ({ lead: { ...lead, enteredAt }, cursor, received: received?.steps ?? NOTHING, unsent });
+
 const cursorOf = ({ stepId, isPassed, arrivedAt, enteredAt }: DueRow): Cursor => ({
   stepId,
   isPassed,
   at: arrivedAt ?? enteredAt,
 });
 
-/** A lead on its way. */
-interface Traveller {
-  lead: JudgedLead;
-  cursor: Cursor;
+/** Where a lead that goes by an earlier version of the steps is in the current one. */
+function cursorAfterEdit(
+  row: DueRow,
+  {
+    tree,
+    campaign,
+    received,
+    unsent,
+    now,
+  }: {
+    tree: readonly CampaignStep[];
+    campaign: CampaignRow;
+    received: Received | null;
+    unsent: readonly Unsent[];
+    now: Date;
+  },
+): Cursor {
+  const { stepId, isPassed, arrivedAt, enteredAt } = row;
+  const old = stepsById(tree);
+  const [next] = unsent
+    .map((one) => one.stepId)
+    .toSorted((a, b) => (old.get(a)?.index ?? 0) - (old.get(b)?.index ?? 0));
+  const last = received?.last ?? null;
+  const place: Place | null =
+    stepId !== null
+      ? { stepId, stands: isPassed ? 'after' : 'at' }
+      : next !== undefined
+        ? { stepId: next, stands: 'before' }
+        : last && { stepId: last.stepId, stands: 'after' };
+  if (place === null) return { stepId: null, isPassed: false, at: enteredAt };
+  // A process of an earlier release, which knows no versions, goes by the current steps.
+  const from = old.has(place.stepId) ? tree : campaign.steps;
+  const going = nextAfterEdit(from, campaign.steps, place, received?.steps ?? NOTHING);
+  // Past the last step.
+  if (going === null) return { stepId: place.stepId, isPassed: true, at: now };
+  const hasLeft = place.stands === 'at' && going !== stepId;
+  const since = stepId === null ? (last?.at ?? enteredAt) : (arrivedAt ?? enteredAt);
+  return { stepId: going, isPassed: false, at: hasLeft ? now : since };
 }
-
-type Walked = Traveller & Walk;
-
-const startOf = (lead: EnteringLead, now: Date): Traveller => ({
-  lead: { ...lead, enteredAt: now },
-  cursor: { stepId: null, isPassed: false, at: now },
-});
 
 const reaches = (lead: EnteringLead, { messageType }: MessageStep): boolean =>
   addressOn(messageType, lead) !== null;
 
 const runsOf = (walks: readonly Walked[]): Run[] =>
-  walks.flatMap(({ lead, rest }) =>
-    rest.kind === 'sends' ? [{ lead, run: rest.run, from: rest.from }] : [],
+  walks.flatMap(({ lead, received, unsent, rest }) =>
+    rest.kind === 'sends'
+      ? [
+          {
+            lead,
+            run: rest.run,
+            from: rest.from,
+            received,
+            kept: new Set(rest.run.filter((one) => isKept(unsent, one)).map(({ id }) => id)),
+          },
+        ]
+      : [],
   );
 
 /** Walks on with leads, by what is known about them now. */
@@ -398,6 +602,7 @@ async function walkLeads(
     const walked = walk(steps, traveller.cursor, {
       facts: known,
       reaches: (step) => reaches(traveller.lead, step),
+      received: traveller.received,
       stopWhen,
       now,
     });
@@ -415,7 +620,8 @@ async function settleWalks(
   lists: ReadonlySet<string> = new Set(),
 ): Promise<{ messageCount: number; noConsent: number }> {
   const { allowed: messages, refused } = await withConsent(db, campaign, planned);
-  const sending = new Set(messages.map(({ lead }) => lead.id));
+  const revised = await revisionOf(db, campaign, walks, messages, now);
+  const sending = new Set([...messages.map(({ lead }) => lead.id), ...revised.leads]);
   const withoutConsent = new Set(refused.map(({ lead }) => lead.id).filter((id) => !sending.has(id)));
   await insertDecisions(
     db,
@@ -425,23 +631,91 @@ async function settleWalks(
   );
   for (const { lead, does } of walks)
     if (does.length > 0) await carryOut(db, campaign, lead, does, { now, lists });
+  await cancelRemoved(db, revised.removed, now);
+  await reviseMessages(db, campaign, revised.kept, now);
   await storePositions(
     db,
-    campaign.id,
+    campaign,
     walks.filter(({ lead }) => !withoutConsent.has(lead.id)),
   );
   await markSkipped(db, campaign.id, withoutConsent, 'no_consent');
   if (messages.length > 0) {
-    await insertStepMessages(db, campaign, messages, now);
-    await wakeFirst(db, campaign, messages, now);
+    const first = firstSteps(messages).filter(
+      ({ lead, stepId }) => (revised.first.get(lead.id) ?? stepId) === stepId,
+    );
+    await insertStepMessages(db, campaign, messages, first, now);
+    await wakeFirst(db, campaign, first, now);
   }
   return { messageCount: messages.length, noConsent: withoutConsent.size };
 }
 
+/** What becomes of the messages that leads have from an earlier version of the steps, beside those that they get now. */
+async function revisionOf(
+  db: TenantDb,
+  campaign: CampaignRow,
+  walks: readonly Walked[],
+  messages: readonly StepMessage[],
+  now: Date,
+): Promise<{
+  kept: readonly Kept[];
+  removed: readonly string[];
+  /** The leads that keep messages. */
+  leads: ReadonlySet<string>;
+  /** The step that comes next, of the leads that are revised. */
+  first: ReadonlyMap<string, string>;
+}> {
+  const window = campaignWindow(campaign, await workspaceTimezone(db));
+  const inserted = new Set(messages.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
+  const placed = stepsById(campaign.steps);
+  const kept: Kept[] = [];
+  const removed: string[] = [];
+  const leads = new Set<string>();
+  const first = new Map<string, string>();
+  for (const { lead, received, unsent, rest } of walks) {
+    if (unsent === null) continue;
+    const run = rest.kind === 'sends' ? rest.run : [];
+    const stays = run.filter((one) => isKept(unsent, one)).map(({ id }) => id);
+    const due = rest.kind === 'sends' ? planSteps(run, lead, window, rest.from, received) : [];
+    const coming = due.filter(({ stepId }) => stays.includes(stepId) || inserted.has(`${lead.id} ${stepId}`));
+    const [next] = coming;
+    if (next) first.set(lead.id, next.stepId);
+    const taken = new Set<string>();
+    for (const message of unsent) {
+      const { id, stepId, held, holdReason, scheduledAt } = message;
+      const plan = coming.find((one) => one.stepId === stepId);
+      const step = placed.get(stepId)?.step;
+      if (
+        !plan ||
+        !step ||
+        !isMessageStep(step) ||
+        step.messageType !== message.channel ||
+        taken.has(stepId)
+      ) {
+        removed.push(id);
+        continue;
+      }
+      taken.add(stepId);
+      leads.add(lead.id);
+      const isHeld = plan !== next;
+      const waits = held && (holdReason === PREVIOUS_STEP || holdReason === LEAD_PAUSED);
+      const planned = holdReason === LEAD_PAUSED ? scheduledAt : plan.at;
+      const at = isHeld ? plan.at : waits ? (planned > now ? planned : now) : null;
+      const isVariant = textsOf(step).some(({ variant }) => variant === message.variant);
+      const variant = isVariant ? message.variant : variantOf(campaign, stepId, lead.id);
+      kept.push({ id, stepId, variant, at, isHeld });
+    }
+  }
+  return { kept, removed, leads, first };
+}
+
 /** Stores where leads are now. Those that enter a campaign which only sends messages are where they were. */
-async function storePositions(db: TenantDb, campaignId: string, walks: readonly Walked[]): Promise<void> {
+async function storePositions(
+  db: TenantDb,
+  { id: campaignId, version }: CampaignRow,
+  walks: readonly Walked[],
+): Promise<void> {
   const rows = walks
-    .filter(({ cursor, rest }) => cursor.stepId !== null || rest.kind !== 'sends')
+    .filter(({ cursor, unsent, rest }) => cursor.stepId !== null || unsent !== null || rest.kind !== 'sends')
     .map(({ lead, rest }) => ({
       leadId: lead.id,
       state: rest.kind === 'ends' ? 'finished' : rest.kind === 'stops' ? 'stopped' : 'running',
@@ -453,7 +727,7 @@ async function storePositions(db: TenantDb, campaignId: string, walks: readonly 
   if (rows.length === 0) return;
   await db.query(sql.type(NoRows)`
     update campaign_leads l set state = n.state, stop_reason = n.stop_reason, step_id = n.step_id, is_passed = false, arrived_at = n.arrived_at, due_at = n.due_at,
-      is_awaiting = n.is_awaiting, updated_at = now()
+      is_awaiting = n.is_awaiting, version = ${version}, updated_at = now()
     from ${recordset('campaign_leads', rows)} n
     where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaignId} and l.lead_id = n.lead_id and l.state = 'running'`);
 }
@@ -462,11 +736,10 @@ async function storePositions(db: TenantDb, campaignId: string, walks: readonly 
 async function wakeFirst(
   db: TenantDb,
   campaign: CampaignRow,
-  messages: readonly StepMessage[],
+  first: readonly StepMessage[],
   now: Date,
 ): Promise<void> {
-  const first = firstSteps(messages);
-  if (campaign.needsAiPersonalization) {
+  if (campaign.needsAiPersonalization && first.length > 0) {
     const rows = first.map(({ id, at }) => [id, at.toISOString()]);
     const due = sql.fragment`select * from ${sql.unnest(rows, ['text', 'timestamptz'])} as t (message_id, at)`;
     await personalize(db, campaign, due, now);
@@ -484,13 +757,13 @@ const LeadIdRow = z.object({ leadId: z.string() });
 /** Records the leads that enter. @returns their ids, without those that entered before. */
 async function admit(
   db: TenantDb,
-  campaignId: string,
+  { id: campaignId, version }: CampaignRow,
   leads: readonly EnteringLead[],
   now: Date,
 ): Promise<Set<string>> {
   const ids = await db.anyFirst(sql.type(LeadIdRow)`
-    insert into campaign_leads (workspace_id, campaign_id, lead_id, entered_at)
-    select ${db.workspaceId}, ${campaignId}, l.id, ${sql.timestamp(now)} from ${sql.unnest(
+    insert into campaign_leads (workspace_id, campaign_id, lead_id, version, entered_at)
+    select ${db.workspaceId}, ${campaignId}, l.id, ${version}, ${sql.timestamp(now)} from ${sql.unnest(
       leads.map(({ id }) => [id]),
       ['text'],
     )} as l (id)
@@ -552,41 +825,19 @@ export async function stepTimes(
   };
 }
 
-/** A common table expression `steps` with the texts of messages, by the number of the step and the variant. @param used null: of all. */
-export function stepTexts(
-  all: readonly CampaignStep[],
-  used: ReadonlySet<string> | null = null,
-): FragmentSqlToken {
-  const steps = messageSteps(all)
-    .filter(({ id }) => used?.has(id) ?? true)
-    .map(({ id, index, step }) => ({ id, index, step }));
-  return sql.fragment`steps as materialized (
-      select (s.placed ->> 'index')::int4 step_index, s.placed ->> 'id' step_id, v.name variant, s.placed -> 'step' ->> 'messageType' channel,
-        coalesce(v.text ->> 'body', s.placed -> 'step' ->> 'message') body,
-        coalesce(v.text ->> 'subject', s.placed -> 'step' ->> 'subject') subject,
-        array(select jsonb_array_elements_text(s.placed -> 'step' -> 'attachmentUrls')) attachment_urls,
-        (s.placed -> 'step' ->> 'smsFallbackEnabled')::boolean sms_fallback_enabled,
-        s.placed -> 'step' ->> 'smsFallbackMessage' sms_fallback_message
-      from jsonb_array_elements(${sql.jsonb(steps)}) s (placed)
-      left join lateral (
-        select (${sql.array([...VARIANT_NAMES], 'text')})[v.number] "name", v.text
-        from jsonb_array_elements(s.placed -> 'step' -> 'variants') with ordinality v (text, number)
-      ) v on true
-    )`;
-}
-
 /** Inserts all messages in one statement, with each text of a step only once; windows are read from the campaign's row. */
 async function insertStepMessages(
   db: TenantDb,
   campaign: CampaignRow,
   messages: readonly StepMessage[],
+  firstMessages: readonly StepMessage[],
   now: Date,
 ): Promise<void> {
-  const first = new Set(firstSteps(messages).map(({ id }) => id));
+  const first = new Set(firstMessages.map(({ id }) => id));
   const used = new Set(messages.map(({ stepId }) => stepId));
   const batchIds = new Map<string, string>();
   const answersUntil = await answerTimes(db, new Set(messages.map(({ address }) => address)));
-  const rows = messages.map(({ id, lead, lineId, stepIndex, variant, address, at }, position) => {
+  const rows = messages.map(({ id, lead, lineId, stepIndex, stepId, variant, address, at }, position) => {
     const batchId = batchIds.get(lead.id) ?? newId(now);
     batchIds.set(lead.id, batchId);
     const heldFor = first.has(id)
@@ -603,6 +854,7 @@ async function insertStepMessages(
       leadId: lead.id,
       lineId,
       stepIndex,
+      stepId,
       variant,
       address,
       recipientPhone: lead.phones[0] ?? null,
@@ -629,11 +881,11 @@ async function insertStepMessages(
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
       k.window_start, k.window_end, k.window_days, m.recipient_zones, m.recipient_region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
-      'campaign', m.batch_id, m.step_index, s.step_id, m.variant, k.id, k.version, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
+      'campaign', m.batch_id, m.step_index, m.step_id, m.variant, k.id, k.version, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
     cross join ${recordset('messages', rows)} m
-    join steps s on s.step_index = m.step_index and s.variant is not distinct from m.variant
+    join steps s on s.step_id = m.step_id and s.variant is not distinct from m.variant
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     order by m.arrival
     ${ROWS_INSERTED}`);

@@ -67,6 +67,6 @@ async function insertResponse(
       and exists (
         select from campaigns c where c.workspace_id = ${db.workspaceId} and c.id = messages.campaign_id and c.deleted_at is null)
       and (id = ${messageId} or ${sentBefore(at)})
-    order by step_index desc limit 1
+    order by ${DISPATCHED_AT} desc, id desc limit 1
     on conflict do nothing`);
 }

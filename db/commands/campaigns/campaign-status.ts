@@ -5,7 +5,7 @@ import { sql } from 'slonik';
 import { CAMPAIGN_CHANGES, type CampaignStatus } from '#domain/campaigns/campaign.ts';
 import { type MessageStep, messageSteps } from '#domain/campaigns/step.ts';
 import { Refusal } from '#domain/base/refusal.ts';
-import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
+import { CARRYING_CHANNELS, type Channel } from '#domain/base/channel.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
@@ -35,15 +35,17 @@ const SIGNAL_OF = {
 export const canTake = (action: CampaignAction, status: CampaignStatus): boolean =>
   (CAMPAIGN_CHANGES[action].from as readonly CampaignStatus[]).includes(status);
 
-/** @throws Refusal if no active line can send one of the steps. */
+/** @throws Refusal if no active line can send one of the steps. @param known channels that are not looked at. */
 export async function requireLines(
   db: TenantDb,
   { steps, eligibleLineIds, poolId }: CampaignRow,
+  known: readonly Channel[] = [],
 ): Promise<void> {
   const pool = poolId === null ? null : await findPool(db, poolId);
   const allowed = pool ? pool.lines.map(({ lineId }) => lineId) : eligibleLineIds;
   const lines = (await usableLines(db)).filter(({ id }) => allowed?.includes(id) ?? true);
   const canSend = ({ messageType }: MessageStep): boolean =>
+    known.includes(messageType) ||
     lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel));
   const unsendable = messageSteps(steps).find(({ step }) => !canSend(step))?.step.messageType;
   if (unsendable !== undefined)
@@ -165,7 +167,8 @@ const running = (db: TenantDb, id: string) => sql.fragment`${ofCampaign(db, id)}
 
 const QueuedMessageRow = MessageRow.pick({ lineId: true, scheduledAt: true });
 
-async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
+/** Has the lines look again that have messages of a campaign in their queues. */
+export async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
   const lines = await db.any(sql.type(QueuedMessageRow)`
     select line_id, min(scheduled_at) scheduled_at from messages where ${unsent(db, id)} and not held group by line_id`);
   wakeLines(db, lines);

@@ -5,10 +5,12 @@ import { z } from 'zod';
 import { stepDate } from '#domain/campaigns/campaign-schedule.ts';
 import { wakeWhenDone } from './campaign-stops.ts';
 import { goesOnAfter } from '#domain/campaigns/walk.ts';
+import { stepsById } from '#domain/campaigns/step.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { keepPaused } from './lead-pauses.ts';
+import { reviseLead } from './revisions.ts';
 import { stopWhenMet } from './stop-conditions.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/connection/rows.ts';
@@ -19,7 +21,9 @@ import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({
   campaignId: MessageRow.shape.campaignId.unwrap(),
   leadId: MessageRow.shape.leadId.unwrap(),
-  stepIndex: MessageRow.shape.stepIndex.unwrap(),
+  stepId: z.string(),
+  /** The lead does not go by the current version of the steps yet. */
+  isOutdated: z.boolean(),
 });
 type Step = z.infer<typeof Step>;
 
@@ -30,9 +34,13 @@ type Step = z.infer<typeof Step>;
  */
 export async function followCampaign(db: TenantDb, messageId: string, now: Date): Promise<void> {
   const step = await db.maybeOne(sql.type(Step)`
-    select id, status, sent_at, campaign_id, lead_id, step_index from messages
-    where workspace_id = ${db.workspaceId} and id = ${messageId}
-      and campaign_id is not null and lead_id is not null and step_index is not null`);
+    select m.id, m.status, m.sent_at, m.campaign_id, m.lead_id, coalesce(m.step_id, (m.step_index + 1)::text) step_id,
+      coalesce(l.version < c.version and c.step_ids is not null, false) is_outdated
+    from messages m
+    left join campaign_leads l on l.workspace_id = m.workspace_id and l.campaign_id = m.campaign_id and l.lead_id = m.lead_id
+    left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
+    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId}
+      and m.campaign_id is not null and m.lead_id is not null and m.step_index is not null`);
   if (!step) return;
   switch (step.status) {
     case 'sent':
@@ -42,7 +50,7 @@ export async function followCampaign(db: TenantDb, messageId: string, now: Date)
       return releaseNext(db, step, now);
     case 'pending':
     case 'scheduled':
-      return cancelStopped(db, step);
+      return cancelStopped(db, step, now);
     case 'sending':
     case 'failed':
   }
@@ -57,17 +65,21 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   const campaign = await findCampaign(db, step.campaignId);
   if (!campaign) return;
   const waiting = await db.any(sql.type(Waiting)`
-    select id, step_index, scheduled_at, held and not exists (
+    select id, coalesce(step_id, (step_index + 1)::text) step_id, scheduled_at, held and not exists (
         select from personalizations p
         where p.workspace_id = ${db.workspaceId} and p.message_id = messages.id and p.status = 'waiting'
       ) held
     from messages
-    where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending') order by step_index`);
-  const [next] = waiting;
-  if (!next) {
-    const passed = goesOnAfter(campaign.steps, step.stepIndex);
-    return passed ? goOn(db, campaign, step, passed.id, now) : finish(db, step, now);
+    where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending')`);
+  if (step.isOutdated) {
+    const passed = { stepId: step.stepId, at: step.sentAt ?? now };
+    return reviseLead(db, step, waiting.length > 0 ? null : passed, now);
   }
+  const placed = stepsById(campaign.steps);
+  const orderOf = ({ stepId }: { stepId: string }): number => placed.get(stepId)?.index ?? -1;
+  const [next] = waiting.toSorted((a, b) => orderOf(a) - orderOf(b));
+  if (!next)
+    return goesOnAfter(campaign.steps, step.stepId) ? goOn(db, campaign, step, now) : finish(db, step, now);
   // A later step was canceled by hand; an earlier one has not been sent yet.
   if (waiting.some(({ held }) => !held)) return;
 
@@ -76,7 +88,7 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   const at =
     step.status === 'canceled'
       ? planned
-      : stepDate(campaign.steps, step.stepIndex, next.stepIndex, window, step.sentAt ?? now);
+      : stepDate(campaign.steps, step.stepId, next.stepId, window, step.sentAt ?? now);
   if ((await stopWhenMet(db, campaign, [step.leadId], now)).size > 0) return;
   if (await keepPaused(db, step, next.id, at)) return;
   const written = campaign.needsAiPersonalization;
@@ -92,21 +104,15 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   if (campaign.status === 'active') wakeLines(db, [released]);
 }
 
-const Waiting = Step.pick({ id: true, stepIndex: true }).extend({
+const Waiting = Step.pick({ id: true, stepId: true }).extend({
   scheduledAt: MessageRow.shape.scheduledAt,
   held: z.boolean(),
 });
 
 /** The lead has got its messages, and comes to a step that decides. The campaign's workflow lets it continue. */
-async function goOn(
-  db: TenantDb,
-  { id, status }: CampaignRow,
-  step: Step,
-  stepId: string,
-  now: Date,
-): Promise<void> {
+async function goOn(db: TenantDb, { id, status }: CampaignRow, step: Step, now: Date): Promise<void> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    update campaign_leads set step_id = ${stepId}, is_passed = true, arrived_at = ${sql.timestamp(step.sentAt ?? now)},
+    update campaign_leads set step_id = ${step.stepId}, is_passed = true, arrived_at = ${sql.timestamp(step.sentAt ?? now)},
       due_at = case when paused_at is null then ${sql.timestamp(now)} else resumes_at end, updated_at = now()
     -- A message may change again after the lead has gone on.
     where ${ofLead(db, step)} and state = 'running' and step_id is null`);
@@ -133,11 +139,12 @@ export async function continueSequence(
 const LeadState = z.object({ state: z.string(), stopReason: z.string().nullable() });
 
 /** Cancels a message that returned to the queue after a failed send if its lead has stopped in the meantime. */
-async function cancelStopped(db: TenantDb, step: Step): Promise<void> {
+async function cancelStopped(db: TenantDb, step: Step, now: Date): Promise<void> {
   const lead = await db.maybeOne(sql.type(LeadState)`
     select state, stop_reason from campaign_leads where ${ofLead(db, step)}`);
   if (lead?.state === 'running') {
-    await keepPaused(db, step, step.id, null);
+    if (step.isOutdated) await reviseLead(db, step, null, now);
+    else await keepPaused(db, step, step.id, null);
     return;
   }
   const canceled = await db.any(sql.type(MessageRow)`

@@ -108,7 +108,7 @@ async function resume(
   limit: number,
   now: Date,
 ): Promise<number> {
-  const { id, status } = campaign;
+  const { id, status, version } = campaign;
   const resumed = await db.anyFirst(sql.type(LeadIdRow)`
     with locked as materialized (
       select lead_id from campaign_leads
@@ -116,7 +116,7 @@ async function resume(
       order by lead_id limit ${limit} for no key update
     )
     update campaign_leads l set paused_at = null, pause_reason = null, resumes_at = null, updated_at = now(),
-      due_at = case when step_id is not null then ${sql.timestamp(now)} end
+      due_at = case when step_id is not null or version < ${version} then ${sql.timestamp(now)} end
     from locked where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${id} and l.lead_id = locked.lead_id
     returning l.lead_id`);
   if (resumed.length === 0) return 0;
@@ -125,6 +125,9 @@ async function resume(
     update messages set held = false, hold_reason = null, scheduled_at = greatest(scheduled_at, ${sql.timestamp(now)}), updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${sql.array([...resumed], 'text')})
       and status in ('pending', 'scheduled') and held and hold_reason = ${LEAD_PAUSED}
+      -- Others are released when they are up to date.
+      and lead_id in (select lead_id from campaign_leads
+        where workspace_id = ${db.workspaceId} and campaign_id = ${id} and version = ${version})
     returning line_id, scheduled_at`);
   if (status === 'active') {
     wakeLines(db, queued);

@@ -33,7 +33,7 @@ export async function stopWhenMet(
       select coalesce(m.step_id, (m.step_index + 1)::text) from messages m
       where m.workspace_id = l.workspace_id and m.campaign_id = l.campaign_id and m.lead_id = l.lead_id
         and m.status in ('pending', 'scheduled')
-      order by m.step_index limit 1) step_id
+      order by array_position(${sql.array([...stepsById(steps).keys()], 'text')}, coalesce(m.step_id, (m.step_index + 1)::text)) limit 1) step_id
     from campaign_leads l
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${sql.array([...leadIds], 'text')})
       and state = 'running'`);

@@ -1,5 +1,5 @@
 import { newId } from '#domain/base/ids.ts';
-import { PREVIOUS_STEP } from '#db/commands/campaigns/campaign-entry.ts';
+import { PREVIOUS_STEP } from '#db/commands/campaigns/revisions.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';

@@ -2,7 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { CampaignLead, type CampaignLeadFilter, type FunnelCount } from '#domain/campaigns/campaign-lead.ts';
 import { QUEUED, SENT, UNTRIED } from '#domain/campaigns/campaign-funnel.ts';
-import { stepsById } from '#domain/campaigns/step.ts';
+import { stepNumbers, stepsById } from '#domain/campaigns/step.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { findLeads, type LeadRow } from '../contacts/leads.ts';
 import type { CampaignRow } from './campaigns.ts';
@@ -18,7 +18,7 @@ const EnteredRow = z.object({
   pauseReason: CampaignLead.shape.pauseReason,
   resumesAt: z.date().nullable(),
   /** Of its first message that is not sent. */
-  nextStep: z.int().nullable(),
+  nextStepId: z.string().nullable(),
 });
 
 /** The newest leads first. @returns one row more than asked for if there are others. */
@@ -29,14 +29,15 @@ export async function listCampaignLeads(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<CampaignLead[]> {
   const { state, stepIndex, leadId } = filter;
+  const order = sql.array([...stepsById(campaign.steps).keys()], 'text');
   const rows = await db.any(sql.type(EnteredRow)`
     select l.lead_id, l.state, l.stop_reason, l.entered_at, l.step_id, l.due_at,
       l.paused_at, l.pause_reason, l.resumes_at, (
-      select step_index from messages
+      select coalesce(step_id, (step_index + 1)::text) from messages
       where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and lead_id = l.lead_id
         and status in ('pending', 'scheduled')
-      order by step_index limit 1
-    ) next_step
+      order by array_position(${order}, coalesce(step_id, (step_index + 1)::text)) limit 1
+    ) next_step_id
     from campaign_leads l where ${sql.and([
       sql.fragment`l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaign.id}`,
       leadId !== undefined && sql.fragment`l.lead_id = ${leadId}`,
@@ -65,13 +66,17 @@ export async function findCampaignLead(
 /** The leads that a number of the funnel counts, as `funnelOf` does. */
 function countedLeads(
   db: TenantDb,
-  { id }: CampaignRow,
+  campaign: CampaignRow,
   stepIndex: number,
   { counted, variant }: CampaignLeadFilter,
 ): FragmentSqlToken {
+  const { id, steps } = campaign;
+  const isCurrent = [...stepsById(steps).keys()].some((one) => stepNumbers(campaign).get(one) === stepIndex);
   return sql.fragment`
     select m.lead_id from messages m where ${sql.and([
       sql.fragment`m.workspace_id = ${db.workspaceId} and m.campaign_id = ${id} and m.step_index = ${stepIndex}`,
+      isCurrent &&
+        sql.fragment`not (m.status = 'canceled' and m.hold_reason is not distinct from 'step_removed')`,
       variant !== undefined && sql.fragment`m.variant = ${variant}`,
       counted !== undefined && isCounted(db, id, counted),
     ])}`;
@@ -111,16 +116,15 @@ function isCounted(db: TenantDb, campaignId: string, counted: FunnelCount): Frag
 }
 
 function present(
-  { id: campaignId, steps }: CampaignRow,
-  { leadId, state, stopReason, enteredAt, stepId, nextStep, ...times }: z.infer<typeof EnteredRow>,
+  campaign: CampaignRow,
+  { leadId, state, stopReason, enteredAt, stepId, nextStepId, ...times }: z.infer<typeof EnteredRow>,
   lead: LeadRow | undefined,
 ): CampaignLead {
-  const placed = [...stepsById(steps).values()];
-  const isAt = placed.find(({ id, index }) => (nextStep === null ? id === stepId : index === nextStep));
+  const isAt = stepsById(campaign.steps).get(nextStepId ?? stepId ?? '')?.id ?? null;
   const { dueAt, pausedAt, pauseReason, resumesAt } = times;
   const runs = state === 'running';
   return {
-    campaignId,
+    campaignId: campaign.id,
     leadId,
     firstName: lead?.firstName ?? '',
     lastName: lead?.lastName ?? '',
@@ -128,8 +132,8 @@ function present(
     email: lead?.emails[0] ?? null,
     state,
     stopReason,
-    stepId: (runs && isAt?.id) || null,
-    stepIndex: runs ? (isAt?.index ?? null) : null,
+    stepId: runs ? isAt : null,
+    stepIndex: runs && isAt !== null ? (stepNumbers(campaign).get(isAt) ?? null) : null,
     waitsUntil: runs && pausedAt === null ? (dueAt?.toISOString() ?? null) : null,
     pausedAt: runs ? (pausedAt?.toISOString() ?? null) : null,
     pauseReason: runs ? pauseReason : null,

@@ -54,8 +54,10 @@ export const CampaignRow = z.object({
   releasesHeld: z.boolean(),
   /** Of its steps. */
   version: z.int(),
-  /** From when on what waits is brought up to date with the version; null: all is. */
+  /** Since when what waits is brought up to date with the version; null: all is. */
   revisedAt: z.date().nullable(),
+  /** All steps that it ever had, whose places are their numbers; null: only those of `steps`, in reading order. */
+  stepIds: z.array(z.string()).nullable(),
   createdByUserId: z.string().nullable(),
   startedAt: z.date().nullable(),
   completedAt: z.date().nullable(),

@@ -1,7 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { dayBounds, hourBounds } from '#domain/base/calendar.ts';
-import { StoredSteps } from '#domain/campaigns/step.ts';
+import { stepNumbers, StoredSteps, stepsById } from '#domain/campaigns/step.ts';
 import { pauseBetween } from '#domain/campaigns/walk.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import type { ForecastLine, WaitingMessages } from '#domain/campaigns/forecast/plan.ts';
@@ -106,13 +106,14 @@ const LaterRow = z.object({
   stepIndex: z.int(),
   count: z.int(),
   steps: StoredSteps,
+  stepIds: z.array(z.string()).nullable(),
 });
 type LaterRow = z.infer<typeof LaterRow>;
 
 /** The steps that wait for previous ones. @returns those that follow a step on a line, in order. */
 async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: string | null) {
   const rows = await db.any(sql.type(LaterRow)`
-    select h.*, k.steps from (
+    select h.*, k.steps, k.step_ids from (
       select m.line_id, m.campaign_id, m.recipient_zones, m.recipient_region, m.step_index, count(*) from messages m
       where m.workspace_id = ${db.workspaceId} and m.campaign_id in (
           select id from campaigns
@@ -120,17 +121,26 @@ async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: 
         and m.held and m.status in ('pending', 'scheduled') and m.line_id = any(${sql.array([...lineIds], 'text')})
         and m.step_index is not null
       group by 1, 2, 3, 4, 5
-    ) h join campaigns k on k.workspace_id = ${db.workspaceId} and k.id = h.campaign_id order by h.step_index`);
-  const keyOf = (row: Omit<LaterRow, 'stepIndex' | 'count' | 'steps'>): string =>
+    ) h join campaigns k on k.workspace_id = ${db.workspaceId} and k.id = h.campaign_id`);
+  const keyOf = (row: Omit<LaterRow, 'stepIndex' | 'count' | 'steps' | 'stepIds'>): string =>
     JSON.stringify([row.lineId, row.campaignId, row.recipientZones, row.recipientRegion]);
   const later = Map.groupBy(rows, keyOf);
   return ({ campaignId: id, stepIndex, ...row }: WaitingRow) => {
-    let done = stepIndex ?? 0;
-    return (id === null ? [] : (later.get(keyOf({ ...row, campaignId: id })) ?? []))
-      .filter((row) => row.stepIndex > done)
-      .map(({ steps, count, stepIndex: step }) => {
-        const pause = pauseBetween(steps, done, step);
-        done = step;
+    const rows = id === null ? [] : (later.get(keyOf({ ...row, campaignId: id })) ?? []);
+    const [first] = rows;
+    if (!first) return [];
+    const placed = [...stepsById(first.steps).values()];
+    const numbers = stepNumbers(first);
+    const placeOf = (number: number | null) =>
+      placed.findIndex(({ id: stepId }) => numbers.get(stepId) === number);
+    let done = Math.max(0, placeOf(stepIndex));
+    return rows
+      .map(({ stepIndex: number, count }) => ({ place: placeOf(number), count }))
+      .filter(({ place }) => place > done)
+      .toSorted((a, b) => a.place - b.place)
+      .map(({ place, count }) => {
+        const pause = pauseBetween(first.steps, placed[done]?.id ?? '', placed[place]?.id ?? '');
+        done = place;
         return { delayMs: pause, count };
       });
   };

@@ -166,17 +166,16 @@ async function deliveriesOf(
     order by finished_at, d.id`);
 }
 
-/** The first unsent step before a later one of the same lead; null: it waits for none. */
+/** The step of the same lead whose turn it is before a later one; null: it waits for none. */
 async function previousStep(
   db: TenantDb,
-  { campaignId, leadId, stepIndex, holdReason }: MessageRow,
+  { campaignId, leadId, holdReason }: MessageRow,
 ): Promise<string | null> {
   if (holdReason !== 'previous_step') return null;
   return db.maybeOneFirst(sql.type(IdRow)`
     select id from messages
     where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and campaign_id = ${campaignId}
-      and step_index < ${stepIndex} and status in ('pending', 'scheduled', 'sending')
-    order by step_index limit 1`);
+      and hold_reason is distinct from 'previous_step' and status in ('pending', 'scheduled', 'sending') limit 1`);
 }
 
 /** A larger number would tell the reader nothing more. */

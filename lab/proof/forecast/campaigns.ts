@@ -148,7 +148,7 @@ export function simulateCampaign(scenario: Scenario): { lastAt: Date; firstStepA
           if (step === 0) firstStepAt = at;
           if (step + 1 === steps.length) continue;
           const to = lineOf(lead, step + 1);
-          const due = openingFor(lead, stepDate(steps, step, step + 1, window, at));
+          const due = openingFor(lead, stepDate(steps, `${step + 1}`, `${step + 2}`, window, at));
           drivers[to]?.add([jobOf(lead, step + 1, due)]);
           wakes[to] = Math.min(wakes[to] ?? Infinity, due.getTime());
         }

@@ -88,17 +88,144 @@ describe('the steps of a campaign that runs', () => {
   });
 
   it.each([
-    [[later], 'steps.0.id'],
-    [[later, one], 'steps.0.id'],
-    [[one, { ...later, id: undefined }], 'steps.1.id'],
-    [[one, { id: 'two', kind: 'end' }], 'steps.1 '],
-  ])('stay in their places: %j is refused', async (steps, path) => {
+    ['nothing is known by its id', [{ message: 'New' }], 'INVALID_STATE'],
+    ['nothing can send them', [one, { id: 'mail', message: 'Hi', messageType: 'email' }], 'NO_ACTIVE_LINE'],
+  ])('are refused if %s', async (_, steps, code) => {
     const id = await newCampaign({ steps: [one, later], start: true });
-    const { status, body } = await edit(id, steps);
-    expect([status, body.code, body.message ?? body.error]).toEqual([
-      409,
-      'INVALID_STATE',
-      expect.stringContaining(path),
+    const { body } = await edit(id, steps);
+    expect(body.code).toBe(code);
+  });
+
+  it('come, go and move: what is ahead of a lead stays ahead, and nobody gets one twice', async () => {
+    const [two, three] = [
+      { id: 'two', message: 'Two', delay: { days: 2 } },
+      { id: 'three', message: 'Three', delay: { days: 2 } },
+    ];
+    const id = await newCampaign({ steps: [one, two, three], start: true });
+    const leadId = await enter(id);
+    await step(id, leadId, 0, 'delivered');
+    const texts = async () =>
+      (await stepsOf(id, leadId))
+        .filter(({ status }) => status !== 'canceled')
+        .map(({ message, status }) => [message, status]);
+    // One moves to the end, two goes, and two others come: one of them for those who have not got the first yet.
+    const { status, body } = await edit(id, [
+      { id: 'zero', message: 'Zero' },
+      one,
+      { id: 'now', message: 'Now' },
+      three,
+      { id: 'end', message: 'End', delay: { days: 1 } },
     ]);
+    expect([status, body.campaign.version]).toEqual([200, 2]);
+    await eventually(async () => {
+      const found = await texts();
+      return found.some(([text, state]) => text === 'Now' && state === 'delivered');
+    });
+    expect((await texts()).map(([text]) => text)).toEqual(['One', 'Three', 'Now', 'End']);
+    await edit(id, [{ id: 'now', message: 'Now' }, { id: 'end', message: 'Last' }, one]);
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect((await texts()).map(([text]) => text)).toEqual(['One', 'Now', 'Last']);
+    const canceled = (await stepsOf(id, leadId)).filter((message) => message.status === 'canceled');
+    expect(canceled.map(({ message, holdReason }) => [message, holdReason])).toEqual([
+      ['Two', 'step_removed'],
+      ['Three', 'step_removed'],
+    ]);
+    const { steps } = (await api('GET', `/api/campaigns/${id}/funnel`)).body;
+    expect(
+      steps.map(({ stepId, sent, isRemoved }: Record<string, unknown>) => [stepId, sent, isRemoved]),
+    ).toEqual([
+      ['now', 1, false],
+      ['end', 1, false],
+      ['one', 1, false],
+    ]);
+    const { versions } = (await api('GET', `/api/campaigns/${id}/versions`)).body;
+    expect(versions.map(({ version, changes }: Record<string, unknown>) => [version, changes])).toEqual([
+      [3, { added: [], removed: ['zero', 'three'], moved: ['one'], changed: ['end'] }],
+      [2, { added: ['zero', 'now', 'end'], removed: ['two'], moved: [], changed: [] }],
+      [1, null],
+    ]);
+  });
+
+  it('go out by another channel, once, for whoever has not got them', async () => {
+    await createLine(app, workspace.id, 'sms');
+    const id = await newCampaign({ steps: [one, later], start: true });
+    const [early, late] = [await enter(id), await enter(id)];
+    for (const leadId of [early, late]) await step(id, leadId, 0, 'delivered');
+    await edit(id, [one, { ...later, message: 'By SMS', messageType: 'sms' }]);
+    for (const leadId of [early, late])
+      await eventually(async () => {
+        const found = await stepsOf(id, leadId);
+        return (
+          JSON.stringify(found.map(({ messageType, status }) => [messageType, status]).toSorted()) ===
+          JSON.stringify([
+            ['imessage', 'canceled'],
+            ['imessage', 'delivered'],
+            ['sms', 'scheduled'],
+          ])
+        );
+      });
+    const { steps } = (await api('GET', `/api/campaigns/${id}/funnel`)).body;
+    expect(steps[1]).toMatchObject({ leads: 2, waiting: 2, skipped: [] });
+  });
+
+  it('can become of another kind, and be where a lead is paused or its campaign', async () => {
+    const id = await newCampaign({ steps: [one, later], start: true });
+    const [ada, bob] = [await enter(id), await enter(id)];
+    for (const leadId of [ada, bob]) await step(id, leadId, 0, 'delivered');
+    const place = `/api/leads/${bob}/campaigns/${id}`;
+    await api('PATCH', place, { resumesAt: null });
+    await api('POST', `/api/campaigns/${id}/pause`);
+    await edit(id, [one, { id: 'two', kind: 'do', addTags: ['seen'] }, { id: 'bye', message: 'Bye' }]);
+    await eventually(async () => (await stepsOf(id, ada)).some(({ status }) => status === 'canceled'));
+    const tagsOf = async (leadId: string) => (await api('GET', `/api/leads/${leadId}`)).body.lead.tags;
+    expect(await tagsOf(ada)).toEqual([]);
+    await api('POST', `/api/campaigns/${id}/resume`);
+    await eventually(async () => (await stepsOf(id, ada)).some(({ message }) => message === 'Bye'));
+    expect(await tagsOf(ada)).toEqual(['seen']);
+    expect(await tagsOf(bob)).toEqual([]);
+    await api('PATCH', place, { resumesAt: new Date(0).toISOString() });
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect(await textsOf(id, bob)).toEqual(['One', 'Two, {{ firstName }}', 'Bye']);
+  });
+
+  it('change while they are sent: nobody gets one twice, and every lead comes to the end', async () => {
+    const all = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ id: name, message: name }));
+    const [a, b, c, d, e] = all as [object, object, object, object, object];
+    const wait = {
+      id: 'w',
+      kind: 'wait_until',
+      any: [{ field: 'delivered', value: true }],
+      atMost: { days: 1 },
+    };
+    const id = await newCampaign({ steps: all, start: true });
+    const edits = [
+      [e, wait, a, b, c],
+      [d, a, wait, e],
+      [wait, c, b, a, d, e],
+      [a, b, wait, c, d],
+      [d, c, b, a],
+    ];
+    const leads = await Promise.all(Array.from({ length: 8 }, () => enter(id)));
+    for (const [number, steps] of edits.entries()) {
+      await step(id, leads[number] ?? '', 0, 'sent', 'delivered', 'canceled');
+      expect((await edit(id, steps)).status).toBe(200);
+      leads.push(await enter(id));
+    }
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    for (const leadId of leads) {
+      const messages = await stepsOf(id, leadId);
+      const sent = messages.filter(({ status }) => status !== 'canceled').map(({ stepIndex }) => stepIndex);
+      expect(new Set(sent).size).toBe(sent.length);
+      expect(messages.every(({ status }) => ['sent', 'delivered', 'canceled'].includes(status))).toBe(true);
+    }
+  });
+
+  it('are those of the version that was read, of two edits at once', async () => {
+    const id = await newCampaign({ steps: [one, later], start: true });
+    const patch = (message: string) =>
+      api('PATCH', `/api/campaigns/${id}`, { version: 1, steps: [{ ...one, message }, later] });
+    const answers = await Promise.all([patch('A'), patch('B')]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    expect(answers.find(({ status }) => status === 409)?.body.code).toBe('CONFLICT');
   });
 });

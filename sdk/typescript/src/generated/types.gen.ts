@@ -1178,6 +1178,10 @@ export type CampaignPatch = {
      * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
      */
     needsAiPersonalization?: boolean;
+    /**
+     * The version that was read: refused if the steps have changed since.
+     */
+    version?: number;
 };
 
 export type VariantName = 'A' | 'B' | 'C' | 'D';
@@ -3068,7 +3072,7 @@ export type CampaignLead = {
      */
     stepId: string | null;
     /**
-     * The number of that step, in reading order from 0.
+     * The number of that step, as in the funnel.
      */
     stepIndex: number | null;
     /**
@@ -3880,6 +3884,27 @@ export type PersonalizationProgress = {
     lastError: string | null;
 };
 
+export type CampaignVersion = {
+    version: number;
+    steps: Array<CampaignStepOutput>;
+    /**
+     * Since the version before; null: it is the first.
+     */
+    changes: CampaignStepChanges | null;
+    createdByUserId: string | null;
+    createdAt: string;
+};
+
+export type CampaignStepChanges = {
+    added: Array<string>;
+    removed: Array<string>;
+    moved: Array<string>;
+    /**
+     * Those whose own content changed.
+     */
+    changed: Array<string>;
+};
+
 export type CampaignCheck = {
     /**
      * Leads who would get the first step.
@@ -3963,7 +3988,7 @@ export type FunnelStep = {
      * Leads that do not get the step, by reason, the most frequent first.
      */
     skipped: Array<{
-        reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+        reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'step_removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
         leads: number;
     }>;
     /**
@@ -3974,8 +3999,16 @@ export type FunnelStep = {
      * An opt-out is attributed to the last message sent before it, if that is a step of the campaign.
      */
     optedOut: FunnelShare;
+    stepId: string;
+    /**
+     * The number of the step, as in its messages and replies: it stays when steps are put before it. The steps are in reading order.
+     */
     stepIndex: number;
     messageType: 'imessage' | 'sms' | 'email';
+    /**
+     * It was sent, and is not among the steps any more. Such steps come last.
+     */
+    isRemoved: boolean;
     /**
      * How many got the text of which version of the campaign; empty while there is only one.
      */
@@ -4017,7 +4050,7 @@ export type FunnelStep = {
          * Leads that do not get the step, by reason, the most frequent first.
          */
         skipped: Array<{
-            reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+            reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'step_removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
             leads: number;
         }>;
         /**
@@ -10858,6 +10891,10 @@ export type PatchApiCampaignsByIdData = {
          * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
          */
         needsAiPersonalization?: boolean;
+        /**
+         * The version that was read: refused if the steps have changed since.
+         */
+        version?: number;
     };
     path: {
         id: string;
@@ -10895,6 +10932,46 @@ export type PatchApiCampaignsByIdResponses = {
 };
 
 export type PatchApiCampaignsByIdResponse = PatchApiCampaignsByIdResponses[keyof PatchApiCampaignsByIdResponses];
+
+export type GetApiCampaignsByIdVersionsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: number;
+    };
+    url: '/api/campaigns/{id}/versions';
+};
+
+export type GetApiCampaignsByIdVersionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiCampaignsByIdVersionsError = GetApiCampaignsByIdVersionsErrors[keyof GetApiCampaignsByIdVersionsErrors];
+
+export type GetApiCampaignsByIdVersionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        versions: Array<CampaignVersion>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiCampaignsByIdVersionsResponse = GetApiCampaignsByIdVersionsResponses[keyof GetApiCampaignsByIdVersionsResponses];
 
 export type PostApiCampaignsByIdStartData = {
     body?: never;
@@ -11257,6 +11334,7 @@ export type PostApiCampaignsByIdPreviewResponses = {
         campaignId: string;
         leadId: string | null;
         steps: Array<{
+            stepId: string;
             stepIndex: number;
             messageType: 'imessage' | 'sms' | 'email';
             /**

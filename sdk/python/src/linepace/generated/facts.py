@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "5c81de09a260513ab80894efeddfa220734ad2e5153205f90028ba029a4dc659"
+DIGEST = "7234e501159c15664a58c2c83e7d6c311b3910264dbc27e29898dc8ec1860fd0"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1773,6 +1773,13 @@ class PersonalizationProgress(TypedDict):
     lastError: str | None
 
 
+class CampaignStepChanges(TypedDict):
+    added: list[str]
+    removed: list[str]
+    moved: list[str]
+    changed: list[str]
+
+
 class CampaignCheck(TypedDict):
     leads: int
     messages: int
@@ -1788,7 +1795,7 @@ class CampaignCheck(TypedDict):
 
 
 class FunnelStepSkippedItem(TypedDict):
-    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "step_removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
     leads: int
 
 
@@ -1798,7 +1805,7 @@ class FunnelStepVersion(TypedDict):
 
 
 class FunnelStepVariantSkippedItem(TypedDict):
-    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "step_removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
     leads: int
 
 
@@ -3743,6 +3750,11 @@ class DeleteCampaignResponse(TypedDict):
     success: Literal[True]
 
 
+class ListCampaignVersionsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[int]
+
+
 class StartCampaignParametersQuery(TypedDict):
     refuseUnknownFields: NotRequired[Literal["true", "false"]]
 
@@ -3818,6 +3830,7 @@ class PreviewCampaignResponseStepWakingHours(TypedDict):
 
 
 class PreviewCampaignResponseStep(TypedDict):
+    stepId: str
     stepIndex: int
     messageType: Literal["imessage", "sms", "email"]
     variant: Literal["A", "B", "C", "D"] | None
@@ -5782,8 +5795,10 @@ class FunnelStep(TypedDict):
     skipped: list[FunnelStepSkippedItem]
     replied: FunnelShare
     optedOut: FunnelShare
+    stepId: str
     stepIndex: int
     messageType: Literal["imessage", "sms", "email"]
+    isRemoved: bool
     versions: list[FunnelStepVersion]
     variants: list[FunnelStepVariant]
     comparisons: list[FunnelComparison]
@@ -6341,6 +6356,7 @@ class CampaignPatch(TypedDict):
     stopWhen: NotRequired[list[Condition]]
     finishBy: NotRequired[str | None]
     needsAiPersonalization: NotRequired[bool]
+    version: NotRequired[int]
 
 
 class Campaign(TypedDict):
@@ -6373,6 +6389,14 @@ class Campaign(TypedDict):
     completedAt: str | None
     createdAt: str
     updatedAt: str
+
+
+class CampaignVersion(TypedDict):
+    version: int
+    steps: list[Union[CampaignMessageStepOutput, CampaignWaitStepOutput, CampaignWaitUntilStepOutput, CampaignDoStepOutput, CampaignEndStepOutput, "CampaignBranchStepOutput"]]
+    changes: CampaignStepChanges | None
+    createdByUserId: str | None
+    createdAt: str
 
 
 class CampaignBranchStepOutputBranch(TypedDict):
@@ -6458,12 +6482,19 @@ class UpdateCampaignRequest(TypedDict):
     stopWhen: NotRequired[list[Condition]]
     finishBy: NotRequired[str | None]
     needsAiPersonalization: NotRequired[bool]
+    version: NotRequired[int]
 
 
 class UpdateCampaignResponse(TypedDict):
     success: Literal[True]
     campaign: Campaign
     warnings: list[Warning]
+
+
+class ListCampaignVersionsResponse(TypedDict):
+    success: Literal[True]
+    versions: list[CampaignVersion]
+    nextCursor: str | None
 
 
 class StartCampaignResponse(TypedDict):

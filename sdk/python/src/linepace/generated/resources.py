@@ -1933,7 +1933,7 @@ class Campaigns:
     def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
         """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps.
 
-        Steps of a campaign that has started are named by their ids and stay in their places: texts, delays, conditions and actions can change, and steps can be added at the end. That makes the next `version`: whoever has not got a changed message gets the new one, and who waits at a step is judged by it. A changed delay counts for whoever has not got the message before. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
+        Steps of a campaign that has started are known by their ids: they can change, move, be added and be removed. That makes the next `version`. Whoever has not got a changed message gets the new one, and who waits at a step is judged by it; what is ahead of a lead stays ahead, what it has passed stays behind, and nobody gets a step twice. Until what waits is up to date, nothing of the campaign is sent. A changed delay counts for whoever has not got the message before. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
 
     def delete(self, id: str) -> models.DeleteCampaignResponse:
@@ -1941,6 +1941,12 @@ class Campaigns:
 
         A key needs the scope `manage`. Recorded in the audit log as `campaign.deleted`."""
         return self._transport.call("DELETE", f"/api/campaigns/{self._transport.escape(id)}")
+
+    def list_versions(self, id: str, **query: Unpack[models.ListCampaignVersionsParametersQuery]) -> models.ListCampaignVersionsResponse:
+        """List the versions of the steps of a campaign that was edited while it ran, newest first.
+
+        Empty for a campaign that was never edited while it ran. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/versions", query=query)
 
     def start(self, id: str, **query: Unpack[models.StartCampaignParametersQuery]) -> models.StartCampaignResponse:
         """Start a campaign; the leads of its list enter.
@@ -2040,7 +2046,7 @@ class AsyncCampaigns:
     async def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
         """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps.
 
-        Steps of a campaign that has started are named by their ids and stay in their places: texts, delays, conditions and actions can change, and steps can be added at the end. That makes the next `version`: whoever has not got a changed message gets the new one, and who waits at a step is judged by it. A changed delay counts for whoever has not got the message before. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
+        Steps of a campaign that has started are known by their ids: they can change, move, be added and be removed. That makes the next `version`. Whoever has not got a changed message gets the new one, and who waits at a step is judged by it; what is ahead of a lead stays ahead, what it has passed stays behind, and nobody gets a step twice. Until what waits is up to date, nothing of the campaign is sent. A changed delay counts for whoever has not got the message before. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return await self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
 
     async def delete(self, id: str) -> models.DeleteCampaignResponse:
@@ -2048,6 +2054,12 @@ class AsyncCampaigns:
 
         A key needs the scope `manage`. Recorded in the audit log as `campaign.deleted`."""
         return await self._transport.call("DELETE", f"/api/campaigns/{self._transport.escape(id)}")
+
+    async def list_versions(self, id: str, **query: Unpack[models.ListCampaignVersionsParametersQuery]) -> models.ListCampaignVersionsResponse:
+        """List the versions of the steps of a campaign that was edited while it ran, newest first.
+
+        Empty for a campaign that was never edited while it ran. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/versions", query=query)
 
     async def start(self, id: str, **query: Unpack[models.StartCampaignParametersQuery]) -> models.StartCampaignResponse:
         """Start a campaign; the leads of its list enter.
