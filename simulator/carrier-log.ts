@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { truncate } from '#domain/base/text.ts';
+import { InboundGroup } from '#domain/lines/carrier-event.ts';
 import type { ActionRequest, SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { normalizeRecipient } from './behaviour.ts';
 import type { FaultSettings } from './faults.ts';
@@ -34,6 +35,8 @@ export const InboundRequest = z.object({
     .max(500)
     .default([]),
   autoReply: z.boolean().default(false),
+  /** The group conversation it is written to. */
+  group: InboundGroup.optional(),
   /** The carrier's or our id of the message that it replies to. */
   replyTo: z.string().max(100).optional(),
 });

@@ -138,7 +138,7 @@ function moreFiles({ id }: Sent): Step[] {
 
 /** A message from a contact, optionally in reply to `replyTo`, the carrier's id of a message. */
 export function afterInbound(
-  { id, from, text, attachments, autoReply }: Inbound,
+  { id, from, text, attachments, autoReply, group }: Inbound,
   replyTo: string | undefined,
 ): Step[] {
   return [
@@ -156,6 +156,7 @@ export function afterInbound(
           url: inboundMediaUrl(id, index),
         })),
         ...(replyTo !== undefined && { replyTo }),
+        ...(group && { group }),
         autoReply,
         at,
       }),

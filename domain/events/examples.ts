@@ -166,6 +166,7 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
         recipientEmail: null,
         recipientPhone: PHONE,
         name: 'Ada Lovelace',
+        group: null,
         subject: null,
         warning: null,
         authentication: null,

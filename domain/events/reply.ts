@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { Lead } from '../contacts/lead.ts';
+import { Group } from '../inbox/group.ts';
 import { Reply } from '../inbox/reply.ts';
 import { SenderWarning } from '../lines/sender-authentication.ts';
 import { eventBase } from './base.ts';
@@ -12,6 +13,9 @@ export const MessageReply = eventBase('message.reply').extend({
   warning: SenderWarning.optional().meta({
     description:
       'Why the message opts nobody out or in, stops no campaign and gets no draft, see `data.reply.warning`.',
+  }),
+  group: Group.optional().meta({
+    description: 'The group to which it was written, which is no reply to a campaign.',
   }),
   message: z.string().meta({ description: 'The text of the reply: its first 20,000 characters.' }),
   firstName: z.string().optional(),

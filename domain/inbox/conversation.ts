@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Instant } from '../base/moment.ts';
 import { Id } from '../base/ids.ts';
 import { Effect } from '../messages/effect.ts';
+import { Group } from './group.ts';
 import { MessageStatus } from '../messages/message-status.ts';
 import { ShownReaction } from '../messages/reaction.ts';
 import { ReplyWarning } from './reply.ts';
@@ -30,13 +31,15 @@ export const MAX_UNREAD = 100;
 /** The conversation with one address, as the inbox lists it. */
 export const Conversation = z
   .object({
-    address: z
-      .string()
-      .meta({ description: 'The phone number or email address, which identifies the conversation.' }),
+    address: z.string().meta({
+      description:
+        'The phone number or email address, which identifies the conversation; of a group `group:` and its id.',
+    }),
     phone: z.string().nullable(),
     email: z.string().nullable(),
     leadId: Id.nullable(),
     name: z.string(),
+    group: Group.nullable().meta({ description: 'Null unless it is the conversation of a group.' }),
     lineId: Id.nullable().meta({ description: 'The line assigned to the contact.' }),
     tags: z.array(z.string()),
     optedOut: z.boolean(),
@@ -80,6 +83,9 @@ export const ThreadItem = z
   .object({
     messageId: Id,
     direction: z.enum(['in', 'out']),
+    participant: z.string().nullable().meta({
+      description: 'Inbound messages of a group: the phone number or email address of who wrote it.',
+    }),
     message: z.string().meta({ description: 'Inbound messages: the first 20,000 characters.' }),
     at: z.iso.datetime().meta({ description: 'When it was sent or received, or is scheduled.' }),
     lineId: Id.nullable(),

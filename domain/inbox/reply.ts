@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
+import { Group } from './group.ts';
 import { SenderAuthentication, SenderWarning } from '../lines/sender-authentication.ts';
 import { truncate } from '../base/text.ts';
 import { VariantName } from '../messages/variant-name.ts';
@@ -80,6 +81,10 @@ export const Reply = z
     warning: ReplyWarning,
     authentication: SenderAuthentication.nullable().meta({
       description: 'What the receiving mail server found about the sender; null if it was not checked.',
+    }),
+    group: Group.nullable().meta({
+      description:
+        'Null unless it was written to a group. It answers no message of a campaign then, and has no lead; `recipientPhone` or `recipientEmail` is who wrote it.',
     }),
     ...ReplyAttachments.shape,
     parentMessages: z

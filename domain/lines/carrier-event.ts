@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_PARTICIPANTS } from '../inbox/group.ts';
 import { SenderAuthentication } from './sender-authentication.ts';
 import { shortenMarks, textProblem, toStorable, truncate } from '../base/text.ts';
 
@@ -88,6 +89,15 @@ const Receipt = z.object({
 
 const Read = z.object({ kind: z.literal('read'), ...eventBase, carrierMessageId: CarrierId });
 
+export const InboundGroup = z.object({
+  /** The carrier's id of the conversation. */
+  id: CarrierId,
+  name: freeText(MAX_NAME).optional(),
+  /** The other participants. Empty: the carrier does not name them. */
+  participants: z.array(Address.min(1)).transform((addresses) => addresses.slice(0, MAX_PARTICIPANTS)),
+});
+export type InboundGroup = z.infer<typeof InboundGroup>;
+
 const Reply = z.object({
   kind: z.literal('reply'),
   ...eventBase,
@@ -115,7 +125,7 @@ const Reply = z.object({
   /** Absent: nobody has checked the sender. */
   authentication: SenderAuthentication.optional(),
   /** It was written to a group conversation, to nobody in particular. */
-  group: z.literal(true).optional(),
+  group: InboundGroup.optional(),
 });
 export type InboundReply = z.infer<typeof Reply>;
 

@@ -3,6 +3,7 @@ import { type CarrierEvent, type Reaction, TAPBACKS } from '#domain/lines/carrie
 import {
   BlueBubblesMessage,
   contactOf,
+  groupOf,
   isGroupMessage,
   isTapback,
   NOT_REGISTERED,
@@ -111,9 +112,9 @@ function receipts(message: BlueBubblesMessage, now: Date): CarrierEvent[] {
 
 function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): CarrierEvent[] {
   const { guid, itemType, threadOriginatorGuid: replyTo } = message;
-  const isGroup = isGroupMessage(message);
+  const group = groupOf(message);
   // A group names no single contact.
-  const from = contactOf({ ...message, ...(isGroup && { chats: [] }) });
+  const from = contactOf({ ...message, ...(group && { chats: [] }) });
   // Items that are not messages are ignored, such as a changed group name.
   if (!from || itemType !== 0) return [];
   const about = {
@@ -122,16 +123,14 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
     from,
   };
   if (isTapback(message)) {
-    const reaction = isGroup ? null : readReaction(message);
+    const reaction = group ? null : readReaction(message);
     const carrierMessageId = bareGuid(message.associatedMessageGuid ?? '');
     return reaction ? [{ kind: 'reaction', ...about, ...reaction, carrierMessageId }] : [];
   }
   const { dateEdited, dateRetracted } = message;
   const changedAt = new Date(dateEdited || dateRetracted || now);
   if (isUnsent(message))
-    return isGroup
-      ? []
-      : [{ kind: 'unsent', eventId: `${guid}:unsent`, carrierMessageId: guid, at: changedAt }];
+    return [{ kind: 'unsent', eventId: `${guid}:unsent`, carrierMessageId: guid, at: changedAt }];
   const text = textOf(message);
   const subject = textOf({ subject: message.subject });
   const attachments = filesOf(message).map((file) => ({
@@ -150,12 +149,10 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
     attachments,
     autoReply: message.isAutoReply ?? false,
     ...(replyTo && { replyTo }),
-    ...(isGroup && { group: true as const }),
+    ...(group && { group }),
   } as const;
   if (!dateEdited) return [reply];
   const edit = { eventId: `${guid}:edited:${dateEdited}`, at: changedAt };
-  // Messages of groups are not stored, so an edited one is like another.
-  if (isGroup) return [{ ...reply, ...edit }];
   return [reply, { kind: 'edited', ...edit, carrierMessageId: guid, text }];
 }
 

@@ -2,11 +2,20 @@ import { z } from 'zod';
 import { readable, readableOf, numeric } from '#domain/base/bounded-schema.ts';
 import { mayBeSameNumber } from '#domain/base/phone.ts';
 import { Transport } from '#domain/messages/transport.ts';
-import { MAX_FILES } from '#domain/lines/carrier-event.ts';
+import { type InboundGroup, MAX_FILES } from '#domain/lines/carrier-event.ts';
+import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { Explanation } from './http-response.ts';
 
 /** A message is in one conversation, except while systems are migrated. */
 const MAX_CHATS = 20;
+
+const Chat = z.object({
+  guid: z.string(),
+  /** Of a group; empty: it has none. */
+  displayName: readable(z.string()),
+  /** Of a group. Webhook calls may omit them. */
+  participants: readable(readableOf(z.object({ address: z.string().min(1) }), MAX_PARTICIPANTS)),
+});
 
 /**
  * The fields of the BlueBubbles server's responses and events that are used (server 1.9, REST API v1). Only what a message cannot do without
@@ -42,7 +51,7 @@ export const BlueBubblesMessage = z.object({
   associatedMessageEmoji: readable(z.string()),
   threadOriginatorGuid: readable(z.string()),
   handle: readable(z.object({ address: z.string(), service: readable(z.string()) })),
-  chats: readable(readableOf(z.object({ guid: z.string() }), MAX_CHATS)),
+  chats: readable(readableOf(Chat, MAX_CHATS)),
   attachments: readable(
     readableOf(
       z.object({
@@ -119,5 +128,19 @@ export const transportOf = ({ handle }: Pick<BlueBubblesMessage, 'handle'>): Tra
   Transport.safeParse(handle?.service?.toLowerCase()).data;
 
 /** GUIDs of group conversations contain `;+;`. */
+const isGroupGuid = (guid: string): boolean => guid.includes(';+;');
+
 export const isGroupMessage = (message: BlueBubblesMessage): boolean =>
-  (message.chats ?? []).some(({ guid }) => guid.includes(';+;'));
+  (message.chats ?? []).some(({ guid }) => isGroupGuid(guid));
+
+/** The group conversation of a message; undefined: it is of none. */
+export function groupOf({ chats }: BlueBubblesMessage): InboundGroup | undefined {
+  const chat = (chats ?? []).find(({ guid }) => isGroupGuid(guid));
+  return (
+    chat && {
+      id: chat.guid,
+      ...(chat.displayName && { name: chat.displayName }),
+      participants: (chat.participants ?? []).map(({ address }) => address),
+    }
+  );
+}

@@ -553,10 +553,20 @@ describe('the webhook of a server', () => {
   });
 
   it('reports what is written to a group as such', async () => {
-    const group = { ...inbound, text: 'STOP', chats: [{ guid: 'iMessage;+;chat42' }] };
-    expect(await read('new-message', group)).toMatchObject([
-      { kind: 'reply', from: '+14155550123', text: 'STOP', group: true },
+    const guid = 'iMessage;+;chat42';
+    const participants = [{ address: '+14155550123' }, { address: 'ada@example.com' }];
+    const chats = [{ guid, displayName: 'Family', participants }];
+    const from = '+14155550123';
+    expect(await read('new-message', { ...inbound, text: 'STOP', chats })).toMatchObject([
+      {
+        kind: 'reply',
+        from,
+        text: 'STOP',
+        group: { id: guid, name: 'Family', participants: [from, 'ada@example.com'] },
+      },
     ]);
+    const unnamed = { ...inbound, chats: [{ guid, displayName: '' }] };
+    expect(await read('new-message', unnamed)).toMatchObject([{ group: { id: guid, participants: [] } }]);
   });
 
   it('reports no files that a phone has added', async () => {

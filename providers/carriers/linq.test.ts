@@ -147,6 +147,10 @@ test('a message of a contact has its files and what it answers, and is of the li
   ]);
   const other = { ...message.chat, owner_handle: { handle: '+14155550112' } };
   expect(await told('message.received', { ...message, chat: other })).toEqual([]);
+  const group = { ...message.chat, id: 'C2', is_group: true };
+  expect(await told('message.received', { ...message, chat: group })).toMatchObject([
+    { ...reply, group: { id: 'C2', participants: [] } },
+  ]);
   const edit = { ...message, part: { index: 0, text: 'Hello' } };
   expect(await told('message.edited', edit)).toMatchObject([{ kind: 'edited', text: 'Hello' }]);
   const reaction = { message_id: 'M1', is_from_me: false, from_handle: { handle: '+14155550123' } };

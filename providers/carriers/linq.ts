@@ -135,6 +135,7 @@ export const LinqWebhook = z.object({
   data: z.unknown(),
 });
 const InChat = z.object({
+  id: readable(z.string().min(1)),
   is_group: readable(z.boolean()),
   owner_handle: readable(Handle),
 });
@@ -576,7 +577,7 @@ function inboundEvent(message: z.infer<typeof MessageEvent>, at: Date): CarrierE
     attachments,
     ...(replyTo && { replyTo }),
     autoReply: false,
-    ...(message.chat.is_group && { group: true }),
+    ...(message.chat.is_group && message.chat.id && { group: { id: message.chat.id, participants: [] } }),
   };
 }
 

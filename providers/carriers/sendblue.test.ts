@@ -135,7 +135,10 @@ test('a message of a contact has its file and what it answers, and is of the lin
     },
   ]);
   expect(await told({ ...message, sendblue_number: '+14155550112' })).toEqual([]);
-  expect(await told({ ...message, message_type: 'group', group_id: 'G1' })).toMatchObject([{ group: true }]);
+  const participants = ['+14155550123', '+14155550177'];
+  expect(await told({ ...message, message_type: 'group', group_id: 'G1', participants })).toMatchObject([
+    { group: { id: 'G1', participants } },
+  ]);
 });
 
 test('the callback URL is registered once, for the messages of the number', async () => {

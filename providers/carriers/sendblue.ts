@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { listOf, numeric, readable } from '#domain/base/bounded-schema.ts';
+import { listOf, numeric, readable, readableOf } from '#domain/base/bounded-schema.ts';
+import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
@@ -76,6 +77,7 @@ export const Reported = Message.extend({
   media_url: readable(z.string()),
   message_type: readable(z.string()),
   group_id: readable(z.string()),
+  participants: readable(readableOf(z.string().min(1), MAX_PARTICIPANTS)),
   reply_to: readable(z.object({ message_handle: z.string().min(1) })),
 });
 /** Sendblue's own errors; those of others have no status in capitals. */
@@ -402,7 +404,7 @@ function eventsOf(
   const line = message.sendblue_number ?? message.to_number;
   // A webhook that names no number gets the messages of the whole account.
   if ((line !== null && line !== undefined && line !== fromNumber) || !message.from_number) return [];
-  const isGroup = message.message_type === 'group' || (message.group_id ?? '') !== '';
+  const group = message.group_id || (message.message_type === 'group' ? message.message_handle : null);
   const url = message.media_url ?? '';
   return [
     {
@@ -415,7 +417,7 @@ function eventsOf(
       attachments: url === '' ? [] : [{ url, contentType: null, name: nameOf(url) }],
       ...(message.reply_to && { replyTo: message.reply_to.message_handle }),
       autoReply: false,
-      ...(isGroup && { group: true }),
+      ...(group && { group: { id: group, participants: message.participants ?? [] } }),
     },
   ];
 }

@@ -138,8 +138,14 @@ test('a message of a contact has its files, its own keyword for STOP, and whethe
     autoresponse_type: 'STOP',
   });
   expect(stopped).toMatchObject({ text: 'STOP' });
-  const [ofGroup] = await told('message.received', { ...message, text: 'Hi all', cc: [{}] });
-  expect(ofGroup).toMatchObject({ group: true });
+  const [third] = ['+14155550177'];
+  const [ofGroup] = await told('message.received', {
+    ...message,
+    text: 'Hi all',
+    cc: [{ phone_number: third }],
+  });
+  const participants = ['+14155550123', '+14155550111', third];
+  expect(ofGroup).toMatchObject({ group: { id: participants.toSorted().join(' '), participants } });
 });
 
 test('a line with a sender of its own takes no messages to another number of its profile', async () => {

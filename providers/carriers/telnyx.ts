@@ -1,9 +1,16 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
-import { firstOf, listOf, readable } from '#domain/base/bounded-schema.ts';
+import { firstOf, listOf, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
-import { type CarrierEvent, MAX_FILES, sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
+import {
+  type CarrierEvent,
+  type InboundGroup,
+  MAX_CARRIER_ID,
+  MAX_FILES,
+  sanitizeEvents,
+} from '#domain/lines/carrier-event.ts';
 import { extensionFor } from '#domain/messages/attachment-type.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { readJsonBody } from './callback-secret.ts';
@@ -72,7 +79,7 @@ const Inbound = z.object({
   id: z.string().min(1),
   from: Party,
   to: firstOf(Party, 100),
-  cc: readable(firstOf(z.unknown(), 1)),
+  cc: readable(readableOf(Party, MAX_PARTICIPANTS)),
   text: readable(z.string()),
   media: readable(
     firstOf(z.object({ url: z.string().min(1), content_type: readable(z.string()) }), MAX_FILES),
@@ -379,6 +386,13 @@ function statusEvents(
   }
 }
 
+/** A message to several numbers. Telnyx has no ids of such conversations: they are known by who is in them. */
+function groupOf({ from, to, cc }: z.infer<typeof Inbound>): InboundGroup | null {
+  if (to.length < 2 && !cc?.length) return null;
+  const participants = [from, ...to, ...(cc ?? [])].map(({ phone_number: number }) => number);
+  return { id: [...new Set(participants)].toSorted().join(' ').slice(0, MAX_CARRIER_ID), participants };
+}
+
 function inboundEvent(message: z.infer<typeof Inbound>, at: Date): CarrierEvent {
   const body = message.text ?? '';
   // Telnyx blocks further messages by its own keywords, so its classification wins.
@@ -394,7 +408,7 @@ function inboundEvent(message: z.infer<typeof Inbound>, at: Date): CarrierEvent 
       name: `attachment-${index + 1}${extension === null ? '' : `.${extension}`}`,
     };
   });
-  const isGroup = message.to.length > 1 || (message.cc?.length ?? 0) > 0;
+  const group = groupOf(message);
   return {
     kind: 'reply',
     eventId: message.id,
@@ -404,6 +418,6 @@ function inboundEvent(message: z.infer<typeof Inbound>, at: Date): CarrierEvent 
     text: own !== null && optOutKeyword(body) !== own.toLowerCase() ? own : body,
     attachments,
     autoReply: false,
-    ...(isGroup && { group: true }),
+    ...(group && { group }),
   };
 }

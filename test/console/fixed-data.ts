@@ -89,6 +89,7 @@ const conversation = (
   email: null,
   leadId: idOf(20 + number),
   name,
+  group: null,
   lineId: idOf(1),
   tags: [],
   optedOut: false,
@@ -120,6 +121,7 @@ const CONVERSATIONS = [
 const item = (number: number, message: string, minutes: number, fields: Partial<ThreadItem>): ThreadItem => ({
   messageId: idOf(40 + number),
   direction: 'in',
+  participant: null,
   message,
   at: minutesAgo(minutes),
   lineId: idOf(1),

@@ -14,6 +14,7 @@ export async function writeIn(
     autoReply?: boolean;
     replyTo?: string;
     attachments?: object[];
+    group?: { id: string; name?: string; participants: string[] };
   },
 ): Promise<void> {
   const response = await fetch(`${app.url}/simulated/carrier/inbound`, {

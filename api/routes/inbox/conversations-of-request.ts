@@ -5,10 +5,14 @@ import { lockConversation } from '#db/queries/sending/message-locks.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { normalizeAddress } from '#domain/base/address.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
+import { isGroupAddress } from '#domain/inbox/group.ts';
 import type { Conversation } from '#domain/inbox/conversation.ts';
 import { ApiError } from '#api/http/errors.ts';
 
-const Address = z.string().max(320).meta({ description: 'A phone number or an email address.' });
+const Address = z
+  .string()
+  .max(320)
+  .meta({ description: 'A phone number or an email address, or `group:` and the id of a group.' });
 export const ConversationParams = z.object({ address: Address });
 /** In a query: only what concerns a contact. */
 export const ContactFilter = Address.optional();
@@ -28,7 +32,9 @@ export async function lockedConversationOf(context: Context): Promise<Conversati
 
 /** The address of the conversation with a contact. */
 export const addressOf = ({ workspace }: WorkspaceCaller, address: string): string =>
-  normalizeAddress(address, workspace.country) ?? address.trim().toLowerCase();
+  isGroupAddress(address)
+    ? address
+    : (normalizeAddress(address, workspace.country) ?? address.trim().toLowerCase());
 
 /** The conversation that a path names. @throws NOT_FOUND if there are no messages, sent or scheduled, from or to the address. */
 export async function conversationOf(context: Context): Promise<Conversation> {

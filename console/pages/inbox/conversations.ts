@@ -65,6 +65,7 @@ export function draftedOnly(
       email: address.includes('@') ? address : null,
       leadId,
       name: address,
+      group: null,
       lineId: null,
       tags: [],
       optedOut: false,

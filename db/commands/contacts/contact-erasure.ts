@@ -11,6 +11,7 @@ import { asRows, type ErasedAddress, insertErasure, pseudonymize } from '#db/que
 import { addressesOf, deleteLeadFromLists, lockLeads, lockListsOf } from '#db/queries/contacts/leads.ts';
 import { eraseConsents } from '#db/queries/contacts/consents.ts';
 import { deleteNotesOf } from '#db/queries/inbox/conversation-notes.ts';
+import { forgetParticipant } from '#db/queries/inbox/groups.ts';
 import { deleteBulkChangesOf } from '#db/queries/base/bulk-changes.ts';
 import { deleteReadsOf } from '#db/queries/inbox/conversation-reads.ts';
 import { deleteSavedFiltersNaming } from '#db/queries/inbox/saved-filters.ts';
@@ -57,6 +58,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   await deleteVerificationsOf(db, contact.addresses);
   await deleteNotesOf(db, contact.addresses);
   await deleteReadsOf(db, contact.addresses);
+  await forgetParticipant(db, contact.addresses);
   await deleteBulkChangesOf(db, [...contact.leadIds, ...contact.addresses]);
   await deleteSavedFiltersNaming(db, contact.addresses);
   await endConversations(db, contact, erased);

@@ -146,7 +146,7 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
     where d.workspace_id = ${db.workspaceId} and d.reply_id = any(${texts(ids)})`);
   await db.query(sql.type(NoRows)`
     update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
-      subject = null, sender_name = null, authentication = null, email_references = null,
+      participant = null, subject = null, sender_name = null, authentication = null, email_references = null,
       former_texts = '[]', whole_text = null, reactions = '[]',
       announced_at = least(announced_at, now()),
       -- An email that is read again is recognized by its own id. Some senders write their address into it.

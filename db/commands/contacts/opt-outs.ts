@@ -39,12 +39,6 @@ export const byContact = (messageId: string): Author => ({
   messageId,
 });
 
-/** A contact in a group conversation, whose messages are not stored. */
-export const BY_PARTICIPANT: Author = {
-  actor: { type: 'system', id: null, name: 'The contact' },
-  channel: 'system',
-};
-
 interface Change {
   source: OptOutSource;
   /** When the contact opted out or in. */

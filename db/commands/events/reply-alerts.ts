@@ -1,6 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { groupName } from '#domain/inbox/group.ts';
+import { findGroups } from '#db/queries/inbox/groups.ts';
 import { contactName } from '#db/queries/inbox/replies.ts';
 
 /** The replies of one contact since the last alert. */
@@ -42,15 +44,24 @@ export async function replyAlerts(
     ) r
     left join leads l on l.workspace_id = ${db.workspaceId} and l.id = r.lead_id
     order by r.received_at, r.id`);
+  const groups = await findGroups(
+    db,
+    contacts.map(({ address }) => address),
+  );
   const written = Map.groupBy(rows, ({ address }) => address);
   return contacts.flatMap(({ address }) => {
     const replies = written.get(address) ?? [];
     const last = replies.at(-1);
     if (!last) return [];
     const { firstName, lastName, contactOwnerEmail } = last;
+    const group = groups.get(address);
     return {
       address,
-      name: contactName({ firstName: firstName ?? '', lastName: lastName ?? '' }, null, address),
+      name: contactName(
+        { firstName: firstName ?? '', lastName: lastName ?? '' },
+        group ? groupName(group) : null,
+        address,
+      ),
       contactOwnerEmail,
       replies: replies.map(({ body, receivedAt }) => ({ text: body, at: receivedAt })),
     };

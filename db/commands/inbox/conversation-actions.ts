@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { Refusal } from '#domain/base/refusal.ts';
 import { newId } from '#domain/base/ids.ts';
+import { isGroupAddress } from '#domain/inbox/group.ts';
 import type { CapabilitiesOf } from '#domain/lines/capability.ts';
 import { type MessageAction, TYPING_MS, TYPING_WITHIN_MS } from '#domain/messages/message-action.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
@@ -54,6 +55,8 @@ export async function showTyping(
   capabilitiesOf: CapabilitiesOf,
   now: Date,
 ): Promise<void> {
+  if (isGroupAddress(address))
+    throw new Refusal('INVALID_STATE', null, 'Groups are not shown that somebody types');
   const heard = await lastHeard(db, address);
   if (!heard || after(heard.receivedAt, TYPING_WITHIN_MS) <= now)
     throw new Refusal('INVALID_STATE', null, 'The contact has not written within 5 minutes');
@@ -109,7 +112,7 @@ export async function tellOpened(
   actorName: string | null,
   now: Date,
 ): Promise<void> {
-  const heard = await lastHeard(db, address);
+  const heard = isGroupAddress(address) ? null : await lastHeard(db, address);
   if (!heard) return;
   const line = await findLine(db, heard.lineId);
   if (line?.readReceipts === 'on_open') await tellRead(db, line, heard, actorName, now);
@@ -118,7 +121,7 @@ export async function tellOpened(
 /** Shows contacts whom a member has answered that their messages were read, if the line tells that. */
 export async function tellAnswered(db: TenantDb, sent: readonly MessageRow[], now: Date): Promise<void> {
   for (const { source, lineId, address } of sent) {
-    if (!ANSWER_SOURCES.has(source) || lineId === null) continue;
+    if (!ANSWER_SOURCES.has(source) || lineId === null || isGroupAddress(address)) continue;
     const line = await findLine(db, lineId);
     if (!line || line.readReceipts === 'off') continue;
     const heard = await lastHeard(db, address);

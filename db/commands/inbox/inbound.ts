@@ -1,21 +1,19 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { FileLinks } from '#domain/messages/attachment.ts';
 import type { CarrierEvent, InboundReply } from '#domain/lines/carrier-event.ts';
 import { isAutomaticText } from '#domain/inbox/automatic-text.ts';
-import { ANSWER_MS, ConversationStatus } from '#domain/inbox/conversation.ts';
 import { normalizeEmail } from '#domain/base/address.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import type { SenderWarning } from '#domain/lines/sender-authentication.ts';
 import { newId } from '#domain/base/ids.ts';
-import { type Keyword, optOutKeyword } from '#domain/contacts/opt-out.ts';
+import { type Keyword } from '#domain/contacts/opt-out.ts';
 import { ownSubject, writtenKeyword, writtenText } from '#domain/inbox/inbound-subject.ts';
 import { subjectOf } from '#domain/messages/email-subject.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { phoneOf } from '#domain/base/phone.ts';
 import { fitsChannel } from '#domain/inbox/sender-kind.ts';
-import { attachmentFetcherId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
+import { attachmentFetcherId } from '#workflows/protocol/workflow-ids.ts';
 import { reopenConversation } from './conversation-changes.ts';
 import { shareContactCard } from '#db/commands/lines/contact-cards.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
@@ -26,7 +24,6 @@ import {
   deferEvent,
   lockCarrierMessages,
   recordCarrierEvents,
-  takeDeferredEvents,
 } from './carrier-events.ts';
 import { applyCall, applyRecording } from './calls.ts';
 import { applyReaction } from './reactions.ts';
@@ -44,26 +41,27 @@ import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
 import { markKnown } from '#db/queries/sending/queue.ts';
 import { receiveCodes } from '#db/commands/contacts/opt-in.ts';
-import { applyKeyword, BY_PARTICIPANT, optOut } from '#db/commands/contacts/opt-outs.ts';
+import { applyKeyword } from '#db/commands/contacts/opt-outs.ts';
 import { notifyReply } from '#db/commands/events/notifications.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { emitCanceled } from '#db/commands/messages/message-events.ts';
-import { DISPATCHED_AT, IS_DISPATCHED, MessageRow } from '#db/queries/messages/messages.ts';
+import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages/messages.ts';
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
+import { receiveFromGroup } from './group-messages.ts';
+import {
+  announce,
+  cancelAnswered,
+  type InboundContext,
+  prioritizeAnswers,
+  recordInbound,
+} from './inbound-parts.ts';
 import { isOnItsWay, receiveOwnMessage } from './own-messages.ts';
 import { changeReply } from './reply-changes.ts';
-import { emitReplyEvents } from './reply-events.ts';
 import { triggerRules } from './rule-triggers.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
 type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
-
-export interface InboundContext {
-  links: FileLinks;
-  now: Date;
-}
 
 /** Stores an event of a carrier with its effects. Idempotent. */
 export async function receiveCarrierEvent(
@@ -82,7 +80,7 @@ export async function receiveCarrierEvent(
       return applyMessageEvent(db, lineId, event, context.now);
     case 'reply':
       return event.group
-        ? receiveFromGroup(db, lineId, event, context.now)
+        ? receiveFromGroup(db, lineId, event, event.group, context)
         : receiveReply(db, lineId, event, context);
     case 'reply_attachments':
       return receiveAttachments(db, lineId, event, context.now);
@@ -122,18 +120,7 @@ async function receiveReply(
   const reply = await insertInbound(db, lineId, { event, own, sender, original, autoReply }, now);
   if (!reply) return;
 
-  await insertInboundAttachments(db, reply.id, event, now);
-  let files = event.attachments.length;
-  const { carrierMessageId } = event;
-  for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId }])) {
-    if (early.kind === 'edited' || early.kind === 'unsent') await changeReply(db, lineId, early, now);
-    if (early.kind !== 'reply_attachments') continue;
-    await insertInboundAttachments(db, reply.id, early, now);
-    files += early.attachments.length;
-  }
-  // The event names the first files, so it is emitted once they are fetched.
-  if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
-  await emitReplyEvents(db, { replyId: reply.id, links, now });
+  await announce(db, reply.id, event, { lineId, links, now });
   const answered = original?.isNamed && original.address !== address ? original.address : null;
   if (!reply.autoReply) await reopenConversation(db, address, conversation, now);
   if (reply.warning !== null) {
@@ -168,27 +155,6 @@ interface Answering {
   at: Date;
   /** The address of the message that was answered, if it went to another address of the contact. */
   answered: string | null;
-}
-
-const ChannelRow = z.object({ channel: Channel });
-
-/** What is written to a group is no reply, but a participant can opt out there. */
-async function receiveFromGroup(
-  db: TenantDb,
-  lineId: string,
-  { from, text, autoReply, at }: InboundReply,
-  now: Date,
-): Promise<void> {
-  if (autoReply || optOutKeyword(text) !== 'stop') return;
-  const channel = await db.oneFirst(sql.type(ChannelRow)`
-    select channel from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
-  const sender = await senderAddress(db, from);
-  if (!fitsChannel(channel, sender)) return;
-  const address = contactKey(sender);
-  await lockContact(db, address);
-  if (await isOptedOut(db, address)) return;
-  db.lineSignals.add(lineId, now, { optouts: 1 });
-  await optOut(db, address, { source: 'reply', at, now, author: BY_PARTICIPANT });
 }
 
 /** The effects of a reply that is not automatic. */
@@ -230,16 +196,6 @@ async function followReply(
   await notifyReply(db, address, now);
 }
 
-/** Cancels what was to be sent only if the contact does not write before. Requires `lockContact`. */
-async function cancelAnswered(db: TenantDb, address: string, now: Date): Promise<void> {
-  const canceled = await db.any(sql.type(MessageRow)`
-    update messages set status = 'canceled', hold_reason = 'reply', held = false, updated_at = now()
-    where workspace_id = ${db.workspaceId} and address = ${address} and cancel_if_reply
-      and status in ('pending', 'scheduled')
-    returning *`);
-  await emitCanceled(db, canceled, now);
-}
-
 /** A contact who opts out from one address and answers a message to another means both. */
 async function applyKeywords(
   db: TenantDb,
@@ -269,33 +225,6 @@ async function receiveAttachments(
   if (isErased(reply.address)) return;
   await insertInboundAttachments(db, reply.id, event, now);
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
-}
-
-const ConversationRow = z.object({ status: ConversationStatus, snoozedUntil: z.date().nullable() });
-
-/**
- * An address that wrote to a line, even automatically, does not count as a new conversation of that line.
- * @returns whether it is the first message that the line exchanges with the address, and the status of the conversation,
- * which is locked.
- */
-async function recordInbound(
-  db: TenantDb,
-  lineId: string,
-  address: string,
-  { at, autoReply }: Pick<InboundReply, 'at' | 'autoReply'>,
-): Promise<{ isFirst: boolean; conversation: z.infer<typeof ConversationRow> }> {
-  const conversation = await db.one(sql.type(ConversationRow)`
-    insert into conversations (workspace_id, address, line_id, last_inbound_at)
-    values (${db.workspaceId}, ${address}, ${lineId}, ${autoReply ? null : sql.timestamp(at)})
-    on conflict (workspace_id, address) do update set
-      line_id = coalesce(conversations.line_id, excluded.line_id),
-      last_inbound_at = greatest(conversations.last_inbound_at, excluded.last_inbound_at)
-    returning status, snoozed_until`);
-  const { rowCount } = await db.query(sql.type(NoRows)`
-    insert into line_contacts (workspace_id, line_id, address, since)
-    values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)})
-    on conflict do nothing`);
-  return { isFirst: rowCount > 0, conversation };
 }
 
 interface Sender {
@@ -512,17 +441,4 @@ async function findOriginal(
     isNamed: named !== null,
     subject: channel === 'email' ? (subject ?? subjectOf(body, '')) : subject,
   };
-}
-
-const LineIdRow = z.object({ lineId: z.string().nullable() });
-
-/** Queued messages to the contact become answers: they take priority, and do not count as new conversations. */
-async function prioritizeAnswers(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
-  const until = new Date(at.getTime() + ANSWER_MS);
-  if (until <= now) return;
-  const lineIds = await db.anyFirst(sql.type(LineIdRow)`
-    update messages set answers_until = greatest(answers_until, ${sql.timestamp(until)}), is_new = false, updated_at = now()
-    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')
-    returning line_id`);
-  for (const lineId of lineIds) if (lineId !== null) wake(db, linePacerId(lineId), now, 'messagesDue');
 }

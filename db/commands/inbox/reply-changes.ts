@@ -8,11 +8,13 @@ import { shownReply } from '#domain/inbox/reply.ts';
 import { discardDraftOf } from '#db/commands/drafts/ai-drafts.ts';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
 import { applyKeyword } from '#db/commands/contacts/opt-outs.ts';
+import { isGroupAddress } from '#domain/inbox/group.ts';
 import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { optOutParticipant } from './participants.ts';
 import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
 import { understand } from './sent-texts.ts';
 
@@ -31,10 +33,12 @@ export async function changeReply(
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${change.carrierMessageId}`);
   if (!reply) return false;
   if (isErased(reply.address)) return true;
+  if (reply.participant !== null) await lockContact(db, reply.participant);
   await lockContact(db, reply.address);
   const isEdit = change.kind === 'edited';
   const text = isEdit ? change.text : '';
-  const hasEffects = !reply.autoReply && reply.warning === null;
+  const isOfGroup = isGroupAddress(reply.address);
+  const hasEffects = !reply.autoReply && reply.warning === null && !isOfGroup;
   // Judged as a new text is: without what it quotes of ours.
   const { own } = await understand(db, reply.address, text);
   const keyword = isEdit && hasEffects ? optOutKeyword(own) : null;
@@ -49,6 +53,8 @@ export async function changeReply(
   if (!changed) return true;
   await emitChange(db, changed, change, now);
   if (!isEdit) await discardDraftOf(db, changed.id, now);
+  else if (isOfGroup && !reply.autoReply && optOutKeyword(own) === 'stop')
+    await optOutParticipant(db, changed, change.at, now);
   else if (hasEffects) await followEdit(db, changed, { own, at: change.at }, now);
   return true;
 }
@@ -84,13 +90,19 @@ const answeredAddress = (db: TenantDb, { originalMessageId, address }: InboundRo
 
 async function emitChange(
   db: TenantDb,
-  { id: messageId, address, senderPhone, leadId, body, campaignId }: InboundRow,
+  { id: messageId, address, participant, senderPhone, leadId, body, campaignId }: InboundRow,
   change: ReplyChange,
   now: Date,
 ): Promise<void> {
   const lead = leadId === null ? null : await findLead(db, leadId);
   const at = change.at.toISOString();
-  const from = address.includes('@') ? { fromEmail: address } : { fromPhone: senderPhone ?? address };
+  const sender = isGroupAddress(address) ? participant : address;
+  const from =
+    sender === null
+      ? {}
+      : sender.includes('@')
+        ? { fromEmail: sender }
+        : { fromPhone: senderPhone ?? sender };
   const about = { messageId, direction: 'in' as const, ...from };
   const head = {
     timestamp: now.toISOString(),

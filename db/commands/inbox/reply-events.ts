@@ -98,6 +98,7 @@ function replyPayload(
     repliedAtUtc: reply.respondedAtUtc,
     ...(row.subject !== null && { subject: row.subject }),
     ...(row.warning !== null && { warning: row.warning }),
+    ...(reply.group && { group: reply.group }),
     message: shownReply(row.body),
     parentMessages: reply.parentMessages,
     ...(reply.attachmentDownloadUrls && { attachmentDownloadUrls: reply.attachmentDownloadUrls }),

@@ -39,7 +39,7 @@ async function formerAddresses(db: TenantDb, contact: Contact): Promise<readonly
       select unnest(array[m.address, m.recipient_phone, m.recipient_email]) address from messages m
       where ${isMessageOf(db, contact)}
       union all
-      select i.address from inbound_messages i where ${isReplyOf(db, contact)}
+      select i.address from inbound_messages i where ${isReplyOf(db, contact)} and i.participant is null
     ) t
     where t.address is not null and t.address <> all(${texts(contact.addresses)}) and not exists (
       select from list_addresses a
@@ -58,4 +58,5 @@ export const isMessageOf = (db: TenantDb, { addresses, leadIds }: Contact) => sq
 
 /** Whether an inbound message `i` is from the contact. */
 export const isReplyOf = (db: TenantDb, { addresses, leadIds }: Contact) => sql.fragment`(
-  i.workspace_id = ${db.workspaceId} and (i.address = any(${texts(addresses)}) or i.lead_id = any(${texts(leadIds)})))`;
+  i.workspace_id = ${db.workspaceId} and (
+    i.address = any(${texts(addresses)}) or i.lead_id = any(${texts(leadIds)}) or i.participant = any(${texts(addresses)})))`;

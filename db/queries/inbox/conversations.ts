@@ -16,6 +16,8 @@ import { Effect } from '#domain/messages/effect.ts';
 import { shownStatus, StoredStatus } from '#domain/messages/message-status.ts';
 import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/inbox/reply.ts';
+import { groupName } from '#domain/inbox/group.ts';
+import { findGroups, presentGroup } from './groups.ts';
 import { inboundFiles, uploadFacts } from '../messages/attachments.ts';
 import { type Reader, unreadMessages } from './conversation-reads.ts';
 import { findLeads, findLeadsByAddress, type LeadRow } from '../contacts/leads.ts';
@@ -174,18 +176,24 @@ export async function presentConversations(
     rows.map(({ address }) => address),
     reader,
   );
+  const groups = await findGroups(
+    db,
+    rows.map(({ address }) => address),
+  );
   return rows.map((row) => {
     const status = statusAt(row, reader.now);
+    const group = groups.get(row.address);
     const lead = leads.get(row.address) ?? null;
     const isEmail = row.address.includes('@');
-    const phone = isEmail ? null : dialled(row.address, row.phone);
+    const phone = isEmail || group ? null : dialled(row.address, row.phone);
     const body = row.lastBody ?? '';
     return {
       address: row.address,
       phone,
       email: isEmail ? row.address : null,
       leadId: lead?.id ?? null,
-      name: contactName(lead, row.recipientName, phone ?? row.address),
+      name: group ? groupName(group) : contactName(lead, row.recipientName, phone ?? row.address),
+      group: group ? presentGroup(group) : null,
       lineId: row.lineId,
       tags: row.tags,
       optedOut: optedOut.has(row.address),
@@ -231,6 +239,7 @@ const ThreadRow = z.object({
   id: z.string(),
   address: z.string(),
   direction: z.enum(['in', 'out']),
+  participant: z.string().nullable(),
   body: z.string(),
   sentText: z.string().nullable(),
   at: z.date(),
@@ -263,12 +272,12 @@ export const SENT_AT = sql.fragment`date_trunc('milliseconds', coalesce(sent_at,
 export const RECEIVED_AT = sql.fragment`date_trunc('milliseconds', received_at)`;
 
 const OUT = sql.fragment`
-  select id, address, 'out' direction, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
+  select id, address, 'out' direction, null participant, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
     false auto_reply, coalesce(sent_subject, subject) subject, null warning, null::jsonb authentication, null original_message_id, reply_to_id, effect, attachment_urls, attachment_names, reactions,
     edited_at, unsent_at, false is_shortened
   from messages`;
 const IN = sql.fragment`
-  select id, address, 'in' direction, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
+  select id, address, 'in' direction, participant, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
     null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
     auto_reply, subject, warning, authentication, original_message_id, null reply_to_id, null effect, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, reactions,
     edited_at, unsent_at, whole_text is not null or length(body) > ${SHOWN_LENGTH} is_shortened
@@ -323,6 +332,7 @@ export async function presentThread(
     return {
       messageId: row.id,
       direction: row.direction,
+      participant: row.participant,
       message: row.direction === 'in' ? shownReply(row.body) : row.unsentAt === null ? shownText(row) : '',
       at: row.at.toISOString(),
       lineId: row.lineId,

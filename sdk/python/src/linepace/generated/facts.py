@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7234e501159c15664a58c2c83e7d6c311b3910264dbc27e29898dc8ec1860fd0"
+DIGEST = "6841d25b725864feadd80be350714cb8d6b86ab5c77c534f67450879b05aac21"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -686,6 +686,12 @@ class Lead(TypedDict):
     updatedAt: str
 
 
+class Group(TypedDict):
+    id: str
+    name: str | None
+    participants: list[str]
+
+
 class ReplyAuthentication(TypedDict):
     result: Literal["pass", "fail", "none"]
     server: str | None
@@ -720,6 +726,7 @@ class Reply(TypedDict):
     subject: str | None
     warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
     authentication: ReplyAuthentication | None
+    group: Group | None
     attachmentDownloadUrls: NotRequired[list[str]]
     attachmentNames: NotRequired[list[str]]
     parentMessages: list[ReplyParentMessage]
@@ -844,28 +851,6 @@ class BulkResult(TypedDict):
     skipped: list[BulkResultSkippedItem]
     hasMore: bool
     undo: BulkResultUndo | None
-
-
-class Conversation(TypedDict):
-    address: str
-    phone: str | None
-    email: str | None
-    leadId: str | None
-    name: str
-    lineId: str | None
-    tags: list[str]
-    optedOut: bool
-    lastMessage: str
-    lastDirection: Literal["in", "out"] | None
-    lastAt: str | None
-    lastInboundAt: str | None
-    lastOutboundAt: str | None
-    inboxHref: str
-    status: Literal["open", "snoozed", "closed"]
-    snoozedUntil: str | None
-    assigneeId: str | None
-    unread: bool
-    unreadCount: int
 
 
 class ConversationCounts(TypedDict):
@@ -1435,26 +1420,6 @@ class ContactExportLead(TypedDict):
     createdAt: str
     updatedAt: str
     lists: list[ContactExportLeadList]
-
-
-class ContactExportConversation(TypedDict):
-    address: str
-    phone: str | None
-    email: str | None
-    leadId: str | None
-    name: str
-    lineId: str | None
-    tags: list[str]
-    optedOut: bool
-    lastMessage: str
-    lastDirection: Literal["in", "out"] | None
-    lastAt: str | None
-    lastInboundAt: str | None
-    lastOutboundAt: str | None
-    inboxHref: str
-    status: Literal["open", "snoozed", "closed"]
-    snoozedUntil: str | None
-    assigneeId: str | None
 
 
 class ContactExportAvailabilityItem(TypedDict):
@@ -2315,20 +2280,10 @@ class ReplyOutputRecentReply(TypedDict):
     attachmentNames: NotRequired[list[str]]
 
 
-class ReplyOutput(TypedDict):
-    leadId: str | None
-    messageId: str
-    respondedAtUtc: str
-    recipientEmail: str | None
-    recipientPhone: str | None
-    name: str
-    subject: str | None
-    warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
-    authentication: ReplyOutputAuthentication | None
-    attachmentDownloadUrls: NotRequired[list[str]]
-    attachmentNames: NotRequired[list[str]]
-    parentMessages: list[ReplyOutputParentMessage]
-    recentReplies: list[ReplyOutputRecentReply]
+class GroupOutput(TypedDict):
+    id: str
+    name: str | None
+    participants: list[str]
 
 
 class ConditionDistanceOutput(TypedDict):
@@ -2606,12 +2561,6 @@ class ListRepliesParametersQuery(TypedDict):
     until: NotRequired[str]
 
 
-class ListRepliesResponse(TypedDict):
-    success: Literal[True]
-    replies: list[ReplyOutput]
-    nextCursor: str | None
-
-
 class GetReplyResponse(TypedDict):
     success: Literal[True]
     reply: WholeReply
@@ -2648,13 +2597,6 @@ class ListConversationsParametersQuery(TypedDict):
     q: NotRequired[str]
 
 
-class ListConversationsResponse(TypedDict):
-    success: Literal[True]
-    conversations: list[Conversation]
-    nextCursor: str | None
-    unreadConversations: int | None
-
-
 class CountConversationsResponse(TypedDict):
     success: Literal[True]
     counts: ConversationCounts
@@ -2672,28 +2614,8 @@ class UpdateConversationRequest(TypedDict):
     assign: NotRequired[Literal["round_robin"]]
 
 
-class UpdateConversationResponse(TypedDict):
-    success: Literal[True]
-    conversation: Conversation
-
-
 class TagConversationRequest(TypedDict):
     tags: list[str]
-
-
-class TagConversationResponse(TypedDict):
-    success: Literal[True]
-    conversation: Conversation
-
-
-class ReadConversationResponse(TypedDict):
-    success: Literal[True]
-    conversation: Conversation
-
-
-class UnreadConversationResponse(TypedDict):
-    success: Literal[True]
-    conversation: Conversation
 
 
 class ListNotesParametersQuery(TypedDict):
@@ -4922,6 +4844,7 @@ class OnMessageReplyRequest(TypedDict):
     crmCLeadId: str | None
     subject: NotRequired[str]
     warning: NotRequired[Literal["sender_not_verified", "own_address", "invalid_sender"]]
+    group: NotRequired[Group]
     message: str
     firstName: NotRequired[str]
     lastName: NotRequired[str]
@@ -5570,9 +5493,33 @@ class TimelineEvent(TypedDict):
     data: dict[str, Any]
 
 
+class Conversation(TypedDict):
+    address: str
+    phone: str | None
+    email: str | None
+    leadId: str | None
+    name: str
+    group: GroupOutput | None
+    lineId: str | None
+    tags: list[str]
+    optedOut: bool
+    lastMessage: str
+    lastDirection: Literal["in", "out"] | None
+    lastAt: str | None
+    lastInboundAt: str | None
+    lastOutboundAt: str | None
+    inboxHref: str
+    status: Literal["open", "snoozed", "closed"]
+    snoozedUntil: str | None
+    assigneeId: str | None
+    unread: bool
+    unreadCount: int
+
+
 class ThreadItem(TypedDict):
     messageId: str
     direction: Literal["in", "out"]
+    participant: str | None
     message: str
     at: str
     lineId: str | None
@@ -5674,6 +5621,27 @@ class ContactTimelineEntryContactTimelineEntry8(TypedDict):
     type: Literal["call"]
     at: str
     call: ContactTimelineCall
+
+
+class ContactExportConversation(TypedDict):
+    address: str
+    phone: str | None
+    email: str | None
+    leadId: str | None
+    name: str
+    group: GroupOutput | None
+    lineId: str | None
+    tags: list[str]
+    optedOut: bool
+    lastMessage: str
+    lastDirection: Literal["in", "out"] | None
+    lastAt: str | None
+    lastInboundAt: str | None
+    lastOutboundAt: str | None
+    inboxHref: str
+    status: Literal["open", "snoozed", "closed"]
+    snoozedUntil: str | None
+    assigneeId: str | None
 
 
 class ContactExport(TypedDict):
@@ -5828,6 +5796,23 @@ class WebhookDelivery(TypedDict):
     createdAt: str
 
 
+class ReplyOutput(TypedDict):
+    leadId: str | None
+    messageId: str
+    respondedAtUtc: str
+    recipientEmail: str | None
+    recipientPhone: str | None
+    name: str
+    subject: str | None
+    warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
+    authentication: ReplyOutputAuthentication | None
+    group: GroupOutput | None
+    attachmentDownloadUrls: NotRequired[list[str]]
+    attachmentNames: NotRequired[list[str]]
+    parentMessages: list[ReplyOutputParentMessage]
+    recentReplies: list[ReplyOutputRecentReply]
+
+
 class ConditionOutput(TypedDict):
     field: str
     op: NotRequired[Literal["eq", "neq", "contains", "not_contains", "starts_with", "gt", "gte", "lt", "lte", "gt_date", "lt_date", "exists", "not_exists", "any"]]
@@ -5964,11 +5949,44 @@ class DripResponse(TypedDict):
     warnings: list[Warning]
 
 
+class ListRepliesResponse(TypedDict):
+    success: Literal[True]
+    replies: list[ReplyOutput]
+    nextCursor: str | None
+
+
+class ListConversationsResponse(TypedDict):
+    success: Literal[True]
+    conversations: list[Conversation]
+    nextCursor: str | None
+    unreadConversations: int | None
+
+
 class GetConversationResponse(TypedDict):
     success: Literal[True]
     conversation: Conversation
     messages: list[ThreadItem]
     nextCursor: str | None
+
+
+class UpdateConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
+
+
+class TagConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
+
+
+class ReadConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
+
+
+class UnreadConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
 
 
 class SendReplyResponse(TypedDict):

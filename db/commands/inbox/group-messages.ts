@@ -1,0 +1,105 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { optOutKeyword } from '#domain/contacts/opt-out.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
+import { Channel } from '#domain/base/channel.ts';
+import { newId } from '#domain/base/ids.ts';
+import { groupAddress, participantsAfter } from '#domain/inbox/group.ts';
+import { fitsChannel } from '#domain/inbox/sender-kind.ts';
+import { isAutomaticText } from '#domain/inbox/automatic-text.ts';
+import type { InboundGroup, InboundReply } from '#domain/lines/carrier-event.ts';
+import { notifyReply } from '#db/commands/events/notifications.ts';
+import { senderAddress } from '#db/queries/contacts/contact-address.ts';
+import { findGroupOf, type GroupRow, storeGroup } from '#db/queries/inbox/groups.ts';
+import { InboundRow } from '#db/queries/inbox/replies.ts';
+import { lockContact } from '#db/queries/sending/message-locks.ts';
+import { markKnown } from '#db/queries/sending/queue.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { reopenConversation } from './conversation-changes.ts';
+import {
+  announce,
+  cancelAnswered,
+  type InboundContext,
+  prioritizeAnswers,
+  recordInbound,
+} from './inbound-parts.ts';
+import { optOutParticipant } from './participants.ts';
+
+/**
+ * Stores what is written to a group, which is a conversation of its own. It answers no message of ours, stops no campaign and gets no
+ * draft; STOP opts the participant out who wrote it. Idempotent.
+ */
+export async function receiveFromGroup(
+  db: TenantDb,
+  lineId: string,
+  event: InboundReply,
+  told: InboundGroup,
+  { links, now }: InboundContext,
+): Promise<void> {
+  const { at, text } = event;
+  const autoReply = event.autoReply || isAutomaticText(text);
+  const line = await lineOf(db, lineId);
+  const writer = await writerOf(db, line, event.from);
+  // Contacts are locked before their groups.
+  if (writer !== null) await lockContact(db, writer);
+  const group = await groupOf(db, lineId, line, told, writer, now);
+  const address = groupAddress(group.id);
+  const { isFirst, conversation } = await recordInbound(db, lineId, address, { at, autoReply });
+  const stored = await db.maybeOne(sql.type(InboundRow)`
+    insert into inbound_messages (workspace_id, id, line_id, address, participant, carrier_message_id, body, subject, sender_name,
+      auto_reply, counted, received_at, created_at)
+    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${writer}, ${event.carrierMessageId}, ${text},
+      ${event.subject ?? null}, ${event.fromName?.trim() || (writer === null ? event.from : null)}, ${autoReply}, false,
+      ${sql.timestamp(at)}, ${sql.timestamp(now)})
+    on conflict (workspace_id, line_id, carrier_message_id) do nothing
+    returning *`);
+  if (!stored) return;
+  await announce(db, stored.id, event, { lineId, links, now });
+  if (isFirst) {
+    await lockContact(db, address);
+    await markKnown(db, lineId, address);
+  }
+  if (autoReply) return;
+  await reopenConversation(db, address, conversation, now);
+  await lockContact(db, address);
+  await cancelAnswered(db, address, now);
+  await prioritizeAnswers(db, address, at, now);
+  if (optOutKeyword(text) === 'stop') await optOutParticipant(db, stored, at, now);
+  await notifyReply(db, address, now);
+}
+
+const OwnRow = z.object({ channel: Channel, phone: z.string().nullable(), email: z.string().nullable() });
+type Own = z.infer<typeof OwnRow>;
+
+const lineOf = (db: TenantDb, lineId: string): Promise<Own> =>
+  db.one(sql.type(OwnRow)`
+    select channel, phone, email from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+
+/** The address of who wrote; null: nobody who can be written to. */
+async function writerOf(db: TenantDb, { channel }: Own, from: string): Promise<string | null> {
+  const sender = await senderAddress(db, from);
+  return fitsChannel(channel, sender) ? contactKey(sender) : null;
+}
+
+async function groupOf(
+  db: TenantDb,
+  lineId: string,
+  { phone, email }: Own,
+  told: InboundGroup,
+  writer: string | null,
+  now: Date,
+): Promise<GroupRow> {
+  const named: string[] = [];
+  for (const participant of told.participants) {
+    const sender = await senderAddress(db, participant);
+    if (sender !== phone && sender !== email) named.push(contactKey(sender));
+  }
+  const known = await findGroupOf(db, lineId, told.id);
+  return storeGroup(db, {
+    id: known?.id ?? newId(now),
+    lineId,
+    carrierGroupId: told.id,
+    name: told.name?.trim() || (known?.name ?? null),
+    participants: participantsAfter(known?.participants ?? [], named, writer),
+  });
+}
