@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "6841d25b725864feadd80be350714cb8d6b86ab5c77c534f67450879b05aac21"
+DIGEST = "6a200f37cf26cb81edb08ac68c05de788bdb51e61e6b9216a351a5386e242c52"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
