@@ -19,6 +19,7 @@ import { campaignEntryRoutes, leadCampaignRoutes } from './routes/campaigns/camp
 import { campaignLeadRoutes } from './routes/campaigns/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/lines/carrier-callbacks.ts';
+import { draftLinkRoutes } from './routes/drafts/draft-links.ts';
 import { chatCallbackRoutes } from './routes/drafts/chat-callbacks.ts';
 import { chatConnectionRoutes } from './routes/drafts/chat-connections.ts';
 import { complianceRoutes } from './routes/contacts/compliance.ts';
@@ -215,6 +216,7 @@ const declared = [
   ...under('/inbox', inboxLinkRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),
+  ...under('/drafts', draftLinkRoutes),
   ...under('/callbacks/carriers', carrierCallbackRoutes),
   ...under('/callbacks/payments', paymentCallbackRoutes),
   ...under('/callbacks/chats', chatCallbackRoutes),

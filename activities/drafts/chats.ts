@@ -1,17 +1,18 @@
 import { currentTime } from '#domain/base/clock.ts';
 import {
+  breakChat,
   type ChatMessageRow,
   claimChatMessage,
   deleteChatMessage,
+  emailDraft,
   nextChatMessageAt,
   postponeChatMessage,
   settleChatMessage,
-  tellChats,
+  tellOfDraft,
   toldDraft,
 } from '#db/commands/drafts/chat-messages.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
-import { breakChatConnection } from '#db/queries/drafts/chat-connections.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
 import { type Card, draftCard, ERASED_CARD } from '#domain/drafts/chat.ts';
 import type { ChatOutcome, ChatProvider } from '#providers/chats/chat.ts';
@@ -115,20 +116,27 @@ async function keep(
     const until = new Date(now.getTime() + waitMs);
     return postponeChatMessage(db, message, { until, restsChat: outcome.retryAfterMs !== null });
   }
-  if (outcome?.kind === 'gone') await breakChatConnection(db, message.connectionId, outcome.reason);
+  if (outcome?.kind === 'gone') await breakChat(db, message.connectionId, outcome.reason, now);
   const isUnsent = message.messageId === null && outcome?.kind !== 'done';
   if (step.kind === 'forget' || step.kind === 'remove' || isUnsent) await deleteChatMessage(db, message.id);
   else await settleChatMessage(db, message, outcome?.kind === 'done' ? outcome.messageId : null);
-  // Somebody else is to know instead.
-  if (isUnsent && outcome?.kind !== 'refused') await tellOthers(db, message, now);
+  if (isUnsent) await tellOthers(db, message, outcome, now);
 }
 
 /** As long as it has failed already, within bounds. */
 const retryMs = (failingMs: number): number =>
   Math.min(LONGEST_RETRY_MS, Math.max(FIRST_RETRY_MS, failingMs));
 
-/** Tells the other chats of an open draft of which a chat could not be told. */
-async function tellOthers(db: TenantDb, { replyId, erased }: ChatMessageRow, now: Date): Promise<void> {
+/** Somebody else is to know of an open draft of which a chat could not be told. */
+async function tellOthers(
+  db: TenantDb,
+  { replyId, erased }: ChatMessageRow,
+  outcome: ChatOutcome | null,
+  now: Date,
+): Promise<void> {
   const told = erased ? null : await toldDraft(db, replyId);
-  if (told?.status === 'drafted') await tellChats(db, { replyId, leadId: told.leadId }, now);
+  if (told?.status !== 'drafted') return;
+  // The chat itself is in order, and would refuse it again.
+  if (outcome?.kind === 'refused') await emailDraft(db, replyId, now, now);
+  else await tellOfDraft(db, { replyId, leadId: told.leadId }, now);
 }

@@ -19,6 +19,7 @@ import type { MailData, NewMail } from '#domain/events/mail.ts';
 import { isReplyAlert, Notice, type NotificationKind } from '#domain/events/notification.ts';
 import { truncate } from '#domain/base/text.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
+import { createDraftLinks } from '#providers/draft-link.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { notifierId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
@@ -37,6 +38,7 @@ type Contact = z.input<typeof MailData.replyAlert>['contacts'][number];
 
 export function createNotificationActivities({ pools, secrets, signer, publicUrl }: Needs) {
   const links = createTurnOffLinks(publicUrl, signer);
+  const draftLinks = createDraftLinks(publicUrl, signer);
 
   /** The data that a transaction needs to write its emails. */
   function writer(db: TenantDb, seal: Pick<MailSeal, 'seal'>, now: Date) {
@@ -56,16 +58,25 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
   ): Promise<void> {
     if (!text) return;
     const { name: workspaceName } = await workspaceProfile(db);
-    const { once, contactOwnerEmail = null, ...said } = text;
+    const { once, contactOwnerEmail = null, draftId, ...said } = text;
     const receivedAs = kind === 'reply' ? 'reply_recipient' : 'admin';
     for (const person of (await notificationRecipients(db, kind))(contactOwnerEmail)) {
+      const decisions = draftId === undefined ? {} : decisionsOf(db, person, draftId);
       await queue({
         to: person.email,
         template: 'notice',
-        data: { ...said, receivedAs, workspaceName, turnOffLink: turnOffLink(person, kind) },
+        data: { ...said, ...decisions, receivedAs, workspaceName, turnOffLink: turnOffLink(person, kind) },
         ...(once !== undefined && { dedupeKey: `${once}:${person.userId}` }),
       });
     }
+  }
+
+  function decisionsOf({ workspaceId }: TenantDb, { userId }: Recipient, replyId: string) {
+    const link = (action: 'approve' | 'reject') => draftLinks.url({ workspaceId, replyId, userId }, action);
+    return {
+      action: { label: 'Approve', link: link('approve') },
+      otherAction: { label: 'Reject', link: link('reject') },
+    };
   }
 
   /** Writes one email per notice; active campaigns share one, and so do the notes that mention a member. */

@@ -116,10 +116,8 @@ export function draftCard(
   { chatMessageId, timezone }: { chatMessageId: string | null; timezone: string },
 ): Card {
   if (isErased(told.address)) return ERASED_CARD;
-  const who = told.name === null ? told.address : `${told.name} (${told.address})`;
-  const asked = told.question === '' ? [who] : [`${who} wrote:`, excerpt(told.question, QUESTION)];
-  if (told.draft === null) return { paragraphs: [...asked, 'The draft was taken back.'], buttons: [] };
-  const shown = [...asked, `${headingOf(told)}:`, excerpt(told.draft, DRAFT)];
+  const shown = draftShown(told);
+  if (told.draft === null) return { paragraphs: [...shown, 'The draft was taken back.'], buttons: [] };
   if (told.status !== 'drafted') return { paragraphs: [...shown, ...outcomeOf(told, timezone)], buttons: [] };
   if (chatMessageId === null)
     return { paragraphs: [...shown, 'This chat is not linked any more.'], buttons: [] };
@@ -139,6 +137,13 @@ export function draftCard(
     ? 'Reply to this message to send your own text instead.'
     : 'The draft is too long for a chat: approve it in the console, or reply to this message to send your own text.';
   return { paragraphs: [...shown, ...retry, hint], buttons };
+}
+
+/** Who wrote what, and the draft if there is one. @param longest of the draft, in characters. */
+export function draftShown(told: ToldDraft, longest = DRAFT): string[] {
+  const who = told.name === null ? told.address : `${told.name} (${told.address})`;
+  const asked = told.question === '' ? [who] : [`${who} wrote:`, excerpt(told.question, QUESTION)];
+  return told.draft === null ? asked : [...asked, `${headingOf(told)}:`, excerpt(told.draft, longest)];
 }
 
 /** In the place of a message that the provider does not delete any more. */

@@ -45,6 +45,7 @@ export const MailData = {
     paragraphs: z.array(z.string()),
     sections: z.array(z.object({ heading: z.string(), paragraphs: z.array(z.string()) })).default([]),
     action: z.object({ label: z.string(), link: z.url() }).nullable(),
+    otherAction: z.object({ label: z.string(), link: z.url() }).nullable().default(null),
     /** Why somebody gets it. */
     receivedAs: z.enum(['admin', 'reply_recipient']),
     turnOffLink: z.url(),

@@ -22,6 +22,7 @@ export const Notice = z.discriminatedUnion('about', [
   z.object({ about: z.literal('line_failed'), lineId: z.string(), reason: z.string() }),
   z.object({ about: z.literal('opt_out_suspected'), suspicionId: z.string() }),
   z.object({ about: z.literal('rule_ran'), runId: z.string() }),
+  z.object({ about: z.literal('draft_waiting'), replyId: z.string() }),
   z.object({ about: z.literal('mentioned'), noteId: z.string(), userId: z.string() }),
   z.object({
     about: z.literal('webhook_failing'),
@@ -44,6 +45,7 @@ const KINDS = {
   webhook_failing: 'system_error',
   opt_out_suspected: 'reply',
   rule_ran: 'reply',
+  draft_waiting: 'reply',
   mentioned: 'reply',
 } as const satisfies Record<Notice['about'], NotificationKind>;
 

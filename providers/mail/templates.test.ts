@@ -45,7 +45,8 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
     title: 'Campaign <i> completed',
     paragraphs: ['10 leads <b>entered</b>.'],
     sections: [{ heading: 'Spring <i>', paragraphs: ['<b>1</b> lead entered.'] }],
-    action: { label: 'Pay now', link: 'https://api.example/pay/abc' },
+    action: { label: 'Approve', link: 'https://api.example/drafts/abc?action=approve' },
+    otherAction: { label: 'Reject', link: 'https://api.example/drafts/abc?action=reject' },
     turnOffLink: 'https://api.example/notifications/abc',
   },
   lineReputation: {

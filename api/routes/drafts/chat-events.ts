@@ -1,43 +1,29 @@
 import {
   type ChatMessageRow,
+  breakChat,
   closeChats,
   findChatMessage,
-  refreshChats,
-  toldDraft,
 } from '#db/commands/drafts/chat-messages.ts';
-import { requestVersion, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
-import { requireWritable } from '#db/queries/accounts/writable.ts';
-import { workspaceCountry, workspaceProfile, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
-import { type DraftRow, findDraft } from '#db/queries/drafts/ai-drafts.ts';
+import { workspaceProfile } from '#db/queries/accounts/workspaces.ts';
 import {
-  breakChatConnection,
   connectionsOfChat,
   findChatCode,
   linkChat,
   lockPendingChat,
   userOfChatAccount,
 } from '#db/queries/drafts/chat-connections.ts';
-import { findInboxMember, findTeamMember, type InboxMember } from '#db/queries/inbox/inbox-members.ts';
+import { findInboxMember, findTeamMember } from '#db/queries/inbox/inbox-members.ts';
 import { currentTime } from '#domain/base/clock.ts';
-import { Refusal } from '#domain/base/refusal.ts';
 import { hashSecretToken } from '#domain/base/secret-token.ts';
-import { type AuditActor, shownActor } from '#domain/accounts/audit.ts';
-import { type DraftAction, DraftResolution, RESOLVED_AS } from '#domain/drafts/ai-draft.ts';
-import { type ChatAction, draftVersion, readButton } from '#domain/drafts/chat.ts';
+import { DraftResolution } from '#domain/drafts/ai-draft.ts';
+import { readButton } from '#domain/drafts/chat.ts';
 import type { ChatEvent, ChatProvider } from '#providers/chats/chat.ts';
 import type { Services } from '#api/services.ts';
+import { actorOf, decideAs, type MemberWish, refusalText } from './member-decisions.ts';
 
 type Of<K extends ChatEvent['kind']> = Extract<ChatEvent, { kind: K }>;
-
-/** What somebody wants of a draft in a chat. */
-interface Wish {
-  action: ChatAction;
-  message?: string;
-  /** Of the text that the person saw; absent: they wrote their own. */
-  version?: string;
-}
 
 const UNKNOWN = 'This message is not open any more.';
 
@@ -81,7 +67,7 @@ export function chatEventHandler(services: Services, provider: ChatProvider) {
   async function block({ chatId }: Of<'blocked'>): Promise<null> {
     for (const { workspaceId, id } of await chatsOf(chatId))
       await withTenant(pools, workspaceId, (db) =>
-        breakChatConnection(db, id, 'the bot was blocked or removed'),
+        breakChat(db, id, 'the bot was blocked or removed', currentTime()),
       );
     return null;
   }
@@ -104,45 +90,12 @@ export function chatEventHandler(services: Services, provider: ChatProvider) {
     db: TenantDb,
     { replyId }: ChatMessageRow,
     userId: string,
-    { version, ...wish }: Wish,
+    wish: Pick<MemberWish, 'action' | 'message' | 'version'>,
   ): Promise<string> {
     const memberId = await userOfChatAccount(db, provider.name, userId);
     const member = memberId === null ? null : await findInboxMember(db, memberId);
     if (!member) return 'Link your own account in the console first. Only members decide.';
-    const now = currentTime();
-    await requireWritable(db);
-    const draft = await findDraft(db, replyId);
-    const isOther = version !== undefined && draftVersion(draft?.draft ?? '') !== version;
-    if (draft?.status === 'drafted' && isOther) {
-      await refreshChats(db, replyId, now);
-      return 'The draft has changed. Read it again.';
-    }
-    const { action, message } = wish;
-    const by = actorOf(member);
-    // The provider repeats what it got no response for.
-    if (draft && action === 'retry' && draft.status === 'drafted' && draft.retryAt !== null)
-      return DONE[action];
-    if (draft && action !== 'retry' && (await isDone(db, draft, { action, message }, by)))
-      return DONE[action];
-    if (action === 'retry') await requestVersion(db, { replyId, hint: null }, now);
-    else {
-      const workspace = { timezone: await workspaceTimezone(db), country: await workspaceCountry(db) };
-      const { links, carriers } = services;
-      const context = { workspace, links, capabilitiesOf: carriers.capabilitiesOf, now };
-      const decision = { replyId, action, message, channel: 'chat_app', userId: member.userId, by } as const;
-      await resolveDraft(db, decision, context);
-    }
-    await insertAuditEntry(
-      { db, workspaceId: db.workspaceId },
-      {
-        actor: by,
-        channel: 'session',
-        action: 'draft.decided',
-        target: { type: 'draft', id: replyId },
-        changes: { replyId, action },
-      },
-    );
-    return DONE[action];
+    return decideAs(db, member, { replyId, channel: 'chat_app', ...wish }, services);
   }
 
   async function press({ chatId, userId, data }: Of<'press'>): Promise<string> {
@@ -179,45 +132,4 @@ export function chatEventHandler(services: Services, provider: ChatProvider) {
         return null;
     }
   };
-}
-
-const actorOf = ({ userId, email }: Pick<InboxMember, 'userId' | 'email'>): AuditActor => ({
-  type: 'user',
-  id: userId,
-  name: email,
-});
-
-/** Whether it was decided so by the same person in a chat. */
-async function isDone(
-  db: TenantDb,
-  { replyId, status, approvalChannel, resolvedBy }: DraftRow,
-  { action, message }: { action: DraftAction; message: string | undefined },
-  by: AuditActor,
-): Promise<boolean> {
-  const isByThem = resolvedBy === shownActor(by) && approvalChannel?.startsWith('chat_app') === true;
-  if (!isByThem || status !== RESOLVED_AS[action]) return false;
-  if (message === undefined) return approvalChannel !== 'chat_app_edit';
-  const told = await toldDraft(db, replyId);
-  return (told?.sentInstead ?? told?.draft) === message;
-}
-
-const DONE: Record<ChatAction, string> = {
-  approve: 'It is being sent.',
-  retry: 'Another version is being written.',
-  reject: 'Rejected.',
-};
-
-const TEXTS: Partial<Record<Refusal['code'], string>> = {
-  NO_ACTIVE_LINE: 'Not sent: no line of the workspace can send it.',
-  READ_ONLY: 'The subscription is past due: nothing can be sent.',
-  SUBSCRIPTION_REQUIRED: 'The workspace has no subscription: nothing can be sent.',
-  WORKSPACE_SUSPENDED: 'The workspace is suspended: nothing can be sent.',
-  DRAFT_ALREADY_RESOLVED: 'Somebody has decided already.',
-  INVALID_STATE: 'There is no other version: the copilot is off, or has written as many as it may.',
-};
-
-/** @throws what is not a refusal. */
-function refusalText(error: unknown): string {
-  if (!(error instanceof Refusal)) throw error;
-  return TEXTS[error.code] ?? 'This cannot be sent any more.';
 }

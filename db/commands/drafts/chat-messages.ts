@@ -2,8 +2,9 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { notify } from '#db/commands/events/notifications.ts';
 import { ANSWERED } from '#db/queries/drafts/ai-drafts.ts';
-import { chatsToTell } from '#db/queries/drafts/chat-connections.ts';
+import { breakChatConnection, chatsToTell } from '#db/queries/drafts/chat-connections.ts';
 import { contactName, shownText } from '#db/queries/inbox/replies.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -21,20 +22,45 @@ import { chatMessengerId } from '#workflows/protocol/workflow-ids.ts';
 const wakeMessenger = (db: TenantDb, at: Date): void =>
   wake(db, chatMessengerId(db.workspaceId), at, 'chatsDue');
 
-/** Tells of a draft in the chats that are to know, in the transaction that offers it. In test mode nobody is told. */
-export async function tellChats(
+/** How long a draft waits for somebody in the console before an email tells of it. */
+const EMAIL_AFTER_MS = 5 * 60_000;
+
+/**
+ * Tells of a draft in the chats that are to know, or by email if there are none, in the transaction that offers it. In test mode nobody
+ * is told.
+ */
+export async function tellOfDraft(
   db: TenantDb,
   { replyId, leadId }: { replyId: string; leadId: string | null },
   now: Date,
 ): Promise<void> {
   if (db.aheadMs !== null) return;
   const chats = await chatsToTell(db, leadId);
+  if (chats.length === 0) await emailDraft(db, replyId, now, new Date(now.getTime() + EMAIL_AFTER_MS));
   for (const connectionId of chats)
     await db.query(sql.type(NoRows)`
       insert into chat_messages (workspace_id, id, connection_id, reply_id, due_at, created_at)
       values (${db.workspaceId}, ${newId(now)}, ${connectionId}, ${replyId}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
       on conflict (workspace_id, reply_id, connection_id) do nothing`);
   await refreshChats(db, replyId, now);
+}
+
+/** Tells of a draft by email, if it is still open when that is due. */
+export const emailDraft = (db: TenantDb, replyId: string, now: Date, dueAt: Date): Promise<void> =>
+  notify(db, `draft:${replyId}`, { about: 'draft_waiting', replyId }, now, dueAt);
+
+const OpenRow = z.object({ replyId: z.string(), leadId: z.string().nullable() });
+
+/** Nothing reaches the chat any more: others are told at once of the open drafts of which it was told. */
+export async function breakChat(db: TenantDb, connectionId: string, error: string, now: Date): Promise<void> {
+  if (!(await breakChatConnection(db, connectionId, error))) return;
+  const open = await db.any(sql.type(OpenRow)`
+    select d.reply_id, coalesce(d.lead_id, i.lead_id) lead_id from chat_messages m
+    join ai_drafts d on d.workspace_id = ${db.workspaceId} and d.reply_id = m.reply_id and d.status = 'drafted' ${ANSWERED}
+    where m.workspace_id = ${db.workspaceId} and m.connection_id = ${connectionId}`);
+  for (const { replyId, leadId } of open)
+    if ((await chatsToTell(db, leadId)).length === 0) await emailDraft(db, replyId, now, now);
+    else await tellOfDraft(db, { replyId, leadId }, now);
 }
 
 /** Brings the messages about a draft that has changed up to date. */
@@ -156,6 +182,7 @@ const ToldRow = z.object({
   lastName: z.string().nullable(),
   body: z.string().nullable(),
   leadId: z.string().nullable(),
+  contactOwnerEmail: z.string().nullable(),
   source: DraftSource,
   status: StoredDraftStatus,
   draft: z.string().nullable(),
@@ -176,9 +203,9 @@ const ToldRow = z.object({
 export async function toldDraft(
   db: TenantDb,
   replyId: string,
-): Promise<(ToldDraft & { leadId: string | null }) | null> {
+): Promise<(ToldDraft & { leadId: string | null; contactOwnerEmail: string | null }) | null> {
   const row = await db.maybeOne(sql.type(ToldRow)`
-    select d.address, l.first_name, l.last_name, i.body, l.id lead_id, d.source, d.status, d.draft, d.confidence, d.version,
+    select d.address, l.first_name, l.last_name, i.body, l.id lead_id, l.contact_owner_email, d.source, d.status, d.draft, d.confidence, d.version,
       d.retry_at is not null is_retrying, d.retry_error is not null is_retry_failed, d.approval_channel, d.resolved_by, d.resolved_at, u.name user_name, u.email user_email, m.body sent_body, m.sent_text
     from ai_drafts d ${ANSWERED}
     left join leads l on l.workspace_id = ${db.workspaceId} and l.id = coalesce(d.lead_id, i.lead_id)

@@ -7,7 +7,7 @@ import { CrmIds } from '#domain/messages/message.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { ANSWERED, DraftRow } from '#db/queries/drafts/ai-drafts.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
-import { tellChats } from './chat-messages.ts';
+import { tellOfDraft } from './chat-messages.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
@@ -54,7 +54,7 @@ async function eventContext(db: TenantDb, replyId: string, now: Date) {
   return { inboundText: shownReply(body ?? ''), common };
 }
 
-/** Tells webhooks, streams and linked chats of a draft. */
+/** Tells webhooks, streams, and linked chats or an email, of a draft. */
 export async function emitDraft(
   db: TenantDb,
   { replyId, source, address, draft, confidence, version }: DraftRow,
@@ -80,7 +80,7 @@ export async function emitDraft(
     },
   };
   await emitEvents(db, [payload], now);
-  await tellChats(db, { replyId, leadId: common.leadId ?? null }, now);
+  await tellOfDraft(db, { replyId, leadId: common.leadId ?? null }, now);
 }
 
 /** @param message the text that was sent, or the rejected draft. */

@@ -1,9 +1,11 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { draftShown } from '#domain/drafts/chat.ts';
 import { withNames } from '#domain/inbox/conversation-note.ts';
 import type { Notice } from '#domain/events/notification.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { campaignProgress, findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { toldDraft } from '#db/commands/drafts/chat-messages.ts';
 import { findNote } from '#db/queries/inbox/conversation-notes.ts';
 import { findInboxMember, listInboxMembers } from '#db/queries/inbox/inbox-members.ts';
 import { findRuleRun } from '#db/queries/inbox/rule-runs.ts';
@@ -21,6 +23,8 @@ export interface NoticeText {
   paragraphs: string[];
   sections?: { heading: string; paragraphs: string[] }[];
   action: { label: string; link: string } | null;
+  /** The draft about which each recipient can decide, with links of their own. */
+  draftId?: string;
   /** At most one email is sent per key. */
   once?: string;
   /** For a notice about a contact: the contact's owner, who gets it instead of the admins. */
@@ -85,9 +89,20 @@ export async function noticeText(
       return optOutSuspected(db, notice.suspicionId, publicUrl);
     case 'rule_ran':
       return ruleRan(db, notice.runId, publicUrl);
+    case 'draft_waiting':
+      return draftWaiting(db, notice.replyId);
     case 'webhook_failing':
       return webhookFailing(db, notice);
   }
+}
+
+/** @returns null if somebody has decided. */
+async function draftWaiting(db: TenantDb, replyId: string): Promise<NoticeText | null> {
+  const told = await toldDraft(db, replyId);
+  if (told?.status !== 'drafted' || told.draft === null) return null;
+  const { contactOwnerEmail } = told;
+  const title = 'A draft waits for your decision';
+  return { title, paragraphs: draftShown(told), action: null, draftId: replyId, contactOwnerEmail };
 }
 
 async function campaignCompleted(db: TenantDb, campaignId: string, now: Date): Promise<NoticeText | null> {

@@ -12,6 +12,9 @@ const reason = ({ receivedAs, workspaceName }: Pick<Data, 'receivedAs' | 'worksp
     ? `You receive this email as an admin of ${workspaceName}.`
     : `You receive this email for replies to ${workspaceName}.`;
 
+const actionsOf = ({ action, otherAction }: Pick<Data, 'action' | 'otherAction'>) =>
+  [action, otherAction].filter((one) => one !== null);
+
 const sectionText = ({ heading, paragraphs }: Section): string => [heading, ...paragraphs].join('\n');
 
 const sectionHtml = ({ heading, paragraphs }: Section): Html =>
@@ -21,17 +24,22 @@ const sectionHtml = ({ heading, paragraphs }: Section): Html =>
 export const notice = template('notice', {
   subject: ({ title, workspaceName }) => `${title} (${workspaceName})`,
 
-  text: ({ title, paragraphs, sections, action, turnOffLink, ...why }) =>
-    `${[title, ...paragraphs, ...sections.map(sectionText), ...(action ? [`${action.label}: ${action.link}`] : [])].join('\n\n')}
+  text: ({ title, paragraphs, sections, turnOffLink, ...rest }) =>
+    `${[title, ...paragraphs, ...sections.map(sectionText), ...actionsOf(rest).map(({ label, link }) => `${label}: ${link}`)].join('\n\n')}
 
-${reason(why)} Turn these emails off: ${turnOffLink}
+${reason(rest)} Turn these emails off: ${turnOffLink}
 `,
 
-  html: ({ title, paragraphs, sections, action, turnOffLink, ...why }) =>
+  html: ({ title, paragraphs, sections, turnOffLink, ...rest }) =>
     layout(
       title,
       html`${paragraphsHtml(paragraphs)}
       ${new Html(sections.map((section) => sectionHtml(section).text).join(''))}
-      ${action ? button(action.label, action.link) : ''} ${turnOff(reason(why), turnOffLink)}`,
+      ${new Html(
+        actionsOf(rest)
+          .map(({ label, link }) => button(label, link).text)
+          .join(''),
+      )}
+      ${turnOff(reason(rest), turnOffLink)}`,
     ),
 });

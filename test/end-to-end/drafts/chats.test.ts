@@ -9,7 +9,8 @@ import {
   type TelegramPerson,
   type TelegramStandIn,
 } from '#simulator/telegram.ts';
-import { chatMessengerId } from '#workflows/protocol/workflow-ids.ts';
+import { chatMessengerId, notifierId } from '#workflows/protocol/workflow-ids.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
@@ -23,6 +24,7 @@ import {
 } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLead, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
 let app: OwnApp;
@@ -324,9 +326,10 @@ describe('a draft', () => {
             workflow.signal('approve', { by: 'Op' }),
           ]);
           const { status } = (api as PromiseFulfilledResult<{ status: number }>).value;
-          expect([200, 409]).toContain(status);
+          // A door that is too busy answers 503, and has decided nothing then.
+          expect([200, 409, 503]).toContain(status);
           const said = [pressed, written].map((one) => (one.status === 'fulfilled' ? one.value : one.reason));
-          for (const text of said) expect(String(text)).toMatch(/being sent|decided already/);
+          for (const text of said) expect(String(text)).toMatch(/being sent|decided already|503/);
           const final = await draftFor(desk, contact, 'approved');
           expect(final.messageId).not.toBeNull();
           const wins =
@@ -407,6 +410,109 @@ describe('a provider that misbehaves', () => {
       error: '403 Forbidden: bot was blocked by the user',
     });
     expect(messagesIn(hers.id)).toEqual([]);
+  });
+});
+
+/** Lets the emails of a workspace be written that wait for somebody in the console. */
+async function writeMails({ workspace: { id } }: Copilot): Promise<void> {
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`update notifications set due_at = now() where workspace_id = ${id}`),
+  );
+  await signalWorkflow(app.temporal, notifierId(id), id, 'notificationsDue');
+}
+
+/** The links of the email about a draft. */
+async function linksFor(address: string, text: string) {
+  const mail = await eventually(async () =>
+    (await mailsTo(app, address)).find(
+      (one) => one.subject.includes('A draft waits') && one.text.includes(text),
+    ),
+  );
+  const linkOf = (label: string) => new RegExp(`^${label}: (\\S+)$`, 'm').exec(mail.text)?.[1] ?? '';
+  return { mail, approve: linkOf('Approve'), reject: linkOf('Reject') };
+}
+
+async function openPage(link: string, form?: Record<string, string>) {
+  const response = await fetch(link, form && { method: 'POST', body: new URLSearchParams(form) });
+  const page = await response.text();
+  return { status: response.status, page, version: /name="version" value="(\w+)"/.exec(page)?.[1] ?? '' };
+}
+
+describe('without a chat, a draft', () => {
+  const emailOf = (userId: string) => `${userId}@example.test`;
+
+  it('is told by email, whose links decide once, and only when a form is sent', async () => {
+    const desk = await createCopilot(app, receiver);
+    const contact = phone();
+    const draft = await createDraft(desk, contact, 'Are you <b>open</b>?');
+    await writeMails(desk);
+    const { mail, approve, reject } = await linksFor(emailOf(desk.workspace.ownerId), contact);
+    expect(mail.text).toContain(draft.draftMessage);
+    // As scanners of mail do.
+    for (const link of [approve, reject, approve]) {
+      expect((await fetch(link, { method: 'HEAD' })).status).toBeLessThan(500);
+      expect(await openPage(link)).toMatchObject({ status: 200 });
+    }
+    expect(await draftFor(desk, contact)).toMatchObject({ status: 'drafted' });
+    const { page, version } = await openPage(approve);
+    expect(page).toContain('Approve this draft?');
+    expect(page).toContain('Are you &lt;b&gt;open&lt;/b&gt;?');
+    expect(page).toContain(emailOf(desk.workspace.ownerId));
+    expect((await openPage(approve, { action: 'approve' })).page).toContain('has changed');
+    expect((await openPage(approve, { action: 'approve', version })).page).toContain('It is being sent.');
+    expect((await openPage(reject, { action: 'reject', version })).page).toContain('decided already');
+    expect(await openPage(reject)).toMatchObject({ status: 200, version: '' });
+    expect((await openPage(reject)).page).toContain('Approved by Owner');
+    expect(await draftFor(desk, contact, 'approved')).toMatchObject({
+      approvalChannel: 'dashboard',
+      resolvedBy: `user ${desk.workspace.ownerId}`,
+    });
+    expect(await auditOf(desk, 'draft.decided')).toMatchObject([
+      { actor: { type: 'user', id: desk.workspace.ownerId }, changes: { action: 'approve' } },
+    ]);
+  });
+
+  it('is told to its contact owner, who decides as long as they are a member', async () => {
+    const desk = await createCopilot(app, receiver);
+    const ada = await addMember(desk);
+    const contact = phone();
+    await createLead(app, desk.workspace.id, { phones: [contact], contact_owner_email: ada.email });
+    await createDraft(desk, contact);
+    await writeMails(desk);
+    const { reject } = await linksFor(ada.email, contact);
+    const { version } = await openPage(reject);
+    const [head = '', query = ''] = reject.split('?');
+    expect((await openPage(`${head.slice(0, -1)}_?${query}`)).status).toBe(404);
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`delete from workspace_members where user_id = ${ada.userId}`),
+    );
+    expect((await openPage(reject, { action: 'reject', version })).status).toBe(404);
+    expect(await draftFor(desk, contact)).toMatchObject({ status: 'drafted' });
+  });
+
+  it('is told of by nobody if somebody decided meanwhile', async () => {
+    const desk = await createCopilot(app, receiver);
+    const [first, second] = [await createDraft(desk, phone()), await createDraft(desk, phone())];
+    await decideDraft(desk, first.replyId, 'reject');
+    await writeMails(desk);
+    const address = emailOf(desk.workspace.ownerId);
+    await linksFor(address, second.conversationRecipient);
+    const told = (await mailsTo(app, address)).filter(({ subject }) => subject.includes('A draft waits'));
+    expect(told).toHaveLength(1);
+  });
+
+  it('is told at once if its chat is broken', async () => {
+    const desk = await createCopilot(app, receiver);
+    const ada = await addMember(desk);
+    const hers = await linked(ada.session);
+    const contact = phone();
+    await createLead(app, desk.workspace.id, { phones: [contact], contact_owner_email: ada.email });
+    const draft = await createDraft(desk, contact);
+    await shownIn(hers.id, draft.draftMessage);
+    await hers.block();
+    const { approve } = await linksFor(ada.email, contact);
+    const { version } = await openPage(approve);
+    expect((await openPage(approve, { action: 'approve', version })).page).toContain('It is being sent.');
   });
 });
 

@@ -15177,6 +15177,56 @@ export type PostNotificationsByTokenResponses = {
     200: unknown;
 };
 
+export type GetDraftsByTokenData = {
+    body?: never;
+    path: {
+        token: string;
+    };
+    query?: never;
+    url: '/drafts/{token}';
+};
+
+export type GetDraftsByTokenErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetDraftsByTokenError = GetDraftsByTokenErrors[keyof GetDraftsByTokenErrors];
+
+export type GetDraftsByTokenResponses = {
+    /**
+     * Success
+     */
+    200: unknown;
+};
+
+export type PostDraftsByTokenData = {
+    body?: never;
+    path: {
+        token: string;
+    };
+    query?: never;
+    url: '/drafts/{token}';
+};
+
+export type PostDraftsByTokenErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostDraftsByTokenError = PostDraftsByTokenErrors[keyof PostDraftsByTokenErrors];
+
+export type PostDraftsByTokenResponses = {
+    /**
+     * Success
+     */
+    200: unknown;
+};
+
 export type PostMessageSentWebhookPayload = {
     event: 'message.sent';
     /**

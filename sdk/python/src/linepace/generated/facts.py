@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "6a200f37cf26cb81edb08ac68c05de788bdb51e61e6b9216a351a5386e242c52"
+DIGEST = "07d481b33b73f4c4c413b471a3ca3b01d5f4b3c5f365b2a38513bc6b6c605114"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

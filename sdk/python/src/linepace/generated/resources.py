@@ -728,6 +728,14 @@ class AiDrafts:
         Members who are not admins unlink their own chats. The chat's messages stay there. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
         return self._transport.call("DELETE", f"/api/chat-connections/{self._transport.escape(id)}")
 
+    def draft_page(self, token: str) -> str:
+        """Show a page that asks whether to approve or reject a draft, with a link that was sent by email."""
+        return self._transport.call("GET", f"/drafts/{self._transport.escape(token)}")
+
+    def decide_with_link(self, token: str) -> str:
+        """Approve or reject the draft of a link that was sent by email."""
+        return self._transport.call("POST", f"/drafts/{self._transport.escape(token)}")
+
 
 class AsyncAiDrafts:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -780,6 +788,14 @@ class AsyncAiDrafts:
 
         Members who are not admins unlink their own chats. The chat's messages stay there. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
         return await self._transport.call("DELETE", f"/api/chat-connections/{self._transport.escape(id)}")
+
+    async def draft_page(self, token: str) -> str:
+        """Show a page that asks whether to approve or reject a draft, with a link that was sent by email."""
+        return await self._transport.call("GET", f"/drafts/{self._transport.escape(token)}")
+
+    async def decide_with_link(self, token: str) -> str:
+        """Approve or reject the draft of a link that was sent by email."""
+        return await self._transport.call("POST", f"/drafts/{self._transport.escape(token)}")
 
 
 class OptOuts:
