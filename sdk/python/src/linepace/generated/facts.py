@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "07d481b33b73f4c4c413b471a3ca3b01d5f4b3c5f365b2a38513bc6b6c605114"
+DIGEST = "7a701c2db84c9be274da39bc859fd722027032c0a10b14b280857de13e9b776f"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
