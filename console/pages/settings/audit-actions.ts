@@ -122,7 +122,6 @@ const TARGETS: Record<Entry['target']['type'], MessageDescriptor> = {
   opt_in_link: msg`Opt-in link`,
   opt_out_suspicion: msg`Suspected opt-out`,
   session: msg`Session`,
-  rule: msg`Rule`,
   snippet: msg`Snippet`,
   webhook: msg`Webhook`,
   workflow: msg`Workflow`,
