@@ -118,7 +118,6 @@ const TARGETS: Record<Entry['target']['type'], MessageDescriptor> = {
   note: msg`Note`,
   passkey: msg`Passkey`,
   pool: msg`Pool`,
-  rule: msg`Rule`,
   opt_in_link: msg`Opt-in link`,
   opt_out_suspicion: msg`Suspected opt-out`,
   session: msg`Session`,
