@@ -17,27 +17,34 @@ const ABOUT_SENDER = /\b5\.(1\.[78]|4\.5|5\.\d+|7\.([89]|1[0-4]|2[0-7]|[5-9]\d\d
 const SAYS_SENDER =
   /\brelay(ing)?\b|not permitted to relay|client host|sender (address )?rejected|address is not verified/i;
 
+/** The server does not understand or expect a command (RFC 5321, section 4.2.4), unless a code of another class says more. */
+const ABOUT_PROTOCOL = /\b50[0234]\b(?![ -]5\.[^5])/;
+
 /** Whether a permanent reply is about the account, the sender or the server rather than the recipient or the text. */
 const isAboutSender = ({ command = '', message, response = message }: NodemailerError): boolean =>
-  BEFORE_RECIPIENT.has(command) || ABOUT_SENDER.test(response) || SAYS_SENDER.test(response);
+  BEFORE_RECIPIENT.has(command) ||
+  ABOUT_SENDER.test(response) ||
+  SAYS_SENDER.test(response) ||
+  ABOUT_PROTOCOL.test(response.slice(0, 10));
 
 /**
  * Translates an error of the mail library (RFC 5321, section 4.2.1: 4yz is transient, 5yz permanent). A server that
- * received the end of the data and did not reply may have accepted the message; before it, it has accepted nothing (section 4.1.1.4).
+ * received the end of the data and did not reply so may have accepted the message; before it, it has accepted nothing (section 4.1.1.4).
+ * The library goes on with the data whether the server asks for it with 354 or 250, so a 354 may also come after it.
  * @param dataEnded whether the end of the message may have been written to the server.
  */
 export function smtpFailure(error: NodemailerError, dataEnded: boolean): SendOutcome {
-  const { code, command, responseCode, permanent, message: reason } = error;
-  const repliedToData = command === 'DATA' && responseCode !== undefined;
-  if (dataEnded && !repliedToData) return { kind: 'unknown', reason };
-  if (code === 'EAUTH' || (responseCode !== undefined && LOGIN_REPLIES.includes(responseCode))) {
+  const { code, command, response, responseCode, message: reason } = error;
+  const refuses = responseCode !== undefined && responseCode >= 400 && responseCode < 600;
+  const isReplyToData = code === 'EMESSAGE' && command === 'DATA' && response !== undefined;
+  if (isReplyToData ? !refuses : dataEnded) return { kind: 'unknown', reason };
+  if (code === 'EAUTH' || (refuses && LOGIN_REPLIES.includes(responseCode)))
     return refusedCredentials(reason);
-  }
-  const isPermanent = permanent ?? (responseCode !== undefined && responseCode >= 500);
   // A server that does not speak SMTP, such as a proxy.
-  if (code === 'EPROTOCOL' || (isPermanent && isAboutSender(error)))
-    return { kind: 'transient', reason, ofLine: true };
-  if (responseCode !== undefined) return { kind: isPermanent ? 'refused' : 'transient', reason };
+  const isForeign = code === 'EPROTOCOL' || (response !== undefined && !refuses);
+  const isPermanent = refuses && responseCode >= 500;
+  if (isForeign || (isPermanent && isAboutSender(error))) return { kind: 'transient', reason, ofLine: true };
+  if (refuses) return { kind: isPermanent ? 'refused' : 'transient', reason };
   // Rejected by the library before sending: no valid recipient, or larger than the server accepts.
   if (code === 'EENVELOPE' || code === 'EMESSAGE') return { kind: 'refused', reason };
   return { kind: 'transient', reason };

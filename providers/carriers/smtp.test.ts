@@ -66,7 +66,7 @@ async function startReplying(replies: Record<string, string>) {
         return reply('.', '250 2.0.0 queued');
       }
       const command = /^(ehlo|helo|mail from|rcpt to|data)/i.exec(line)?.[0].toLowerCase() ?? '';
-      isData = command === 'data' && replies['data'] === undefined;
+      isData = command === 'data' && !/^[45]/.test(replies['data'] ?? '');
       return reply(command, isData ? '354 go on' : '250 2.1.0 mail.example');
     });
   });
@@ -100,6 +100,37 @@ describe('a permanent reply', () => {
   ])('to %s that speaks of the recipient or the text, “%s”, is final', async (command, text) => {
     const { url } = await startReplying({ [command]: text });
     expect((await send('ada@example.com', {}, { url })).kind).toBe('refused');
+  });
+});
+
+describe('a server that breaks the protocol', () => {
+  it.each([
+    ['asks for the data with 250', { data: '250 go on' }, 'accepted'],
+    [
+      'replies twice to the sender, so that each reply is one late',
+      { 'mail from': '250 a\r\n250 b' },
+      'unknown',
+    ],
+    ['replies twice to the recipient', { 'rcpt to': '250 a\r\n250 b' }, 'unknown'],
+    ['asks for the data twice', { data: '354 go on\r\n354 go on' }, 'unknown'],
+    ['asks for more after the data', { '.': '354 go on' }, 'unknown'],
+    ['replies to the data with a code that does not exist', { '.': '999 no' }, 'unknown'],
+    ['replies to the data with something else', { '.': 'HTTP/1.1 502 Bad Gateway' }, 'unknown'],
+    ['accepts the data before it has them', { data: '354 go on\r\n250 queued' }, 'unknown'],
+  ])('and %s: the outcome is as certain as the reply', async (_what, replies, kind) => {
+    const { url } = await startReplying(replies);
+    expect((await send('ada@example.com', {}, { url })).kind).toBe(kind);
+  });
+
+  it.each([
+    ['data', '500 unrecognized command'],
+    ['data', '503 Bad sequence of commands'],
+    ['rcpt to', '503 valid RCPT command must precede'],
+    ['rcpt to', 'what?'],
+    ['.', '502 Command not implemented'],
+  ])('by answering %s with “%s” fails no message', async (command, text) => {
+    const { url } = await startReplying({ [command]: text });
+    expect(await send('ada@example.com', {}, { url })).toMatchObject({ kind: 'transient', ofLine: true });
   });
 });
 

@@ -348,12 +348,14 @@ interface ObservedEmail extends SendMailOptions {
 async function deliver(pool: Pool, email: SendMailOptions, signal: AbortSignal): Promise<SendOutcome> {
   // More than one if the message was requeued.
   const streams: Readable[] = [];
+  const dataEnded = (): boolean => streams.some(({ readableEnded }) => readableEnded);
   const observed: ObservedEmail = { ...email, signal, onStream: (stream) => streams.push(stream) };
   try {
-    const { messageId } = await pool.sendMail(observed);
+    const { messageId, response } = await pool.sendMail(observed);
+    // A reply that comes before the end is to something else.
+    if (!dataEnded()) return { kind: 'unknown', reason: `answered before the end of the email: ${response}` };
     return { kind: 'accepted', carrierMessageId: messageId };
   } catch (error) {
-    const dataEnded = streams.some(({ readableEnded }) => readableEnded);
-    return smtpFailure(error as NodemailerError, dataEnded);
+    return smtpFailure(error as NodemailerError, dataEnded());
   }
 }
