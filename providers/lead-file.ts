@@ -28,7 +28,7 @@ const MAX_HEADER_CHARACTERS = 64 * 1024;
 /** Of the header, before it is looked at what they are. */
 const MAX_COLUMNS = 1000;
 /** The parser reads a piece at once: other work gets turns between them. */
-const PIECE_CHARACTERS = 16 * 1024;
+const PIECE_CHARACTERS = 4 * 1024;
 
 /** A row of a file. `rowNumber` is as a spreadsheet counts: the header is row 1. */
 export type LeadRow =
@@ -57,8 +57,8 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
   }
   const { delimiter, headerStart } = csvDialect(start);
   async function* fromHeader(): AsyncGenerator<string> {
-    yield* yielding(inPieces(start.slice(headerStart)));
-    for await (const next of text) yield* yielding(inPieces(next));
+    yield* inPieces(start.slice(headerStart));
+    for await (const next of text) yield* inPieces(next);
   }
   const parser = parse({
     delimiter,
@@ -70,9 +70,15 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
     // Behind a quote, the parser takes nothing but a delimiter for its end: `"The" Company` is a cell.
     ltrim: true,
     max_record_size: MAX_ROW_BYTES,
+    // The pieces that wait when the file ends are read at once.
+    writableHighWaterMark: 1,
   });
   // The parser passes an error of the file on to its reader.
-  const records = pipeline(fromHeader, parser, () => {})[Symbol.asyncIterator]() as AsyncIterator<string[]>;
+  const records = pipeline(
+    () => yielding(fromHeader()),
+    parser,
+    () => {},
+  )[Symbol.asyncIterator]() as AsyncIterator<string[]>;
   let rowNumber = 0;
   const nextRecord = async (): Promise<string[] | null> => {
     try {

@@ -1,43 +1,87 @@
+import { plausibility } from './letter-plausibility.ts';
+
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-/** The byte order marks of the encodings whose text is not read by lines. */
-const UTF_16_MARKS: Record<string, Buffer> = {
-  'utf-16le': Buffer.from([0xff, 0xfe]),
-  'utf-16be': Buffer.from([0xfe, 0xff]),
-};
-const MARK_BYTES = 2;
 /** A longer line is decoded in parts, so that it does not fill the memory. No row of an import may be as long. */
 const MAX_LINE_BYTES = 800_000;
+/** What is looked at to find the encoding of a file. */
+const SAMPLE_BYTES = 16 * 1024;
+/** What is decoded in one piece of work. */
+const PART_BYTES = 32 * 1024;
 
-// A byte order mark stays in the text, where the parsers of files expect it.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+// A byte order mark stays in the text, where the parsers of files expect it. A fatal decoder would take longer for an exception than for a line.
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const windows1252 = new TextDecoder('windows-1252');
+const macRoman = new TextDecoder('macintosh');
 
 /**
- * Decodes a text file of unknown encoding, in parts of whole lines. UTF-16 begins with a byte order mark. Otherwise a line
- * is UTF-8 or, if it is not valid, Windows-1252, in which spreadsheets on Windows save files by default. Each line counts
- * for itself, because people append to files with other programs.
+ * Decodes a text file of unknown encoding, in parts of whole lines. UTF-16 begins with a byte order mark, or its characters of one byte
+ * show as zeros. Otherwise a line is UTF-8 or, if it is not valid, Windows-1252 or Mac Roman, in which spreadsheets on Windows and
+ * macOS save files by default. Each line counts for itself, because people append to files with other programs.
  */
 export async function* decodeText(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let rest = Buffer.alloc(0);
-  /** null: not UTF-16. */
-  let utf16: Utf16 | null | undefined;
-  for await (const chunk of file) {
-    const bytes = Buffer.concat([rest, chunk]);
-    if (utf16 === undefined && bytes.length >= MARK_BYTES) utf16 = utf16Decoder(bytes);
-    const end = utf16 ? bytes.length : endOfLines(bytes);
-    const whole = bytes.subarray(0, end);
-    rest = bytes.subarray(end);
-    yield utf16 ? utf16.decode(whole, { stream: true }) : decodeLines(whole);
+  let decoder: PartDecoder | null = null;
+  for await (const part of inParts(file)) {
+    rest = Buffer.concat([rest, part]);
+    if (!decoder && rest.length < SAMPLE_BYTES) continue;
+    decoder ??= decoderOf(rest.subarray(0, SAMPLE_BYTES));
+    const end = decoder.wholeBytes(rest);
+    yield decoder.decode(rest.subarray(0, end));
+    rest = rest.subarray(end);
   }
-  yield utf16 ? utf16.decode() : decodeLines(rest);
+  decoder ??= decoderOf(rest);
+  yield decoder.decode(rest) + decoder.end();
 }
 
-type Utf16 = InstanceType<typeof TextDecoder>;
+async function* inParts(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of file)
+    for (let at = 0; at < chunk.length; at += PART_BYTES) yield chunk.subarray(at, at + PART_BYTES);
+}
 
-function utf16Decoder(start: Buffer): Utf16 | null {
-  const found = Object.entries(UTF_16_MARKS).find(([, mark]) => start.subarray(0, MARK_BYTES).equals(mark));
-  return found ? new TextDecoder(found[0], { ignoreBOM: true }) : null;
+interface PartDecoder {
+  /** How many of these bytes can be decoded before further ones are known. */
+  wholeBytes: (bytes: Buffer) => number;
+  decode: (bytes: Buffer) => string;
+  end: () => string;
+}
+
+function decoderOf(sample: Buffer): PartDecoder {
+  const utf16 = utf16Of(sample);
+  if (utf16 !== null) {
+    const decoder = new TextDecoder(utf16, { ignoreBOM: true });
+    return {
+      wholeBytes: ({ length }) => length,
+      decode: (bytes) => decoder.decode(bytes, { stream: true }),
+      end: () => decoder.decode(),
+    };
+  }
+  const other = otherThanUtf8(sample);
+  return { wholeBytes: endOfLines, decode: (bytes) => decodeLines(bytes, other), end: () => '' };
+}
+
+/** By the byte order mark, or by the zeros of separators, line ends and Latin letters; null: it is not UTF-16. */
+function utf16Of(sample: Buffer): 'utf-16le' | 'utf-16be' | null {
+  const [first, second] = sample;
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  const zeros = [0, 0];
+  for (let at = sample.indexOf(0); at !== -1; at = sample.indexOf(0, at + 1)) zeros[at % 2]! += 1;
+  const [even = 0, odd = 0] = zeros;
+  // A zero here and there is no letter.
+  if (Math.max(even, odd) < sample.length / 100) return null;
+  return odd > even ? 'utf-16le' : 'utf-16be';
+}
+
+/** The encoding of the lines that are not UTF-8. */
+function otherThanUtf8(sample: Buffer): typeof windows1252 {
+  const whole = sample.length < SAMPLE_BYTES ? sample : sample.subarray(0, endOfLines(sample));
+  const others = Buffer.concat([...linesOf(whole)].filter((line) => !isUtf8(line)));
+  const plausible = (decoder: typeof windows1252): number => plausibility(decoder.decode(others));
+  const [mac, windows] = [plausible(macRoman), plausible(windows1252)];
+  // Some programs on macOS still end lines as before it, with carriage returns.
+  const isOld = sample.includes(CARRIAGE_RETURN) && !sample.includes(LINE_FEED);
+  return mac > windows || (isOld && mac === windows) ? macRoman : windows1252;
 }
 
 /** The end of the last line that is complete, or of all bytes if the rest is too long to wait for its end. */
@@ -46,28 +90,39 @@ function endOfLines(bytes: Buffer): number {
   return bytes.length - end > MAX_LINE_BYTES ? bytes.length : end;
 }
 
-function decodeLines(bytes: Buffer): string {
-  const text = decodeUtf8(bytes);
-  if (text !== null) return text;
-  let decoded = '';
+function* linesOf(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length;) {
     const feed = bytes.indexOf(LINE_FEED, start);
     const end = feed === -1 ? bytes.length : feed + 1;
-    const line = bytes.subarray(start, end);
-    decoded += decodeUtf8(line) ?? windows1252.decode(line);
+    yield bytes.subarray(start, end);
     start = end;
   }
-  return decoded;
+}
+
+function decodeLines(bytes: Buffer, other: typeof windows1252): string {
+  const text = decodeUtf8(bytes);
+  if (text !== null) return text;
+  let decoded = '';
+  // Consecutive lines in the same encoding are decoded together.
+  let run = { start: 0, end: 0, decoder: utf8 };
+  for (const line of linesOf(bytes)) {
+    const decoder = isUtf8(line) ? utf8 : other;
+    if (decoder !== run.decoder) {
+      decoded += run.decoder.decode(bytes.subarray(run.start, run.end));
+      run = { start: run.end, end: run.end, decoder };
+    }
+    run.end += line.length;
+  }
+  return decoded + run.decoder.decode(bytes.subarray(run.start, run.end));
 }
 
 /** @returns null if the bytes are not valid UTF-8. */
 function decodeUtf8(bytes: Buffer): string | null {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
+  const text = utf8.decode(bytes);
+  return Buffer.from(text).equals(bytes) ? text : null;
 }
+
+const isUtf8 = (bytes: Buffer): boolean => decodeUtf8(bytes) !== null;
 
 /** The bytes of Windows-1252, by character. */
 const WINDOWS_1252_BYTES = new Map(

@@ -62,7 +62,7 @@ export const importRoutes = [
     transaction: false,
     summary: 'Import leads from a CSV file of up to 100 MB, in the background',
     description:
-      'The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252.',
+      'The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman.',
     params: ListParams,
     query: z.object({ defaultCountryCode: DefaultCountryCode.optional() }),
     consumes: ['text/csv', 'multipart/form-data'],

@@ -295,7 +295,10 @@ describe('the event loop stands still no longer', () => {
     for (const [file, content] of Object.entries(worstLeadFiles())) {
       const ms = await longestTurn(async () => {
         try {
-          const { rows: leads } = await openLeadFile(Readable.from(Buffer.from(content)), { country: 'US' });
+          const { rows: leads } = await openLeadFile(
+            Readable.from(typeof content === 'string' ? Buffer.from(content) : content),
+            { country: 'US' },
+          );
           for await (const _ of leads(0));
         } catch (error) {
           if (!(error instanceof UnreadableFile)) throw error;

@@ -451,7 +451,7 @@ function fillObject(properties: Record<string, Schema>, filling: Filling, size: 
 const ROW = 190_000;
 
 /** Files of contacts whose cells, rows and lines are expensive to read. */
-export function worstLeadFiles(): Record<string, string> {
+export function worstLeadFiles(): Record<string, string | Buffer> {
   const cells = [
     'a',
     ' ',
@@ -477,6 +477,8 @@ export function worstLeadFiles(): Record<string, string> {
     'many columns of addresses': `${'email,'.repeat(900)}\n${`${'a@x.co,'.repeat(900)}\n`.repeat(200)}`,
     'quotes in cells': `email,phone\n${'a"b'.repeat(60_000)}\n`,
     'short rows': `email\n${'a@x.co\n'.repeat(100_000)}`,
+    'short lines in different encodings': Buffer.from(`email\n${'\xe4\na\n'.repeat(50_000)}`, 'latin1'),
+    'letters beyond ASCII': Buffer.from(`email\n${'a\x9fb\xe9,\n'.repeat(50_000)}`, 'latin1'),
     'blank lines': `email\n${'\n'.repeat(200_000)}a@x.co`,
     'a title that does not end': `t\n"${'x'.repeat(60_000)}\n`,
   };

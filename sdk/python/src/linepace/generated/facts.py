@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7a701c2db84c9be274da39bc859fd722027032c0a10b14b280857de13e9b776f"
+DIGEST = "f630d9918a5da06a02304eedfa3f92af7d960f1fb27c7796c9ffe9f80eaaec61"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -11,12 +11,10 @@ IDEMPOTENT = (
     "POST /api/drip",
     "POST /api/conversations/{address}/notes",
     "POST /api/inbox/send-reply",
-    "POST /api/rules",
     "POST /api/snippets",
     "POST /api/saved-filters",
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
-    "POST /api/chat-connections",
     "POST /api/opt-outs",
     "POST /api/opt-in-links",
     "POST /api/verifications",
