@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import { nextTurn } from '#domain/base/turns.ts';
 import { openLeadFile } from './lead-file.ts';
 
 /** What an import makes of a file: the addresses of each lead, or why a row is rejected. */
@@ -40,4 +41,18 @@ test.each([
   ['\\N', []],
 ])('the numbers in the cell %j are %j', async (cell, phones) => {
   expect(await read(`email,phone\na@x.co,${cell}\n`)).toEqual([['a@x.co', ...phones]]);
+});
+
+test('the rows above a broken one are read, however slowly', async () => {
+  const content = `email\n${'a@x.co\n'.repeat(100)}"never closed`;
+  const { rows } = await openLeadFile(Readable.from([Buffer.from(content)]), { country: 'US' });
+  let read = 0;
+  const readAll = async (): Promise<void> => {
+    for await (const _ of rows(0)) {
+      read += 1;
+      await nextTurn();
+    }
+  };
+  await expect(readAll()).rejects.toThrow('Quote Not Closed');
+  expect(read).toBe(100);
 });

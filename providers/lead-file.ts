@@ -1,6 +1,6 @@
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline, type Readable, type TransformOptions } from 'node:stream';
 // oxlint-disable-next-line no-restricted-imports -- this is the one place
-import { CsvError, parse } from 'csv-parse';
+import { CsvError, type Options, parse } from 'csv-parse';
 import { decodeText } from '#domain/base/character-encoding.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { type RowConsent, rowConsent } from '#domain/contacts/consent.ts';
@@ -56,11 +56,14 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
     isKnown = /[\r\n]/.test(next.value) && hasHeaderLine(start);
   }
   const { delimiter, headerStart } = csvDialect(start);
+  let onAllRead = (): void => {};
   async function* fromHeader(): AsyncGenerator<string> {
     yield* inPieces(start.slice(headerStart));
     for await (const next of text) yield* inPieces(next);
+    // An error at the end of the file would discard the rows above it.
+    if (parser.readableLength > 0) await new Promise<void>((resolve) => (onAllRead = resolve));
   }
-  const parser = parse({
+  const options: Options & TransformOptions = {
     delimiter,
     relax_column_count: true,
     relax_quotes: true,
@@ -72,7 +75,8 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
     max_record_size: MAX_ROW_BYTES,
     // The pieces that wait when the file ends are read at once.
     writableHighWaterMark: 1,
-  });
+  };
+  const parser = parse(options);
   // The parser passes an error of the file on to its reader.
   const records = pipeline(
     () => yielding(fromHeader()),
@@ -83,6 +87,7 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
   const nextRecord = async (): Promise<string[] | null> => {
     try {
       const { done, value } = await records.next();
+      if (parser.readableLength === 0) onAllRead();
       rowNumber += 1;
       return done ? null : value.map(trimmed);
     } catch (error) {

@@ -69,7 +69,7 @@ function utf16Of(sample: Buffer): 'utf-16le' | 'utf-16be' | null {
   for (let at = sample.indexOf(0); at !== -1; at = sample.indexOf(0, at + 1)) zeros[at % 2]! += 1;
   const [even = 0, odd = 0] = zeros;
   // A zero here and there is no letter.
-  if (Math.max(even, odd) < sample.length / 100) return null;
+  if (Math.max(even, odd) < sample.length / 8 || Math.min(even, odd) > Math.max(even, odd) / 4) return null;
   return odd > even ? 'utf-16le' : 'utf-16be';
 }
 

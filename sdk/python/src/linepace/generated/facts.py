@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "f630d9918a5da06a02304eedfa3f92af7d960f1fb27c7796c9ffe9f80eaaec61"
+DIGEST = "efdda0087082de266ce2636b16e9f0de4924f517593ec1564e8f18e28180f91b"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -11,10 +11,12 @@ IDEMPOTENT = (
     "POST /api/drip",
     "POST /api/conversations/{address}/notes",
     "POST /api/inbox/send-reply",
+    "POST /api/rules",
     "POST /api/snippets",
     "POST /api/saved-filters",
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
+    "POST /api/chat-connections",
     "POST /api/opt-outs",
     "POST /api/opt-in-links",
     "POST /api/verifications",
