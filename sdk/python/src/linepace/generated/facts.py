@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "efdda0087082de266ce2636b16e9f0de4924f517593ec1564e8f18e28180f91b"
+DIGEST = "7f98fb145311ba83d463b9f4cda5ae99d0412945552b6bfeda07bbc9c36a6ead"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
