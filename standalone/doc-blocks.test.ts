@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { routes } from '#api/routes.ts';
+import { CampaignInput } from '#domain/campaigns/campaign.ts';
 import { COMMANDS } from '#workers/ops-commands.ts';
 import { type Block, BLOCKS, SPANS } from './doc-blocks.ts';
 
@@ -47,6 +48,12 @@ test.each(Object.keys(CHECKS))(
     expect(problems.flat()).toEqual([]);
   },
 );
+
+test('the campaigns to copy can be created', () => {
+  const campaigns = BLOCKS.filter(({ at, language }) => language === 'json' && at.includes('campaigns.md'));
+  expect(campaigns.length).toBe(3);
+  for (const { text } of campaigns) expect(CampaignInput.safeParse(JSON.parse(text)).error).toBeUndefined();
+});
 
 test('every command and endpoint in a sentence exists', () => {
   const unknown = ({ at, text }: Block): string[] =>

@@ -26,6 +26,23 @@ export function campaigns(): Command {
         ].join('\n'),
       );
     });
+  command
+    .command('versions')
+    .description('The versions of the steps of a campaign that was edited while it ran, newest first.')
+    .argument('<campaignId>')
+    .action(async (id: string, _options, self: Command) => {
+      const linepace = await connect(self);
+      print(self, (await linepace.campaigns.listVersions({ id })).versions, (found) =>
+        table(
+          found.map(({ version, createdAt, changes }) => ({
+            version,
+            createdAt,
+            ...Object.fromEntries(Object.entries(changes ?? {}).map(([name, ids]) => [name, ids.join(' ')])),
+          })),
+          ['version', 'createdAt', 'added', 'removed', 'moved', 'changed'],
+        ),
+      );
+    });
   for (const action of ACTIONS)
     command
       .command(action)
