@@ -11,6 +11,10 @@ export interface Front {
   refusal: { status: number; body: object } | null;
   /** What somebody else answers to all requests, or nothing at all; null to let them pass. `swallows`: they pass, but not their responses. */
   outage: { status: number; html: string } | 'hangs' | 'swallows' | null;
+  /** Refuses connections and ends those that are open; what was forwarded still reaches the provider. */
+  die(): Promise<void>;
+  /** Takes connections again, at the same address. */
+  revive(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,15 +42,19 @@ export async function startFront(target: string): Promise<Front> {
     response.writeHead(forwarded.status, { 'content-type': 'application/json' }).end(await forwarded.text());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = (): Promise<void> => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
   const front: Front = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     posts: 0,
     refusal: null,
     outage: null,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    die: close,
+    revive: () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve)),
+    close,
   };
   return front;
 }
