@@ -33,6 +33,7 @@ function install(): string | null {
   const home = join(FOLDER, `keycloak-${VERSION}`);
   if (existsSync(home)) return home;
   if (spawnSync('java', ['-version']).status !== 0) return null;
+  mkdirSync(FOLDER, { recursive: true });
   console.log(`Downloading Keycloak ${VERSION}, 160 MB, once …`);
   const copied = spawnSync(
     'mvn',
@@ -42,9 +43,9 @@ function install(): string | null {
       'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack',
       `-Dartifact=org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`,
       `-DoutputDirectory=${FOLDER}`,
-      `-DmarkersDirectory=${join(FOLDER, 'markers')}`,
     ],
-    { stdio: 'inherit' },
+    // Where there is no project, Maven leaves its marks in the current folder.
+    { cwd: FOLDER, stdio: 'inherit' },
   );
   if (copied.status !== 0 || !existsSync(home)) return null;
   spawnSync('chmod', ['+x', join(home, 'bin', 'kc.sh')]);
