@@ -51,6 +51,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           environment: 'node',
+          retry: RETRY,
           setupFiles: ['test/setup/property-seed.ts', 'test/setup/texts.ts'],
           include: ['**/*.test.ts'],
           // Recipes are tests of their users' own, which need a running product.
