@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
 import { refreshChats } from '#db/commands/drafts/chat-messages.ts';
-import { discardWaitingDraft, holdBack, storeDraft, storeVersion } from '#db/commands/drafts/ai-drafts.ts';
+import { triggerRules } from '#db/commands/inbox/rule-triggers.ts';
+import {
+  aboutDraft,
+  discardWaitingDraft,
+  holdBack,
+  storeDraft,
+  storeVersion,
+} from '#db/commands/drafts/ai-drafts.ts';
 import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/inbox/conversations.ts';
 import {
@@ -271,7 +278,7 @@ async function keep(
     if (version) await emitDraft(db, version, now);
     return;
   }
-  const kept = await storeDraft(db, replyId, use, answer);
+  const kept = await storeDraft(db, replyId, use, answer, now);
   if (kept?.status !== 'drafted') return;
   await notifyPositive(db, kept.address, now);
   // Whoever is told of a draft knows the reply.
@@ -285,6 +292,7 @@ async function keep(
     await holdBack(db, replyId, heldBack);
   }
   await emitDraft(db, kept, now);
+  await triggerRules(db, [aboutDraft(kept)], now);
 }
 
 /** @returns null if the autopilot may send the draft. */

@@ -36,6 +36,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
       },
     ],
   },
+  dryRunRule: { on: 'missed_call', do: [{ reply: { text: 'Sorry that we missed your call.' } }] },
   updateRule: { name: 'Nights and weekends' },
   updateSegment: { name: 'Free plan' },
   createCampaign: {

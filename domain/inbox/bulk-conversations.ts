@@ -53,6 +53,12 @@ export interface BulkState {
   readAt?: string | null;
 }
 
+/** The tags that were not there before, in any case. */
+export function newTags(before: readonly string[], after: readonly string[]): string[] {
+  const known = new Set(before.map((tag) => tag.toLowerCase()));
+  return after.filter((tag) => !known.has(tag.toLowerCase()));
+}
+
 /** The tags after others were added and removed, without regard to case. */
 export function changedTags(
   tags: readonly string[],

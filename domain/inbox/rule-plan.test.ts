@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OpeningHours } from './opening-hours.ts';
 import { RuleInput } from './rule.ts';
-import { planOf, TEXT_EVERY_MS, type Texted } from './rule-plan.ts';
+import { noAnswerAt, planOf, TEXT_EVERY_MS, type Texted, type Waiting } from './rule-plan.ts';
 
 const now = new Date('2026-11-30T15:00:00Z'); // Monday, 10:00 in New York
 const OFFICE = OpeningHours.parse({ hours: [{ days: [1, 2, 3, 4, 5], start: '09:00', end: '17:00' }] });
@@ -105,6 +105,29 @@ describe('what a rule does', () => {
         // One round for each happening, and one for each answered text.
         expect(runs).toBe(all.length * (pauses.length + texts.length));
       }),
+    );
+  });
+});
+
+describe('a contact whom nobody answers', () => {
+  const since = new Date('2026-11-30T12:00:00Z');
+  const HOUR = 3_600_000;
+  const at = (fields: Partial<Waiting>) =>
+    noAnswerAt({ status: 'open', snoozedUntil: null, since, lastRunAt: null, ...fields }, HOUR);
+
+  it('waits since the first message, until the rule was done or the conversation is closed', () => {
+    expect(at({})).toEqual(new Date('2026-11-30T13:00:00Z'));
+    expect(at({ since: null })).toBeNull();
+    expect(at({ status: 'closed' })).toBeNull();
+    expect(at({ lastRunAt: new Date('2026-11-30T13:00:00Z') })).toBeNull();
+    expect(at({ lastRunAt: new Date('2026-11-30T11:00:00Z') })).not.toBeNull();
+  });
+
+  it('waits until a snooze is over', () => {
+    const snoozedUntil = new Date('2026-11-30T18:00:00Z');
+    expect(at({ status: 'snoozed', snoozedUntil })).toEqual(snoozedUntil);
+    expect(at({ status: 'snoozed', snoozedUntil: new Date('2026-11-30T12:30:00Z') })).toEqual(
+      new Date('2026-11-30T13:00:00Z'),
     );
   });
 });

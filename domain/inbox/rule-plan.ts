@@ -1,5 +1,6 @@
 import { durationMs } from '../base/duration.ts';
 import { LeadActions } from '../campaigns/step.ts';
+import type { ConversationStatus } from './conversation.ts';
 import { isOpen, type OpeningHours } from './opening-hours.ts';
 import type { RuleAction, RuleDeed, RuleReply, TextWithheld } from './rule.ts';
 
@@ -33,6 +34,29 @@ export interface Plan {
   conversation: { status: 'closed' } | { status: 'snoozed'; snoozedUntil: Date } | null;
   notifies: boolean;
   did: RuleDeed[];
+}
+
+/** How a conversation waits for an answer. */
+export interface Waiting {
+  status: ConversationStatus;
+  snoozedUntil: Date | null;
+  /** The first message that nobody has answered; null: all are answered. */
+  since: Date | null;
+  /** When the rule was last done about the contact; null: never. */
+  lastRunAt: Date | null;
+}
+
+/**
+ * When nobody has answered a contact for some time. A snooze puts it off, and a rule is done once for each wait.
+ * @returns a time in the past or the future; null: nobody has to answer, or the rule was done.
+ */
+export function noAnswerAt(
+  { status, snoozedUntil, since, lastRunAt }: Waiting,
+  afterMs: number,
+): Date | null {
+  if (since === null || status === 'closed' || (lastRunAt !== null && lastRunAt >= since)) return null;
+  const at = new Date(since.getTime() + afterMs);
+  return status === 'snoozed' && snoozedUntil !== null && snoozedUntil > at ? snoozedUntil : at;
 }
 
 /** What a rule does. Its conditions hold. */

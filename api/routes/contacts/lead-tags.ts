@@ -4,7 +4,8 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { lockLead, presentLead, setLeadTags } from '#db/queries/contacts/leads.ts';
 import { Id } from '#domain/base/ids.ts';
 import { Lead } from '#domain/contacts/lead.ts';
-import { changedTags } from '#domain/inbox/bulk-conversations.ts';
+import { triggerTagRules } from '#db/commands/inbox/rule-triggers.ts';
+import { changedTags, newTags } from '#domain/inbox/bulk-conversations.ts';
 import { MAX_TAGS, TagsInput } from '#domain/inbox/conversation.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { workspaceRoute } from '#api/http/route.ts';
@@ -27,6 +28,7 @@ async function changeTags(
   if (!isChanged) return { success: true, lead: presentLead(lead) };
   const tagged = await setLeadTags(db, id, tags);
   await emitLeadEvents(db, 'lead.updated', [tagged], now);
+  await triggerTagRules(db, tagged, newTags(lead.tags, tags), now);
   return { success: true, lead: presentLead(tagged) };
 }
 

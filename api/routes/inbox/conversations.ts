@@ -26,6 +26,8 @@ import {
 } from '#domain/inbox/conversation.ts';
 import { conversationOf, ConversationParams, lockedConversationOf } from './conversations-of-request.ts';
 import { pageBy, PositionQuery } from '#api/http/cursor.ts';
+import { triggerRules } from '#db/commands/inbox/rule-triggers.ts';
+import { newTags } from '#domain/inbox/bulk-conversations.ts';
 import { dealOut } from '#domain/inbox/round-robin.ts';
 import { nobodyAvailable } from './assignment.ts';
 import { invalid } from '#api/http/errors.ts';
@@ -150,7 +152,11 @@ export const conversationRoutes = [
     async handler(context) {
       const { db, body, now } = context;
       const conversation = await conversationOf(context);
-      await setTags(db, conversation.address, body.tags);
+      const { address } = conversation;
+      await setTags(db, address, body.tags);
+      const tags = newTags(conversation.tags, body.tags);
+      if (tags.length > 0)
+        await triggerRules(db, [{ on: 'tag_added', address, lineId: conversation.lineId, tags }], now);
       await notifyPositive(db, conversation.address, now);
       return { status: 200, body: { success: true, conversation: { ...conversation, tags: body.tags } } };
     },

@@ -1,11 +1,28 @@
 import { z } from 'zod';
-import { deleteRule, insertRule, listRules, presentRule, updateRule } from '#db/queries/inbox/rules.ts';
+import {
+  deleteRule,
+  insertRule,
+  listRules,
+  lockRule,
+  presentRule,
+  updateRule,
+} from '#db/queries/inbox/rules.ts';
+import { rehearseRule } from '#db/queries/inbox/rule-dry-run.ts';
 import { findSnippets } from '#db/queries/inbox/snippets.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { Id } from '#domain/base/ids.ts';
-import { Rule, type RuleAction, RuleInput, RulePatch } from '#domain/inbox/rule.ts';
+import {
+  ownFieldProblem,
+  Rule,
+  type RuleAction,
+  RuleDryRun,
+  RuleDryRunInput,
+  RuleInput,
+  RulePatch,
+} from '#domain/inbox/rule.ts';
 import { checkLeadActions } from '#api/routes/campaigns/campaign-checks.ts';
-import { ApiError } from '#api/http/errors.ts';
+import { ApiError, invalid } from '#api/http/errors.ts';
+import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const RuleParams = z.object({ id: Id });
@@ -45,7 +62,7 @@ export const ruleRoutes = [
     path: '/api/rules',
     tag: 'Conversations',
     role: 'admin',
-    summary: 'Create a rule: what is done by itself when a contact writes or calls',
+    summary: 'Create a rule: what is done by itself when something happens with a contact',
     description:
       'Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead.',
     idempotent: true,
@@ -67,6 +84,27 @@ export const ruleRoutes = [
   }),
 
   workspaceRoute({
+    id: 'dryRunRule',
+    method: 'POST',
+    path: '/api/rules/dry-run',
+    tag: 'Conversations',
+    scope: 'read',
+    openWhenReadOnly: true,
+    heavy: true,
+    limit: perMinute(30),
+    summary: 'Say what a rule would have done in the last 30 days',
+    description:
+      'Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found.',
+    body: RuleDryRunInput,
+    responses: { 200: z.object({ success: z.literal(true), dryRun: RuleDryRun }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, body, now }) {
+      await checkActions(db, body.do);
+      return { status: 200, body: { success: true, dryRun: await rehearseRule(db, body, now) } };
+    },
+  }),
+
+  workspaceRoute({
     id: 'updateRule',
     method: 'PATCH',
     path: '/api/rules/{id}',
@@ -80,8 +118,22 @@ export const ruleRoutes = [
     audit: { action: 'rule.updated', target: 'rule', changes: [...auditedFields] },
     async handler({ db, params, body, now }) {
       await checkActions(db, body.do);
-      const row = await updateRule(db, params.id, body, now);
-      if (!row) throw ruleNotFound();
+      const stored = await lockRule(db, params.id);
+      if (!stored) throw ruleNotFound();
+      const before = presentRule(stored);
+      // What belongs to another trigger does not stay.
+      const isOther = body.on !== undefined && body.on !== before.on;
+      const changed = {
+        name: body.name ?? before.name,
+        on: body.on ?? before.on,
+        after: body.after ?? (isOther ? undefined : before.after),
+        tags: body.tags ?? (isOther ? undefined : before.tags),
+        when: body.when ?? before.when,
+        do: body.do ?? before.do,
+      };
+      const problem = ownFieldProblem(changed);
+      if (problem) throw invalid(problem.path, problem.message);
+      const row = await updateRule(db, params.id, changed, now);
       return { status: 200, body: { success: true, rule: presentRule(row) } };
     },
   }),

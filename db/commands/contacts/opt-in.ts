@@ -31,7 +31,8 @@ import { isErased } from '#domain/contacts/erasure.ts';
 import { BLANK_LEAD } from '#domain/contacts/lead.ts';
 import { optInCodes, optInEvidence } from '#domain/contacts/opt-in-link.ts';
 import { verificationCodes } from '#domain/contacts/verification.ts';
-import { changedTags } from '#domain/inbox/bulk-conversations.ts';
+import { triggerTagRules } from '#db/commands/inbox/rule-triggers.ts';
+import { changedTags, newTags } from '#domain/inbox/bulk-conversations.ts';
 import { MAX_TAGS } from '#domain/inbox/conversation.ts';
 import { optInEntrantId } from '#workflows/protocol/workflow-ids.ts';
 
@@ -102,6 +103,7 @@ async function leadOf(
     const tags = changedTags(known.tags, { addTags: link.tags }).slice(0, MAX_TAGS);
     if (tags.length > known.tags.length)
       await emitLeadEvents(db, 'lead.updated', [await setLeadTags(db, known.id, tags)], now);
+    await triggerTagRules(db, known, newTags(known.tags, tags), now);
     return { id: known.id, isNew: false };
   }
   const target = await lockListOrQuickSends(db, link.listId);
@@ -113,5 +115,6 @@ async function leadOf(
   if (!saved) throw new Error('the lead was not saved');
   if (saved.isNew && link.tags.length > 0) await setLeadTags(db, saved.id, link.tags);
   if (saved.isNew) await emitLeadsCreated(db, [saved.id], now);
+  if (saved.isNew) await triggerTagRules(db, lead, link.tags, now);
   return saved;
 }

@@ -9,6 +9,8 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { DraftRow } from '#db/queries/drafts/ai-drafts.ts';
 import type { InboundRow } from '#db/queries/inbox/replies.ts';
+import { type Happening, triggerRules } from '#db/commands/inbox/rule-triggers.ts';
+import { newTags } from '#domain/inbox/bulk-conversations.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import type { HeldBackBy } from '#domain/drafts/autopilot.ts';
 import { MAX_VERSIONS } from '#domain/drafts/ai-draft.ts';
@@ -80,6 +82,7 @@ export async function insertWrittenDraft(
     returning *`);
   if (superseded !== null) wakeDraft(db, superseded, now, 'superseded');
   wakeDraft(db, id, now, 'drafted');
+  await triggerRules(db, [aboutDraft(draft)], now);
   return draft;
 }
 
@@ -94,6 +97,14 @@ type DraftSignal = Extract<
   | 'suspicionChanged'
   | 'retryRequested'
 >;
+
+/** That a draft waits for a decision. */
+export const aboutDraft = ({ source, replyId, answeredReplyId, address }: DraftRow): Happening => ({
+  on: 'draft',
+  address,
+  lineId: null,
+  replyId: source === 'copilot' ? replyId : answeredReplyId,
+});
 
 /** Wakes the workflow of a draft. */
 export const wakeDraft = (db: TenantDb, replyId: string, now: Date, signal: DraftSignal): void =>
@@ -115,6 +126,7 @@ export async function storeDraft(
   replyId: string,
   use: ModelUse,
   answer: DraftOutput | { error: string },
+  now: Date,
 ): Promise<DraftRow | null> {
   await db.query(sql.type(NoRows)`
     update ai_drafts set model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}
@@ -127,7 +139,7 @@ export async function storeDraft(
   const kept = await db.maybeOne(sql.type(DraftRow)`
     update ai_drafts set ${change}
     where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'waiting' returning *`);
-  if (kept?.status === 'drafted' && kept.tags.length > 0) await addTags(db, kept);
+  if (kept?.status === 'drafted' && kept.tags.length > 0) await addTags(db, kept, now);
   return kept;
 }
 
@@ -183,12 +195,18 @@ export async function retryDraft(
 }
 
 /** Keeps the existing tags. */
-async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void> {
+async function addTags(db: TenantDb, { address, tags }: DraftRow, now: Date): Promise<void> {
+  const before = await db.maybeOneFirst(sql.type(TagsRow)`
+    select tags from conversations where workspace_id = ${db.workspaceId} and address = ${address}`);
+  const added = newTags(before ?? [], tags);
+  if (added.length === 0) return;
   await db.query(sql.type(NoRows)`
-    update conversations set tags = conversations.tags || array(
-      select t from unnest(${sql.array(tags, 'text')}) t where t <> all (conversations.tags))
+    update conversations set tags = tags || ${sql.array(added, 'text')}
     where workspace_id = ${db.workspaceId} and address = ${address}`);
+  await triggerRules(db, [{ on: 'tag_added', address, lineId: null, tags: added }], now);
 }
+
+const TagsRow = z.object({ tags: z.array(z.string()) });
 
 /** Supersedes the open draft that answers a reply which has no text to be answered any more. Requires the conversation's lock. */
 export async function discardDraftOf(db: TenantDb, replyId: string, now: Date): Promise<void> {

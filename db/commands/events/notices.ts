@@ -299,6 +299,10 @@ async function ruleRan(db: TenantDb, runId: string, publicUrl: string): Promise<
 const HAPPENED: Record<RuleTrigger, string> = {
   reply: 'has written',
   missed_call: 'called, and nobody answered',
+  conversation_opened: 'has a conversation that was opened',
+  tag_added: 'has a new tag',
+  no_answer_for: 'waits for an answer',
+  draft: 'has a draft that waits for a decision',
 };
 
 async function webhookFailing(

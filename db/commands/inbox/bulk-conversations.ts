@@ -9,11 +9,17 @@ import type { Reader } from '#db/queries/inbox/conversation-reads.ts';
 import { isConversation, isListed } from '#db/queries/inbox/conversations.ts';
 import type { AuditActor } from '#domain/accounts/audit.ts';
 import type { Changed, Skipped } from '#domain/base/bulk.ts';
-import { type BulkState, changedTags, type ConversationsChange } from '#domain/inbox/bulk-conversations.ts';
+import {
+  type BulkState,
+  changedTags,
+  newTags,
+  type ConversationsChange,
+} from '#domain/inbox/bulk-conversations.ts';
 import { ConversationStatus, MAX_TAGS, statusAt } from '#domain/inbox/conversation.ts';
 import { availableMembers } from '#db/queries/inbox/absences.ts';
 import { dealOut } from '#domain/inbox/round-robin.ts';
 import { isPositive } from '#domain/events/notification.ts';
+import { type Happening, triggerRules } from './rule-triggers.ts';
 import { changeConversations } from './conversation-changes.ts';
 
 const StateRow = z.object({
@@ -137,8 +143,14 @@ async function setTagsOf(db: TenantDb, changed: readonly Changed<BulkState>[], n
   await db.query(sql.type(NoRows)`
     update conversations c set tags = n.tags from ${recordset('conversations', tagged)} n
     where c.workspace_id = ${db.workspaceId} and c.address = n.address`);
+  await triggerRules(db, changed.flatMap(addedTags), now);
   for (const { address, tags } of tagged) if (isPositive(tags)) await notifyPositive(db, address, now);
 }
+
+const addedTags = ({ item: address, before, after }: Changed<BulkState>): Happening[] => {
+  const tags = newTags(before.tags ?? [], after.tags ?? []);
+  return tags.length === 0 ? [] : [{ on: 'tag_added', address, lineId: null, tags }];
+};
 
 async function setReads(
   db: TenantDb,

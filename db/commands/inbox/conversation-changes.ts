@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
 import { releaseOfClosed } from '#db/commands/sending/person-releases.ts';
 import { findLeadsByAddress } from '#db/queries/contacts/leads.ts';
+import { triggerRules } from './rule-triggers.ts';
 import { recordset } from '#db/connection/recordset.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
@@ -60,6 +61,15 @@ export async function changeConversations(
     closed.map(({ address }) => address),
     now,
   );
+  // Only what a person or a program opens: what a rule does triggers none.
+  if (by.type !== 'system')
+    await triggerRules(
+      db,
+      changed
+        .filter(({ before, after }) => after.status === 'open' && statusAt(before, now) !== 'open')
+        .map(({ address }) => ({ on: 'conversation_opened', address, lineId: null })),
+      now,
+    );
   const leads = await findLeadsByAddress(db, addresses);
   await emitEvents(
     db,

@@ -127,7 +127,8 @@ async function receiveReply(
     if (!reply.autoReply) await notifyReply(db, address, now);
   } else if (!reply.autoReply) {
     const subject = ownSubject(event.subject, original?.subject ?? null);
-    await followReply(db, reply, { at: event.at, answered, subject, own }, { links, now });
+    const opens = conversation.status !== 'open';
+    await followReply(db, reply, { at: event.at, answered, subject, own, opens }, { links, now });
   } else if (reply.keyword !== null) {
     await lockContact(db, address);
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
@@ -161,7 +162,18 @@ interface Answering {
 async function followReply(
   db: TenantDb,
   reply: InboundRow,
-  { at, answered, subject, own }: Answering & { subject: string; own: string },
+  {
+    at,
+    answered,
+    subject,
+    own,
+    opens,
+  }: Answering & {
+    subject: string;
+    own: string;
+    /** The conversation was closed or snoozed. */
+    opens: boolean;
+  },
   { links, now }: InboundContext,
 ): Promise<void> {
   const { address, keyword } = reply;
@@ -191,10 +203,26 @@ async function followReply(
   else await suspectOptOut(db, { ...reply, body: text }, now);
   if (keyword !== 'stop') {
     await shareContactCard(db, reply, links, now);
-    await triggerRules(db, [{ on: 'reply', address, lineId, replyId: reply.id }], now);
+    const about = { address, lineId, replyId: reply.id };
+    const isTrue = async (): Promise<boolean> => opens || !(await hasWrittenBefore(db, reply));
+    await triggerRules(
+      db,
+      [
+        { on: 'conversation_opened', ...about, isTrue },
+        { on: 'reply', ...about },
+        { on: 'no_answer_for', ...about },
+      ],
+      now,
+    );
   }
   await notifyReply(db, address, now);
 }
+
+/** Whether the contact has written before, and not automatically. */
+const hasWrittenBefore = (db: TenantDb, { id, address }: InboundRow): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from inbound_messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and id <> ${id} and not auto_reply and warning is null`);
 
 /** A contact who opts out from one address and answers a message to another means both. */
 async function applyKeywords(

@@ -30,6 +30,7 @@ import {
   finishRuleRun,
   lastRuleTextAt,
   lockRuleRun,
+  postponeRuleRun,
   type RuleRunRow,
 } from '#db/queries/inbox/rule-runs.ts';
 import { findRule, type RuleRow } from '#db/queries/inbox/rules.ts';
@@ -41,7 +42,9 @@ import { Refusal } from '#domain/base/refusal.ts';
 import { type Facts, judgeAll, type Judgement, needsOf } from '#domain/campaigns/condition.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { BLANK_LEAD } from '#domain/contacts/lead.ts';
-import { type Plan, planOf, type Texted } from '#domain/inbox/rule-plan.ts';
+import { aboutReply, strangerAt } from '#db/queries/inbox/rule-facts.ts';
+import { ConversationStatus } from '#domain/inbox/conversation.ts';
+import { noAnswerAt, type Plan, planOf, type Texted, type Waiting } from '#domain/inbox/rule-plan.ts';
 import { type AcceptedMessage, acceptedMessageOf, RULE_SOURCE } from '#domain/messages/accepted-message.ts';
 import { changeConversations } from './conversation-changes.ts';
 
@@ -66,6 +69,11 @@ export async function runRule(db: TenantDb, id: string, now: Date): Promise<void
   if (!rule || rule.trigger !== run.trigger || isErased(run.address)) return deleteRuleRun(db, id);
   const { party, lists } = await lockParty(db, rule, run);
   if (!(await lockRuleRun(db, id))) return;
+  if (rule.trigger === 'no_answer_for') {
+    const at = noAnswerAt(await waitingFor(db, rule, run.address), rule.afterMs ?? 0);
+    if (at === null) return deleteRuleRun(db, id);
+    if (at > now) return postponeRuleRun(db, id, at);
+  }
   const judged = await judge(db, rule, run, party, now);
   if (!judged?.holds) return deleteRuleRun(db, id);
   const { plan, message } = await planFor(db, rule, party, now);
@@ -82,7 +90,10 @@ async function lockParty(
   rule: RuleRow,
   run: RuleRunRow,
 ): Promise<{ party: Party; lists: ReadonlySet<string> }> {
-  const { address, lineId } = run;
+  const { address } = run;
+  const reply = run.replyId === null ? null : await findReply(db, run.replyId);
+  const [call] = run.callId === null ? [] : await findCallsById(db, [run.callId]);
+  const lineId = run.lineId ?? reply?.lineId ?? null;
   const leadId = (await findLeadsByAddress(db, [address])).get(address);
   const lead = leadId === undefined ? null : await lockLead(db, leadId);
   const targets = rule.actions.flatMap(({ moveToListId }) => moveToListId ?? []);
@@ -93,8 +104,6 @@ async function lockParty(
   await lockLinesShared(db, [...(await linesOf(db, addresses)), ...[lineId].filter((id) => id !== null)]);
   for (const one of addresses.toSorted())
     await (one === address ? lockFirstConversation(db, one) : lockConversation(db, one));
-  const reply = run.replyId === null ? null : await findReply(db, run.replyId);
-  const [call] = run.callId === null ? [] : await findCallsById(db, [run.callId]);
   const line = lineId === null ? null : await findLine(db, lineId);
   return {
     party: { address, written: reply?.senderPhone ?? call?.fromNumber ?? null, lead, line, reply },
@@ -115,6 +124,25 @@ const linesOf = (db: TenantDb, addresses: readonly string[]): Promise<readonly s
     select line_id from conversations
     where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and line_id is not null`);
 
+const WaitingRow = z.object({
+  status: ConversationStatus,
+  snoozedUntil: z.date().nullable(),
+  since: z.date().nullable(),
+  lastRunAt: z.date().nullable(),
+});
+
+/** How a contact waits for an answer. */
+const waitingFor = (db: TenantDb, { id }: RuleRow, address: string): Promise<Waiting> =>
+  db.one(sql.type(WaitingRow)`
+    select c.status, c.snoozed_until, (
+      select min(i.received_at) from inbound_messages i
+      where i.workspace_id = ${db.workspaceId} and i.address = c.address and not i.auto_reply and i.warning is null
+        and i.keyword is distinct from 'stop' and i.received_at > coalesce(c.answered_at, '-infinity')
+        and i.received_at > coalesce(c.closed_at, '-infinity')) since, (
+      select max(r.ran_at) from rule_runs r
+      where r.workspace_id = ${db.workspaceId} and r.address = c.address and r.rule_id = ${id} and r.ran_at is not null) last_run_at
+    from conversations c where c.workspace_id = ${db.workspaceId} and c.address = ${address}`);
+
 /** Whether it is still so, and the conditions of the rule hold; null: it is not so any more. */
 async function judge(
   db: TenantDb,
@@ -133,30 +161,16 @@ async function judge(
   return judgeAll(conditions, facts, now);
 }
 
-/** Of a contact without a lead, only what their address says is known. */
 async function factsAbout(
   db: TenantDb,
   conditions: RuleRow['conditions'],
   { address, written, lead, reply }: Party,
   now: Date,
 ): Promise<Facts> {
-  const addresses = address.includes('@') ? { emails: [address] } : { phones: [written ?? address] };
-  const judged: LeadRow = lead ?? {
-    ...BLANK_LEAD,
-    ...addresses,
-    id: '',
-    workspaceId: db.workspaceId,
-    listId: '',
-    tags: [],
-    status: null,
-    source: null,
-    createdAt: now,
-    updatedAt: now,
-  };
+  const judged = lead ?? strangerAt(db, address, written, now);
   const facts = (await factsOf(db, [judged], needsOf(conditions), null)).get(judged.id);
   if (!facts) throw new Error('a contact without facts');
-  // What the contact wrote before caused other runs.
-  return reply ? { ...facts, replies: [{ at: reply.receivedAt, text: reply.body }] } : facts;
+  return reply ? aboutReply(facts, { at: reply.receivedAt, text: reply.body }) : facts;
 }
 
 /** What a rule does about a contact, with the message that it sends. */

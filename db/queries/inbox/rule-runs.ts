@@ -59,6 +59,12 @@ export async function deleteRuleRun(db: TenantDb, id: string): Promise<void> {
     delete from rule_runs where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
+/** Nobody may have to answer before this time. */
+export async function postponeRuleRun(db: TenantDb, id: string, dueAt: Date): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update rule_runs set due_at = ${sql.timestamp(dueAt)} where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
 /** Records what a rule did. Requires `lockRuleRun`. */
 export async function finishRuleRun(
   db: TenantDb,

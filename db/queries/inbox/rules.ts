@@ -2,13 +2,17 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { durationMs } from '#domain/base/duration.ts';
 import { newId } from '#domain/base/ids.ts';
-import { Rule, type RuleInput, type RulePatch, RuleTrigger } from '#domain/inbox/rule.ts';
+import { uniqueTags } from '#domain/inbox/conversation.ts';
+import { Rule, type RuleInput, RuleTrigger } from '#domain/inbox/rule.ts';
 
 const RuleRow = z.object({
   id: z.string(),
   name: z.string(),
   trigger: RuleTrigger,
+  afterMs: z.number().nullable(),
+  tags: z.array(z.string()),
   conditions: Rule.shape.when,
   actions: Rule.shape.do,
   createdAt: z.date(),
@@ -23,25 +27,33 @@ export const listRules = (db: TenantDb): Promise<readonly RuleRow[]> =>
 export const findRule = (db: TenantDb, id: string): Promise<RuleRow | null> =>
   db.maybeOne(sql.type(RuleRow)`select * from rules where workspace_id = ${db.workspaceId} and id = ${id}`);
 
+/** Of any case. */
+const tagsArray = (tags: readonly string[] = []) =>
+  sql.array(
+    uniqueTags(tags).map((tag) => tag.toLowerCase()),
+    'text',
+  );
+
 export async function insertRule(db: TenantDb, input: RuleInput, now: Date): Promise<RuleRow> {
   return db.one(sql.type(RuleRow)`
-    insert into rules (workspace_id, id, name, trigger, conditions, actions, created_at, updated_at)
-    values (${db.workspaceId}, ${newId(now)}, ${input.name}, ${input.on}, ${sql.jsonb(input.when)}, ${sql.jsonb(input.do)},
+    insert into rules (workspace_id, id, name, trigger, after_ms, tags, conditions, actions, created_at, updated_at)
+    values (${db.workspaceId}, ${newId(now)}, ${input.name}, ${input.on}, ${input.after ? durationMs(input.after) : null},
+      ${tagsArray(input.tags)}, ${sql.jsonb(input.when)}, ${sql.jsonb(input.do)},
       ${sql.timestamp(now)}, ${sql.timestamp(now)})
     returning *`);
 }
 
-/** @returns null if there is no such rule. */
-export async function updateRule(
-  db: TenantDb,
-  id: string,
-  { name, on, when, do: actions }: RulePatch,
-  now: Date,
-): Promise<RuleRow | null> {
-  return db.maybeOne(sql.type(RuleRow)`
-    update rules set name = coalesce(${name ?? null}::text, name), trigger = coalesce(${on ?? null}::text, trigger),
-      conditions = ${when ? sql.jsonb(when) : sql.fragment`conditions`},
-      actions = ${actions ? sql.jsonb(actions) : sql.fragment`actions`}, updated_at = ${sql.timestamp(now)}
+/** Locks a rule, to be changed. */
+export const lockRule = (db: TenantDb, id: string): Promise<RuleRow | null> =>
+  db.maybeOne(sql.type(RuleRow)`
+    select * from rules where workspace_id = ${db.workspaceId} and id = ${id} for no key update`);
+
+/** Replaces what a rule says. Requires `lockRule`. */
+export async function updateRule(db: TenantDb, id: string, input: RuleInput, now: Date): Promise<RuleRow> {
+  return db.one(sql.type(RuleRow)`
+    update rules set name = ${input.name}, trigger = ${input.on}, after_ms = ${input.after ? durationMs(input.after) : null},
+      tags = ${tagsArray(input.tags)}, conditions = ${sql.jsonb(input.when)}, actions = ${sql.jsonb(input.do)},
+      updated_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${id}
     returning *`);
 }
@@ -55,10 +67,12 @@ export async function deleteRule(db: TenantDb, id: string): Promise<boolean> {
   return rowCount > 0;
 }
 
-export const presentRule = ({ id, trigger, conditions, actions, ...row }: RuleRow): Rule => ({
+export const presentRule = ({ id, trigger, afterMs, tags, conditions, actions, ...row }: RuleRow): Rule => ({
   _id: id,
   name: row.name,
   on: trigger,
+  ...(afterMs !== null && { after: { minutes: afterMs / 60_000 } }),
+  ...(tags.length > 0 && { tags }),
   when: conditions,
   do: actions,
   createdAt: row.createdAt.toISOString(),

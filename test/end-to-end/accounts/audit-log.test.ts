@@ -550,6 +550,7 @@ const NOT_RECORDED: Record<string, string> = {
   uploadAttachment: 'files are no settings',
   previewCampaign: 'changes nothing',
   checkCampaign: 'changes nothing',
+  dryRunRule: 'changes nothing',
   checkAvailability: 'changes nothing',
   checkAvailabilityRoundRobinPost: 'changes nothing',
   replayWebhookDelivery: 'is in the delivery log',

@@ -275,12 +275,201 @@ describe('a missed call', () => {
   });
 });
 
+describe('a conversation that opens', () => {
+  it('is one with a first message, one that the contact opens again, or one that somebody opens', async () => {
+    await createRule('conversation_opened', { addTags: ['opened'] });
+    const contact = phone();
+    const opened = async (count: number) => {
+      await settled();
+      expect(await deeds(contact)).toHaveLength(count);
+    };
+    await write(contact);
+    await opened(1);
+    await write(contact, 'And another thing');
+    await opened(1);
+    await api('PATCH', thread(contact), { status: 'closed' });
+    await write(contact, 'One more');
+    await opened(2);
+    await api('PATCH', thread(contact), { status: 'closed' });
+    await api('PATCH', thread(contact), { status: 'open' });
+    await opened(3);
+    await api('PATCH', thread(contact), { status: 'open' });
+    await opened(3);
+  });
+});
+
+describe('a tag that is added', () => {
+  it('is one of those that a rule names, on the lead or the conversation', async () => {
+    await createRuleWith({ on: 'tag_added', tags: ['VIP'], do: [{ assign: 'round_robin' }] });
+    const [one, other] = [phone(), phone()];
+    for (const contact of [one, other]) await write(contact);
+    const leadId = await createLead(app, workspace.id, { phones: [one] });
+    await api('POST', `/api/leads/${leadId}/tags`, { tags: ['cold'] });
+    await settled();
+    expect((await conversation(one)).assigneeId).toBeNull();
+    await api('POST', `/api/leads/${leadId}/tags`, { tags: ['vip'] });
+    await api('POST', '/api/conversations/bulk', { addresses: [other], change: { addTags: ['Vip'] } });
+    await settled();
+    for (const contact of [one, other])
+      expect((await conversation(contact)).assigneeId).toBe(workspace.ownerId);
+    expect(await deeds(one)).toHaveLength(1);
+    await api('POST', `/api/leads/${leadId}/tags`, { tags: ['VIP'] });
+    await settled();
+    expect(await deeds(one)).toHaveLength(1);
+  });
+
+  it('triggers nothing if a rule or a campaign added it: what a rule does triggers no rule', async () => {
+    await createRuleWith({ on: 'tag_added', do: [{ close: true, addTags: ['second'] }] });
+    await createRule('conversation_opened', { addTags: ['first'], snooze: { minutes: 1 }, reply: HELLO });
+    await createRule('reply', { addTags: ['third'], close: true });
+    const contact = phone();
+    await write(contact);
+    await eventually(async () => (await texts(contact)).length === 1);
+    await settled();
+    expect((await deeds(contact)).map(({ on }: { on: string }) => on)).toEqual([
+      'reply',
+      'conversation_opened',
+    ]);
+    expect((await leadOf(contact)).tags).toEqual(['first', 'third']);
+  });
+});
+
+describe('a contact whom nobody answers', () => {
+  it('is seen to after some time, once, whatever is sent automatically', async () => {
+    const { api: test } = await openTestMode(app, workspace);
+    const { line } = (await test('POST', '/api/test/lines', { channelType: 'imessage' })).body;
+    const rules = [
+      { name: 'Hello', on: 'reply', do: [{ reply: HELLO }] },
+      {
+        name: 'Late',
+        on: 'no_answer_for',
+        after: { hours: 2 },
+        do: [{ addTags: ['late'], snooze: { days: 9 } }],
+      },
+    ];
+    for (const rule of rules) expect((await test('POST', '/api/rules', rule)).status).toBe(201);
+    const [waits, answered, again] = [phone(), phone(), phone()];
+    const says = async (from: string) =>
+      expect((await test('POST', '/api/test/inbound', { from, lineId: line._id, text: 'Hi' })).status).toBe(
+        200,
+      );
+    const late = async () => {
+      const { leads } = (await test('GET', '/api/leads')).body;
+      return leads.flatMap(({ tags, phone: number }: { tags: string[]; phone: string }) =>
+        tags.includes('late') ? [number] : [],
+      );
+    };
+    const answer = async (to: string) =>
+      expect((await test('POST', '/api/inbox/send-reply', { phone: to, message: 'Yes?' })).status).toBe(201);
+    for (const from of [waits, answered, again]) await says(from);
+    await advanceClock(test, 3600);
+    expect(await late()).toEqual([]);
+    await says(waits);
+    await answer(answered);
+    await answer(again);
+    await advanceClock(test, 60);
+    await says(again);
+    await advanceClock(test, 3600);
+    await eventually(async () => (await late()).length > 0);
+    expect(await late()).toEqual([waits]);
+    await advanceClock(test, 3600);
+    await eventually(async () => (await late()).length > 1);
+    expect((await late()).toSorted()).toEqual([waits, again].toSorted());
+  });
+});
+
+describe('a draft that waits', () => {
+  it('is assigned to whose turn it is', async () => {
+    await createRule('draft', { assign: 'round_robin' });
+    const [written, drafted] = [phone(), phone()];
+    for (const contact of [written, drafted]) await write(contact);
+    const draft = { phone: written, message: 'Shall we talk?' };
+    expect((await api('POST', '/api/knowledge-base/drafts', draft)).status).toBe(201);
+    await settled();
+    expect((await conversation(written)).assigneeId).toBe(workspace.ownerId);
+    expect((await conversation(drafted)).assigneeId).toBeNull();
+    await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+    await write(drafted, 'Is it still free?');
+    await eventually(async () => (await conversation(drafted)).assigneeId === workspace.ownerId);
+  });
+});
+
+describe('a dry run', () => {
+  const dryRun = async (fields: object) => {
+    const { status, body } = await api('POST', '/api/rules/dry-run', { on: 'reply', ...fields });
+    expect(status, JSON.stringify(body)).toBe(200);
+    return body.dryRun;
+  };
+  const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+
+  it('says what a rule would have done, and does nothing', async () => {
+    const [often, stopped] = [phone(), phone()];
+    for (const hours of [20, 19, 2]) await write(often, `${hours} hours ago`, { at: hoursAgo(hours) });
+    await write(often, 'On holiday', { at: hoursAgo(1), autoReply: true });
+    await write(stopped, 'What is the price?', { at: hoursAgo(3) });
+    await api('POST', '/api/opt-outs', { address: stopped });
+    const leadId = await createLead(app, workspace.id, { phones: [often] });
+    const all = await dryRun({ do: [{ reply: HELLO, addTags: ['wrote'] }] });
+    expect(all).toMatchObject({
+      happened: 4,
+      matched: 4,
+      did: { reply: 2, addTags: 4 },
+      withheld: { texted_lately: 1, opted_out: 1 },
+      isPartial: false,
+    });
+    expect(all.examples[0]).toMatchObject({
+      address: often,
+      leadId,
+      did: ['addTags', 'reply'],
+      withheld: null,
+    });
+    const when = [{ field: 'replied', op: 'contains', value: 'price' }];
+    const asked = await dryRun({ when, do: [{ notify: true }] });
+    expect(asked).toMatchObject({ happened: 4, matched: 1, did: { notify: 1 }, withheld: {} });
+    expect(await dryRun({ on: 'conversation_opened', do: [{ close: true }] })).toMatchObject({ happened: 2 });
+    expect(await texts(often)).toEqual([]);
+    expect((await leadOf(often)).tags).toEqual([]);
+    expect(await deeds(often)).toEqual([]);
+  });
+
+  it('knows who waited, whose call was missed, and which drafts there were', async () => {
+    const [answered, waits] = [phone(), phone()];
+    await write(answered, 'Hello', { at: hoursAgo(1) });
+    await write(waits, 'Hello', { at: hoursAgo(5) });
+    await write(waits, 'Hello?', { at: hoursAgo(4) });
+    await api('POST', '/api/inbox/send-reply', { phone: answered, message: 'Hi' });
+    await eventually(async () => (await texts(answered)).length === 1);
+    const late = { on: 'no_answer_for', do: [{ notify: true }] };
+    expect(await dryRun({ ...late, after: { hours: 2 } })).toMatchObject({ happened: 1, matched: 1 });
+    expect(await dryRun({ ...late, after: { minutes: 30 } })).toMatchObject({ happened: 2 });
+    expect(await dryRun({ ...late, after: { hours: 6 } })).toMatchObject({ happened: 0, examples: [] });
+
+    await api('POST', '/api/knowledge-base/drafts', { phone: waits, message: 'Sorry to keep you waiting' });
+    expect(await dryRun({ on: 'draft', do: [{ notify: true }] })).toMatchObject({ happened: 1 });
+    const event = { kind: 'call' as const, at: new Date(), from: phone(), to: '+14155550166' };
+    for (const status of ['ringing', 'failed'] as const)
+      await callBack(app, workspace.lineId, { ...event, status, callId: 'missed', eventId: newId() });
+    expect(await dryRun({ on: 'missed_call', do: [{ reply: HELLO }] })).toMatchObject({
+      happened: 1,
+      did: { reply: 1 },
+    });
+    const tags = await api('POST', '/api/rules/dry-run', { on: 'tag_added', do: [{ notify: true }] });
+    expect([tags.status, tags.body.issues[0].path]).toEqual([400, 'on']);
+  });
+});
+
 describe('the rules of a workspace', () => {
   it('can be listed, changed and deleted, and are on the audit log', async () => {
     const id = await createRule('reply', { addTags: ['a'] });
     const changed = await api('PATCH', `/api/rules/${id}`, { name: 'Calls', on: 'missed_call' });
     expect(changed.body.rule).toMatchObject({ name: 'Calls', on: 'missed_call', do: [{ addTags: ['a'] }] });
     expect((await api('GET', '/api/rules')).body.rules).toEqual([changed.body.rule]);
+    const late = await api('PATCH', `/api/rules/${id}`, { on: 'no_answer_for' });
+    expect([late.status, late.body.issues[0].path]).toEqual([400, 'after']);
+    const after = { hours: 2 };
+    const waiting = await api('PATCH', `/api/rules/${id}`, { on: 'no_answer_for', after });
+    expect(waiting.body.rule).toMatchObject({ on: 'no_answer_for', after: { minutes: 120 } });
+    expect((await api('PATCH', `/api/rules/${id}`, { on: 'reply' })).body.rule.after).toBeUndefined();
     expect((await api('DELETE', `/api/rules/${id}`)).status).toBe(200);
     expect((await api('DELETE', `/api/rules/${id}`)).status).toBe(404);
     const { ownerId: userId, id: organizationId } = workspace;
@@ -288,6 +477,8 @@ describe('the rules of a workspace', () => {
     const { entries } = (await owner('GET', '/api/audit-log?targetType=rule')).body;
     expect(entries.map(({ action }: { action: string }) => action)).toEqual([
       'rule.deleted',
+      'rule.updated',
+      'rule.updated',
       'rule.updated',
       'rule.created',
     ]);
@@ -303,6 +494,10 @@ describe('the rules of a workspace', () => {
     [{ do: [{ setFields: { email: 'x' } }] }, 'do.0.setFields.email'],
     [{ when: [{ field: 'replied', op: 'gt' }] }, 'when.0.op'],
     [{ name: ' ' }, 'name'],
+    [{ on: 'no_answer_for' }, 'after'],
+    [{ on: 'no_answer_for', after: { days: 31 } }, 'after'],
+    [{ after: { days: 1 } }, 'after'],
+    [{ tags: ['vip'] }, 'tags'],
   ])('name the field that is wrong: %j', async (fields, path) => {
     const input = { name: 'A rule', on: 'reply', do: [{ close: true }], ...fields };
     const { status, body } = await api('POST', '/api/rules', input);

@@ -273,6 +273,18 @@ export type RuleInput = {
     name: string;
     on: RuleTrigger;
     /**
+     * For `no_answer_for`: how long, since the first message that is not answered.
+     */
+    after?: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * For `tag_added`: one of these tags, in any case. Default: any tag.
+     */
+    tags?: Array<string>;
+    /**
      * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
      */
     when?: Array<Condition>;
@@ -283,9 +295,9 @@ export type RuleInput = {
 };
 
 /**
- * `reply`: the contact wrote, and not automatically. `missed_call`: the contact called a line, and nobody answered.
+ * `reply`: the contact wrote, and not automatically. `missed_call`: the contact called a line, and nobody answered. `conversation_opened`: the contact wrote for the first time, or again after the conversation was closed or snoozed, or somebody opened it. `tag_added`: somebody, the copilot or an opt-in link added a tag to the lead or the conversation. `no_answer_for`: nobody has answered the contact for `after`; automatic texts are no answers. `draft`: a draft waits for a decision.
  */
-export type RuleTrigger = 'reply' | 'missed_call';
+export type RuleTrigger = 'reply' | 'missed_call' | 'conversation_opened' | 'tag_added' | 'no_answer_for' | 'draft';
 
 export type Condition = {
     /**
@@ -373,9 +385,42 @@ export type RuleReply = {
     outsideHoursOnly?: boolean;
 };
 
+export type RuleDryRunInput = {
+    name?: string;
+    on: 'reply' | 'missed_call' | 'conversation_opened' | 'no_answer_for' | 'draft';
+    /**
+     * For `no_answer_for`: how long, since the first message that is not answered.
+     */
+    after?: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
+     */
+    when?: Array<Condition>;
+    /**
+     * Of several replies, the first that may be sent is.
+     */
+    do: Array<RuleAction>;
+};
+
 export type RulePatch = {
     name?: string;
     on?: RuleTrigger;
+    /**
+     * For `no_answer_for`: how long, since the first message that is not answered.
+     */
+    after?: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * For `tag_added`: one of these tags, in any case. Default: any tag.
+     */
+    tags?: Array<string>;
     /**
      * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
      */
@@ -2372,6 +2417,18 @@ export type Rule = {
     name: string;
     on: RuleTrigger;
     /**
+     * For `no_answer_for`: how long, since the first message that is not answered.
+     */
+    after?: {
+        days?: number;
+        hours?: number;
+        minutes?: number;
+    };
+    /**
+     * For `tag_added`: one of these tags, in any case. Default: any tag.
+     */
+    tags?: Array<string>;
+    /**
      * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
      */
     when: Array<ConditionOutput>;
@@ -2381,6 +2438,55 @@ export type Rule = {
     do: Array<RuleActionOutput>;
     createdAt: string;
     updatedAt: string;
+};
+
+export type RuleDryRun = {
+    since: string;
+    /**
+     * How often it happened what the rule is about.
+     */
+    happened: number;
+    /**
+     * How often its conditions hold, by what is known of the contacts now.
+     */
+    matched: number;
+    /**
+     * How often it would have done what.
+     */
+    did: {
+        [key: string]: number;
+    };
+    /**
+     * Why how many texts would not have been sent.
+     */
+    withheld: {
+        [key in TextWithheld]?: number;
+    };
+    /**
+     * The latest 50.
+     */
+    examples: Array<RuleDryRunExample>;
+    /**
+     * More has happened than is looked at: the latest 2,000.
+     */
+    isPartial: boolean;
+};
+
+/**
+ * `opted_out`: the contact has opted out or is suppressed. `opt_out_suspected`: they may have asked to be left alone. `no_consent`: they have withdrawn their consent. `texted_lately`: they got an automatic text within 12 hours. `open_hours`: somebody is there, and the text is for other hours. `no_snippet`: the snippet was deleted. `cannot_send`: the workspace has no line for the contact, or may not send.
+ */
+export type TextWithheld = 'opted_out' | 'opt_out_suspected' | 'no_consent' | 'texted_lately' | 'open_hours' | 'no_snippet' | 'cannot_send';
+
+export type RuleDryRunExample = {
+    at: string;
+    address: string;
+    leadId: string | null;
+    did: Array<'addTags' | 'removeTags' | 'setFields' | 'moveToListId' | 'assign' | 'enterCampaignId' | 'reply' | 'close' | 'snooze' | 'notify'>;
+    withheld: TextWithheld | null;
+    /**
+     * What was judged, for people; may change.
+     */
+    why: string;
 };
 
 export type Snippet = {
@@ -3188,11 +3294,6 @@ export type ContactTimelineRule = {
     _id: string;
     name: string;
 };
-
-/**
- * `opted_out`: the contact has opted out or is suppressed. `opt_out_suspected`: they may have asked to be left alone. `no_consent`: they have withdrawn their consent. `texted_lately`: they got an automatic text within 12 hours. `open_hours`: somebody is there, and the text is for other hours. `no_snippet`: the snippet was deleted. `cannot_send`: the workspace has no line for the contact, or may not send.
- */
-export type TextWithheld = 'opted_out' | 'opt_out_suspected' | 'no_consent' | 'texted_lately' | 'open_hours' | 'no_snippet' | 'cannot_send';
 
 export type ContactTimelineCall = {
     callId: string;
@@ -6696,6 +6797,18 @@ export type PostApiRulesData = {
         name: string;
         on: RuleTrigger;
         /**
+         * For `no_answer_for`: how long, since the first message that is not answered.
+         */
+        after?: {
+            days?: number;
+            hours?: number;
+            minutes?: number;
+        };
+        /**
+         * For `tag_added`: one of these tags, in any case. Default: any tag.
+         */
+        tags?: Array<string>;
+        /**
          * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
          */
         when?: Array<Condition>;
@@ -6730,6 +6843,53 @@ export type PostApiRulesResponses = {
 
 export type PostApiRulesResponse = PostApiRulesResponses[keyof PostApiRulesResponses];
 
+export type PostApiRulesDryRunData = {
+    body: {
+        name?: string;
+        on: 'reply' | 'missed_call' | 'conversation_opened' | 'no_answer_for' | 'draft';
+        /**
+         * For `no_answer_for`: how long, since the first message that is not answered.
+         */
+        after?: {
+            days?: number;
+            hours?: number;
+            minutes?: number;
+        };
+        /**
+         * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
+         */
+        when?: Array<Condition>;
+        /**
+         * Of several replies, the first that may be sent is.
+         */
+        do: Array<RuleAction>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/rules/dry-run';
+};
+
+export type PostApiRulesDryRunErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiRulesDryRunError = PostApiRulesDryRunErrors[keyof PostApiRulesDryRunErrors];
+
+export type PostApiRulesDryRunResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        dryRun: RuleDryRun;
+    };
+};
+
+export type PostApiRulesDryRunResponse = PostApiRulesDryRunResponses[keyof PostApiRulesDryRunResponses];
+
 export type DeleteApiRulesByIdData = {
     body?: never;
     path: {
@@ -6763,6 +6923,18 @@ export type PatchApiRulesByIdData = {
     body?: {
         name?: string;
         on?: RuleTrigger;
+        /**
+         * For `no_answer_for`: how long, since the first message that is not answered.
+         */
+        after?: {
+            days?: number;
+            hours?: number;
+            minutes?: number;
+        };
+        /**
+         * For `tag_added`: one of these tags, in any case. Default: any tag.
+         */
+        tags?: Array<string>;
         /**
          * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7f98fb145311ba83d463b9f4cda5ae99d0412945552b6bfeda07bbc9c36a6ead"
+DIGEST = "74dc7070419660d8da826852589367261eafa8defe77846c7a5ad83d69e82a81"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

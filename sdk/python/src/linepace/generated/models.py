@@ -113,6 +113,12 @@ class InboxReplyInput(TypedDict):
     scheduledDate: NotRequired[str]
 
 
+class RuleInputAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
 class ConditionDistance(TypedDict):
     days: NotRequired[int]
     hours: NotRequired[int]
@@ -129,6 +135,18 @@ class RuleReply(TypedDict):
     text: NotRequired[str]
     snippetId: NotRequired[str]
     outsideHoursOnly: NotRequired[bool]
+
+
+class RuleDryRunInputAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class RulePatchAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
 
 
 class SnippetInput(TypedDict):
@@ -923,6 +941,21 @@ class AttentionItem(TypedDict):
     count: int
     since: str | None
     href: str
+
+
+class RuleAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class RuleDryRunExample(TypedDict):
+    at: str
+    address: str
+    leadId: str | None
+    did: list[Literal["addTags", "removeTags", "setFields", "moveToListId", "assign", "enterCampaignId", "reply", "close", "snooze", "notify"]]
+    withheld: Literal["opted_out", "opt_out_suspected", "no_consent", "texted_lately", "open_hours", "no_snippet", "cannot_send"] | None
+    why: str
 
 
 class Snippet(TypedDict):
@@ -2692,6 +2725,24 @@ SendReplyResponseReaction = TypedDict(
         "status": Literal["pending", "sent", "failed"],
     },
 )
+
+
+class CreateRuleRequestAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class DryRunRuleRequestAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class UpdateRuleRequestAfter(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
 
 
 class DeleteRuleResponse(TypedDict):
@@ -5291,9 +5342,19 @@ class RuleAction(TypedDict):
     notify: NotRequired[Literal[True]]
 
 
+class RuleDryRunInput(TypedDict):
+    name: NotRequired[str]
+    on: Literal["reply", "missed_call", "conversation_opened", "no_answer_for", "draft"]
+    after: NotRequired[RuleDryRunInputAfter]
+    when: NotRequired[list[Condition]]
+    do: list[RuleAction]
+
+
 class RulePatch(TypedDict):
     name: NotRequired[str]
-    on: NotRequired[Literal["reply", "missed_call"]]
+    on: NotRequired[Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]]
+    after: NotRequired[RulePatchAfter]
+    tags: NotRequired[list[str]]
     when: NotRequired[list[Condition]]
     do: NotRequired[list[RuleAction]]
 
@@ -5545,6 +5606,16 @@ class ThreadItem(TypedDict):
     isShortened: bool
 
 
+class RuleDryRun(TypedDict):
+    since: str
+    happened: int
+    matched: int
+    did: dict[Literal["addTags", "removeTags", "setFields", "moveToListId", "assign", "enterCampaignId", "reply", "close", "snooze", "notify"], int]
+    withheld: dict[Literal["opted_out", "opt_out_suspected", "no_consent", "texted_lately", "open_hours", "no_snippet", "cannot_send"], int]
+    examples: list[RuleDryRunExample]
+    isPartial: bool
+
+
 class OptOutSuspicion(TypedDict):
     _id: str
     address: str
@@ -5610,7 +5681,7 @@ class ContactTimelineEntryContactTimelineEntry4(TypedDict):
     type: Literal["rule"]
     at: str
     rule: ContactTimelineRule
-    on: Literal["reply", "missed_call"]
+    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
     did: list[Literal["addTags", "removeTags", "setFields", "moveToListId", "assign", "enterCampaignId", "reply", "close", "snooze", "notify"]]
     withheld: Literal["opted_out", "opt_out_suspected", "no_consent", "texted_lately", "open_hours", "no_snippet", "cannot_send"] | None
     messageId: str | None
@@ -6043,14 +6114,31 @@ class SendReplyResponse(TypedDict):
 
 class CreateRuleRequest(TypedDict):
     name: str
-    on: Literal["reply", "missed_call"]
+    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
+    after: NotRequired[CreateRuleRequestAfter]
+    tags: NotRequired[list[str]]
     when: NotRequired[list[Condition]]
     do: list[RuleAction]
 
 
+class DryRunRuleRequest(TypedDict):
+    name: NotRequired[str]
+    on: Literal["reply", "missed_call", "conversation_opened", "no_answer_for", "draft"]
+    after: NotRequired[DryRunRuleRequestAfter]
+    when: NotRequired[list[Condition]]
+    do: list[RuleAction]
+
+
+class DryRunRuleResponse(TypedDict):
+    success: Literal[True]
+    dryRun: RuleDryRun
+
+
 class UpdateRuleRequest(TypedDict):
     name: NotRequired[str]
-    on: NotRequired[Literal["reply", "missed_call"]]
+    on: NotRequired[Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]]
+    after: NotRequired[UpdateRuleRequestAfter]
+    tags: NotRequired[list[str]]
     when: NotRequired[list[Condition]]
     do: NotRequired[list[RuleAction]]
 
@@ -6238,7 +6326,9 @@ class OnMessageOpenedRequest(TypedDict):
 
 class RuleInput(TypedDict):
     name: str
-    on: Literal["reply", "missed_call"]
+    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
+    after: NotRequired[RuleInputAfter]
+    tags: NotRequired[list[str]]
     when: NotRequired[list[Condition]]
     do: list[RuleAction]
 
@@ -6253,7 +6343,9 @@ class Timeline(TypedDict):
 class Rule(TypedDict):
     _id: str
     name: str
-    on: Literal["reply", "missed_call"]
+    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
+    after: NotRequired[RuleAfter]
+    tags: NotRequired[list[str]]
     when: list[ConditionOutput]
     do: list[RuleActionOutput]
     createdAt: str

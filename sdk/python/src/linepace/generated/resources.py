@@ -247,10 +247,16 @@ class Conversations:
         return self._transport.call("GET", "/api/rules")
 
     def create_rule(self, **body: Unpack[models.CreateRuleRequest]) -> models.CreateRuleResponse:
-        """Create a rule: what is done by itself when a contact writes or calls.
+        """Create a rule: what is done by itself when something happens with a contact.
 
         Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
         return self._transport.call("POST", "/api/rules", body=body)
+
+    def dry_run_rule(self, **body: Unpack[models.DryRunRuleRequest]) -> models.DryRunRuleResponse:
+        """Say what a rule would have done in the last 30 days.
+
+        Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found. A key needs the scope `read`."""
+        return self._transport.call("POST", "/api/rules/dry-run", body=body)
 
     def update_rule(self, id: str, **body: Unpack[models.UpdateRuleRequest]) -> models.UpdateRuleResponse:
         """Update a rule.
@@ -420,10 +426,16 @@ class AsyncConversations:
         return await self._transport.call("GET", "/api/rules")
 
     async def create_rule(self, **body: Unpack[models.CreateRuleRequest]) -> models.CreateRuleResponse:
-        """Create a rule: what is done by itself when a contact writes or calls.
+        """Create a rule: what is done by itself when something happens with a contact.
 
         Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
         return await self._transport.call("POST", "/api/rules", body=body)
+
+    async def dry_run_rule(self, **body: Unpack[models.DryRunRuleRequest]) -> models.DryRunRuleResponse:
+        """Say what a rule would have done in the last 30 days.
+
+        Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found. A key needs the scope `read`."""
+        return await self._transport.call("POST", "/api/rules/dry-run", body=body)
 
     async def update_rule(self, id: str, **body: Unpack[models.UpdateRuleRequest]) -> models.UpdateRuleResponse:
         """Update a rule.
