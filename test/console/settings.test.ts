@@ -94,6 +94,34 @@ describe('the settings', () => {
     await eventually(async () => (await titles()).length === 0);
   });
 
+  it('let the copilot answer by itself, within limits that are written beside it', async () => {
+    const { page } = tab;
+    await page.getByRole('tab', { name: 'AI copilot' }).click();
+    expect(await page.getByLabel('Answers a day').count()).toBe(0);
+    await page
+      .getByLabel('Copilot', { exact: true })
+      .selectOption({ label: 'Answer by itself, within limits' });
+    await page.getByLabel('Sure by at least, in percent').fill('90');
+    await page.getByLabel('Answers a day').fill('20');
+    await page.getByLabel('Answers in a conversation').fill('3');
+    await page.getByRole('checkbox', { name: /Objections/ }).uncheck();
+    await page.getByLabel('What contacts are told').fill('I am a program.');
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('The copilot’s settings were saved').waitFor();
+    const { body } = await workspace.api('GET', '/api/knowledge-base');
+    expect(body).toMatchObject({
+      mode: 'autopilot',
+      autopilot: {
+        minConfidence: 0.9,
+        maxPerDay: 20,
+        maxPerConversation: 3,
+        handOver: ['legal', 'opt_out_doubt', 'asks_for_person', 'price', 'wrong_person', 'negative'],
+      },
+      disclosure: 'I am a program.',
+    });
+  });
+
   it('configure the SMS fallback and the emails', async () => {
     const { page } = tab;
     await page.getByRole('tab', { name: 'SMS fallback' }).click();

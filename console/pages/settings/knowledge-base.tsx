@@ -16,6 +16,7 @@ import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
+import { AUTOPILOT_FIELDS, AutopilotFields } from './autopilot.tsx';
 import { Documents } from './documents.tsx';
 import { ModelBudget } from './model-budget.tsx';
 
@@ -68,6 +69,7 @@ function Form({ saved }: { saved: Saved }) {
     'instructions',
     'debounceSeconds',
     'documents',
+    ...AUTOPILOT_FIELDS,
     ...values.documents.flatMap((_, index) => [`documents.${index}.title`, `documents.${index}.text`]),
   ];
   return (
@@ -78,7 +80,11 @@ function Form({ saved }: { saved: Saved }) {
             label={t`Copilot`}
             value={values.mode}
             options={modes()}
-            hint={t`A person approves, edits or rejects each draft in the inbox.`}
+            hint={
+              values.mode === 'autopilot'
+                ? t`What is outside its limits becomes a draft for a person.`
+                : t`A person approves, edits or rejects each draft in the inbox.`
+            }
             onChange={(event) => change({ mode: event.target.value as Saved['mode'] })}
             error={error('mode')}
           />
@@ -105,6 +111,14 @@ function Form({ saved }: { saved: Saved }) {
           </div>
         </div>
       </Card>
+      {values.mode === 'autopilot' && (
+        <AutopilotFields
+          autopilot={values.autopilot}
+          disclosure={values.disclosure}
+          onChange={change}
+          errorOf={error}
+        />
+      )}
       <Documents
         documents={values.documents}
         onChange={(documents) => change({ documents })}
