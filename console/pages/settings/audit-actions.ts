@@ -120,6 +120,7 @@ const TARGETS: Record<Entry['target']['type'], MessageDescriptor> = {
   pool: msg`Pool`,
   opt_in_link: msg`Opt-in link`,
   opt_out_suspicion: msg`Suspected opt-out`,
+  rule: msg`Rule`,
   session: msg`Session`,
   snippet: msg`Snippet`,
   webhook: msg`Webhook`,
