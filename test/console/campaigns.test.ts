@@ -467,10 +467,10 @@ test('a step of a campaign that runs is corrected for whoever has not got it, an
   await message.fill('Still there?');
   expect(await page.getByLabel('When a lead replies').count()).toBe(0);
   expect(await inaccessible(page)).toEqual([]);
-  await second.getByLabel('Channel').selectOption({ label: 'SMS' });
+  await second.getByLabel('Channel').selectOption({ label: 'Email' });
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('steps.1').waitFor();
-  expect(tab.takeProblems()).toEqual([expect.stringContaining('409')]);
+  await page.getByRole('alert').getByText('no active line for email').waitFor();
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   await second.getByLabel('Channel').selectOption({ label: 'iMessage' });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('tab', { name: 'Steps' }).click();
