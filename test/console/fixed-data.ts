@@ -381,6 +381,7 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
   steps: [
     {
       ...step,
+      id: '1',
       message: '',
       delay: {},
       variants: [
@@ -388,7 +389,7 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
         { body: 'Hi {{ firstName }}, three viewings are left on Saturday.', weight: 1 },
       ],
     },
-    { ...step, message: 'Shall I keep a time for you?', delay: { days: 3 } },
+    { ...step, id: '2', message: 'Shall I keep a time for you?', delay: { days: 3 } },
   ],
   segmentId: null,
   audience: 'snapshot',

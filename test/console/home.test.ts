@@ -109,8 +109,7 @@ test('Ctrl K finds contacts, conversations, campaigns, lines and settings, witho
   await page.getByRole('dialog', { name: 'Renée Łukasz' }).waitFor();
   await page.keyboard.press('Escape');
   await find('GARTNER', /Für Gärtner/);
-  await page.getByRole('dialog', { name: 'Für Gärtner' }).waitFor();
-  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Für Gärtner' }).waitFor();
   await find('zoe ake', /Zoë Åkesson/);
   await page.getByRole('dialog', { name: 'Zoë Åkesson' }).waitFor();
   await page.keyboard.press('Escape');
