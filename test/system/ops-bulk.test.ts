@@ -113,6 +113,12 @@ test('messages that have failed are sent again once, except those that may have 
         where workspace_id = ${workspace.id} and id = ${id ?? ''}`),
     );
   await fail(refused?.id, '30034: not registered');
+  // As if the clock of the database were ahead of that of the command.
+  await withTenant(app.pools, workspace.id, (db) =>
+    db.query(sql.type(NoRows)`
+      update messages set created_at = now() + interval '2 seconds'
+      where workspace_id = ${workspace.id} and id = ${refused?.id ?? ''}`),
+  );
   await fail(unknown?.id, 'outcome_unknown');
   await fail(accepted?.id, '30005: unknown handset');
   await fail(optedOut?.id, 'recipient_opted_out');

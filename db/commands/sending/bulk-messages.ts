@@ -126,6 +126,9 @@ export const canceling: BulkAction = {
 /** The longest time after which a failed message is sent again: by then, its record in the audit log still prevents a second time. */
 const RESENT_WITHIN = sql.fragment`interval '30 days'`;
 
+/** Ids begin with a second of a process, whose clock differs from the database's. */
+const APART = sql.fragment`interval '1 minute'`;
+
 /** Failures that would only happen again. */
 const FOR_GOOD = ['recipient_opted_out', 'recipient_suppressed', 'empty_message', 'message_too_long'];
 
@@ -141,7 +144,7 @@ export const resending: BulkAction = {
     and not m.address like 'erased:%'
     and not exists (select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id
       and (t.outcome is null or t.outcome in ('accepted', 'unknown')))
-    and not exists (select from audit_log a where a.workspace_id = ${db.workspaceId} and a.id >= first_id(m.created_at)
+    and not exists (select from audit_log a where a.workspace_id = ${db.workspaceId} and a.id >= first_id(m.created_at - ${APART})
       and a.action = 'message.resent' and a.target_id = m.id)`,
   async take(db, ids, author, now) {
     await requireSending(db);
