@@ -480,8 +480,10 @@ test('a step of a campaign that runs is corrected for whoever has not got it, an
     status: 'active',
     steps: [{}, { message: 'Still there?' }],
   });
-  const { messages } = (await api('GET', `/api/messages?campaignId=${campaign._id}`)).body;
-  expect(messages.some(({ message: text }: { message: string }) => text === 'Still there?')).toBe(true);
+  await eventually(async () => {
+    const { messages } = (await api('GET', `/api/messages?campaignId=${campaign._id}`)).body;
+    return messages.some(({ message: text }: { message: string }) => text === 'Still there?');
+  });
 
   // Another name is no new version.
   await page.getByRole('button', { name: 'Edit' }).click();

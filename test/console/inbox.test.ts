@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -178,10 +179,12 @@ describe('the inbox', () => {
 
     it('assigns, notes, answers with a snippet, snoozes and closes by keyboard alone', async () => {
       const { page } = tab;
-      const contact = await receive('Is the garage included?');
-      await page.getByText('Is the garage included?').first().waitFor();
+      // Another one each time, or else a repeated test finds the one before.
+      const question = `Is garage ${newId()} included?`;
+      const contact = await receive(question);
+      await page.getByText(question).first().waitFor();
       await open(contact);
-      await page.getByRole('log').getByText('Is the garage included?').waitFor();
+      await page.getByRole('log').getByText(question).waitFor();
       // What is shown is read.
       const session = await sessionClient(tab.app, {
         userId: workspace.ownerId,
@@ -226,7 +229,7 @@ describe('the inbox', () => {
       await choose('For an hour');
       await eventually(async () => (await of(contact)).status === 'snoozed');
       // The next one is opened.
-      await page.getByRole('log').getByText('Is the garage included?').waitFor({ state: 'detached' });
+      await page.getByRole('log').getByText(question).waitFor({ state: 'detached' });
       await open(contact);
       await page.getByRole('button', { name: 'Open again' }).waitFor();
       await page.keyboard.press('c');
