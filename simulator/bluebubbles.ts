@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
+import { refuseInvalid, serve } from './stand-in-server.ts';
 
 /** Known faults of the server, by recipient. */
 export type BlueBubblesFault =
@@ -228,9 +227,7 @@ export async function startBlueBubbles(
     async stop() {
       stopping.abort();
       await Promise.allSettled(reports);
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await server.stop();
     },
   };
 
@@ -661,21 +658,16 @@ export async function startBlueBubbles(
   });
 
   const app = new Koa();
-  app.use(async (context, next) => {
-    try {
-      await next();
-    } catch (error) {
-      if (stopping.signal.aborted) return;
-      if (!(error instanceof z.ZodError)) throw error;
+  app.use(
+    refuseInvalid((context, error) => {
       const [{ message } = error] = error.issues;
       fail(context, 400, 'Validation Error', message, undefined, BAD_REQUEST);
-    }
-  });
+    }, stopping.signal),
+  );
   app.use(koaBody({ multipart: true, formidable: { allowEmptyFiles: true, minFileSize: 0 } }));
   app.use(routes.routes());
-  const server = createServer(app.callback());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await serve(app);
+  standIn.url = server.url;
   return standIn;
 }
 

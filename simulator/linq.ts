@@ -1,11 +1,10 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
+import { refuseInvalid, serve } from './stand-in-server.ts';
 
 /** How the next messages to a recipient are treated. */
 export type LinqFault =
@@ -166,9 +165,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
     async stop() {
       stopping.abort();
       await Promise.allSettled(reports);
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await server.stop();
     },
   };
 
@@ -309,20 +306,15 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
   });
 
   const app = new Koa();
-  app.use(async (context, next) => {
-    try {
-      await next();
-    } catch (error) {
-      if (stopping.signal.aborted) return;
-      if (!(error instanceof z.ZodError)) throw error;
+  app.use(
+    refuseInvalid((context, error) => {
       refuse(context, 400, 1003, `Invalid request body: ${error.issues[0]?.path.join('.')}`);
-    }
-  });
+    }, stopping.signal),
+  );
   app.use(koaBody());
   app.use(routes.routes());
-  const server = createServer(app.callback());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await serve(app);
+  standIn.url = server.url;
   return standIn;
 }
 

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
@@ -12,6 +10,7 @@ import { simulateMail } from './mail.ts';
 import { simulateModel } from './model.ts';
 import { simulatePayments } from './payments.ts';
 import type { SimulatorContext } from './part.ts';
+import { serve } from './stand-in-server.ts';
 import { simulateWebhookReceiver } from './webhook-receiver.ts';
 
 export interface SimulatorOptions {
@@ -61,20 +60,14 @@ export async function startSimulator(options: SimulatorOptions): Promise<Running
   app.use(respondToErrors);
   app.use(koaBody({ jsonLimit: BODY_LIMIT, includeUnparsed: true }));
   for (const { routes } of parts) app.use(routes.routes());
-  const server = createServer(app.callback());
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
+  const server = await serve(app, port);
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     smtpUrl: mail.smtpUrl,
     async stop() {
       await Promise.all(parts.map((part) => part.stop()));
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await server.stop();
     },
   };
 }

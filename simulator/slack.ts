@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
+import { refuseInvalid, serve } from './stand-in-server.ts';
 
 export interface SlackMessage {
   ts: string;
@@ -90,11 +89,7 @@ export async function startSlack(callbackUrl: string): Promise<SlackStandIn> {
         body,
       });
     },
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    stop: () => server.stop(),
   };
 
   async function deliver(channel: string, body: string): Promise<string | null> {
@@ -194,19 +189,15 @@ export async function startSlack(callbackUrl: string): Promise<SlackStandIn> {
   });
 
   const app = new Koa();
-  app.use(async (context, following) => {
-    try {
-      await following();
-    } catch (error) {
-      if (!(error instanceof z.ZodError)) throw error;
+  app.use(
+    refuseInvalid((context) => {
       context.body = { ok: false, error: 'invalid_arguments' };
-    }
-  });
+    }),
+  );
   app.use(koaBody());
   app.use(routes.routes());
-  const server = createServer(app.callback());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await serve(app);
+  standIn.url = server.url;
   return standIn;
 }
 

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
+import { serve } from './stand-in-server.ts';
 
 /** How the next request for a chat is treated. */
 export type TelegramFault =
@@ -135,11 +134,7 @@ export async function startTelegram(): Promise<TelegramStandIn> {
         body: JSON.stringify({ update_id: (lastUpdate += 1), ...update }),
       });
     },
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    stop: () => server.stop(),
   };
 
   /** Delivers an update until it is taken, as Telegram does, and carries out what the response names. */
@@ -306,9 +301,8 @@ export async function startTelegram(): Promise<TelegramStandIn> {
   });
   app.use(koaBody());
   app.use(routes.routes());
-  const server = createServer(app.callback());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await serve(app);
+  standIn.url = server.url;
   return standIn;
 }
 

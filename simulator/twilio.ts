@@ -1,11 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
+import { refuseInvalid, serve } from './stand-in-server.ts';
 import { type PlacedCall, type TwilioCall, twilioCalls } from './twilio-calls.ts';
 import { refuse, type TwilioNumbers, twilioNumbers } from './twilio-numbers.ts';
 
@@ -141,9 +140,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     async stop() {
       stopping.abort();
       await Promise.allSettled(reports);
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await server.stop();
     },
   } satisfies Omit<TwilioStandIn, keyof TwilioNumbers>);
 
@@ -270,22 +267,17 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   });
 
   const app = new Koa();
-  app.use(async (context, next) => {
-    try {
-      await next();
-    } catch (error) {
-      if (stopping.signal.aborted) return;
-      if (!(error instanceof z.ZodError)) throw error;
+  app.use(
+    refuseInvalid((context) => {
       refuse(context, 400, 20001, 'Invalid parameter');
-    }
-  });
+    }, stopping.signal),
+  );
   app.use(koaBody());
   app.use(open.routes());
   app.use(routes.routes());
   app.use(messagingRoutes.routes());
-  const server = createServer(app.callback());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await serve(app);
+  standIn.url = server.url;
   return standIn;
 }
 
