@@ -138,3 +138,12 @@ const within = (name: string, { path, message }: JsonProblem): JsonProblem => ({
   path: [name, ...path],
   message,
 });
+
+/** Like `parseUntrustedJson`. @returns undefined for what is not JSON, or too complex. */
+export function tryParseUntrustedJson(text: string): unknown {
+  try {
+    return parseUntrustedJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -3,10 +3,8 @@ import { z } from 'zod';
 import { realTime } from '#domain/base/clock.ts';
 import { firstOf } from '#domain/base/bounded-schema.ts';
 import { isSecretToken } from '#domain/base/secret-token.ts';
-import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
+import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Card } from '#domain/drafts/chat.ts';
-import { boundedFetch } from '../bounded-fetch.ts';
-import { connectionFailure } from '../connection-failure.ts';
 import {
   BadChatSignature,
   type ChatEvent,
@@ -16,6 +14,7 @@ import {
   ChatUnavailable,
   UnreadableChatRequest,
 } from './chat.ts';
+import { postToChat, unlessUnavailable } from './chat-request.ts';
 
 export interface SlackOptions {
   /** `SLACK_BOT_TOKEN` */
@@ -26,8 +25,6 @@ export interface SlackOptions {
   apiUrl: string | null;
 }
 
-const TIMEOUT_MS = 10_000;
-const MAX_RESPONSE_BYTES = 256 * 1024;
 /** An older request may have been recorded and sent again (docs.slack.dev/authentication/verifying-requests-from-slack). */
 const MAX_AGE_SECONDS = 300;
 /** Without the header `Retry-After`. */
@@ -94,23 +91,18 @@ const LATER = new Set([
 /** An app of Slack in one Slack workspace, made from deploy/slack-manifest.json. */
 export function createSlack({ token, signingSecret, apiUrl }: SlackOptions): ChatProvider {
   const base = (apiUrl ?? 'https://slack.com/api').replace(/\/$/, '');
-  const request = boundedFetch(MAX_RESPONSE_BYTES);
 
   /** @throws ChatUnavailable */
   async function call(method: string, parameters: object): Promise<Answer> {
-    const response = await request(`${base}/${method}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' },
-      body: JSON.stringify(parameters),
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    }).catch((error: unknown) => {
-      throw new ChatUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
-    });
+    const response = await postToChat(
+      `${base}/${method}`,
+      { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' },
+      parameters,
+    );
     const { status } = response;
     const retryAfter = response.headers.get('retry-after');
     if (status === 429) return { ok: false, error: 'ratelimited', status, retryAfter };
-    const answer = Answer.safeParse(jsonOf(await response.text()));
+    const answer = Answer.safeParse(tryParseUntrustedJson(await response.text()));
     if (!answer.success) throw new ChatUnavailable(`it responded ${status}, not in its own form`);
     return { ...answer.data, status, retryAfter };
   }
@@ -122,14 +114,8 @@ export function createSlack({ token, signingSecret, apiUrl }: SlackOptions): Cha
     return answer;
   }
 
-  async function deliver(method: string, messageId: string | null, parameters: object): Promise<ChatOutcome> {
-    try {
-      return outcomeOf(await call(method, parameters), messageId);
-    } catch (error) {
-      if (!(error instanceof ChatUnavailable)) throw error;
-      return { kind: 'later', retryAfterMs: null, reason: error.message };
-    }
-  }
+  const deliver = (method: string, messageId: string | null, parameters: object): Promise<ChatOutcome> =>
+    unlessUnavailable(call(method, parameters).then((answer) => outcomeOf(answer, messageId)));
 
   const edit: ChatProvider['edit'] = (channel, ts, card) =>
     deliver('chat.update', ts, { channel, ts, ...contentOf(card) });
@@ -173,11 +159,11 @@ export function createSlack({ token, signingSecret, apiUrl }: SlackOptions): Cha
       verify(given);
       const form = given.body.startsWith('payload=') ? new URLSearchParams(given.body).get('payload') : null;
       if (form !== null) {
-        const interaction = Interaction.safeParse(jsonOf(form));
+        const interaction = Interaction.safeParse(tryParseUntrustedJson(form));
         if (!interaction.success) throw new UnreadableChatRequest();
         return pressOf(interaction.data);
       }
-      const event = Event.safeParse(jsonOf(given.body));
+      const event = Event.safeParse(tryParseUntrustedJson(given.body));
       if (!event.success) throw new UnreadableChatRequest();
       if (event.data.type === 'url_verification')
         return { kind: 'challenge', body: { challenge: event.data.challenge } };
@@ -300,12 +286,4 @@ function messageOf(
     ownId: ts,
     text: own === '' ? null : own,
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseUntrustedJson(text);
-  } catch {
-    return undefined;
-  }
 }

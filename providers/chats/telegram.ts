@@ -3,9 +3,7 @@ import { z } from 'zod';
 import type { Card } from '#domain/drafts/chat.ts';
 import { firstOf } from '#domain/base/bounded-schema.ts';
 import { isSecretToken } from '#domain/base/secret-token.ts';
-import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
-import { boundedFetch } from '../bounded-fetch.ts';
-import { connectionFailure } from '../connection-failure.ts';
+import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Signer } from '../signer.ts';
 import {
   BadChatSignature,
@@ -16,6 +14,7 @@ import {
   ChatUnavailable,
   UnreadableChatRequest,
 } from './chat.ts';
+import { postToChat, unlessUnavailable } from './chat-request.ts';
 
 export interface TelegramOptions {
   /** `TELEGRAM_BOT_TOKEN`, a part of each URL, so URLs are never logged. */
@@ -27,9 +26,6 @@ export interface TelegramOptions {
 }
 
 const TELEGRAM_CALLBACK = '/callbacks/chats/telegram';
-
-const TIMEOUT_MS = 10_000;
-const MAX_RESPONSE_BYTES = 256 * 1024;
 
 const ALLOWED_UPDATES = ['message', 'callback_query', 'my_chat_member'];
 
@@ -82,7 +78,6 @@ const Update = z.object({
 /** A bot of Telegram, by the Bot API (https://core.telegram.org/bots/api). */
 export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOptions): ChatProvider {
   const base = (apiUrl ?? 'https://api.telegram.org').replace(/\/$/, '');
-  const request = boundedFetch(MAX_RESPONSE_BYTES);
   const [botId = ''] = token.split(':');
   const secret = signer.sign('telegram-webhook', [botId]);
   // Names the secret, so that the webhook is set again when the keys have changed.
@@ -92,17 +87,8 @@ export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOpt
 
   /** @throws ChatUnavailable */
   async function call(method: string, parameters: object): Promise<Answer> {
-    const response = await request(`${base}/bot${token}/${method}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(parameters),
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    }).catch((error: unknown) => {
-      // Without the error, whose text may contain the URL.
-      throw new ChatUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
-    });
-    const answer = Answer.safeParse(jsonOf(await response.text()));
+    const response = await postToChat(`${base}/bot${token}/${method}`, {}, parameters);
+    const answer = Answer.safeParse(tryParseUntrustedJson(await response.text()));
     if (!answer.success) throw new ChatUnavailable(`it responded ${response.status}, not in its own form`);
     return answer.data;
   }
@@ -114,14 +100,8 @@ export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOpt
     return result.parse(answer.result);
   }
 
-  async function deliver(method: string, messageId: string | null, parameters: object): Promise<ChatOutcome> {
-    try {
-      return outcomeOf(await call(method, parameters), messageId);
-    } catch (error) {
-      if (!(error instanceof ChatUnavailable)) throw error;
-      return { kind: 'later', retryAfterMs: null, reason: error.message };
-    }
-  }
+  const deliver = (method: string, messageId: string | null, parameters: object): Promise<ChatOutcome> =>
+    unlessUnavailable(call(method, parameters).then((answer) => outcomeOf(answer, messageId)));
 
   const edit: ChatProvider['edit'] = (chatId, messageId, card) =>
     deliver('editMessageText', messageId, {
@@ -156,7 +136,7 @@ export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOpt
     read({ body, header }: ChatRequest): ChatEvent | null {
       const given = header('x-telegram-bot-api-secret-token');
       if (!signer.verify('telegram-webhook', [botId], given)) throw new BadChatSignature();
-      const update = Update.safeParse(jsonOf(body));
+      const update = Update.safeParse(tryParseUntrustedJson(body));
       if (!update.success) throw new UnreadableChatRequest();
       return eventOf(update.data, Number(botId));
     },
@@ -239,12 +219,4 @@ function eventOf(
     ownId: String(message.message_id),
     text: message.text ?? null,
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseUntrustedJson(text);
-  } catch {
-    return undefined;
-  }
 }

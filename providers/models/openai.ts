@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { firstOf, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import type { DraftPrompt } from '#domain/drafts/draft-prompt.ts';
-import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
+import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch, ResponseTooLarge } from '../bounded-fetch.ts';
 import { type Model, type ModelAnswer, ModelFailure } from './model.ts';
 
@@ -118,7 +118,7 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs, caFile }: OpenA
         // Not every endpoint lists its models.
         if (REFUSED.includes(status) || status >= 500)
           throw new ModelFailure(`the model responded ${status}`);
-        if (response.ok && json(await response.text()) === undefined)
+        if (response.ok && tryParseUntrustedJson(await response.text()) === undefined)
           throw new ModelFailure("the response is not the model's own");
       } catch (error) {
         if (error instanceof ModelFailure) throw error;
@@ -131,7 +131,7 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs, caFile }: OpenA
 }
 
 function read(text: string): ModelAnswer {
-  const parsed = Completion.safeParse(json(text));
+  const parsed = Completion.safeParse(tryParseUntrustedJson(text));
   const choice = parsed.data?.choices[0];
   if (!choice) throw new ModelFailure('the response is not a chat completion');
   const counted = parsed.data?.usage;
@@ -146,7 +146,7 @@ function read(text: string): ModelAnswer {
 }
 
 function refusalOf(status: number, text: string): { code: string | null; reason: string } {
-  const code = Failed.safeParse(json(text)).data?.error.code ?? null;
+  const code = Failed.safeParse(tryParseUntrustedJson(text)).data?.error.code ?? null;
   const what = status === 429 ? "the model's rate limit is reached" : `the model responded ${status}`;
   return { code, reason: code === null ? what : `${what} (${code})` };
 }
@@ -156,12 +156,4 @@ function retryAfter(response: Response): number | null {
   const value = response.headers.get('retry-after');
   const seconds = value === null || value.trim() === '' ? Number.NaN : Number(value);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
-}
-
-function json(text: string): unknown {
-  try {
-    return parseUntrustedJson(text);
-  } catch {
-    return undefined;
-  }
 }

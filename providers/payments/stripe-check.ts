@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
+import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch } from '../bounded-fetch.ts';
 import { connectionFailure } from '../connection-failure.ts';
 import { type StripeOptions, STRIPE_API_VERSION } from './stripe-api.ts';
@@ -35,7 +35,7 @@ export function stripeCheck({
     if (status === 403) return;
     if (status === 404) throw new Error(`the payment provider has no price ${id}, which STRIPE_PRICES names`);
     if (!response.ok) throw new Error(`the payment provider responded ${status}`);
-    const price = Price.safeParse(jsonOf(await response.text()));
+    const price = Price.safeParse(tryParseUntrustedJson(await response.text()));
     if (!price.success) throw new Error("the response is not the payment provider's own");
     if (price.data.active === false) throw new Error(`the price ${id} is not active any more`);
   }
@@ -44,12 +44,4 @@ export function stripeCheck({
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     await Promise.all([...ids].map((id) => checkPrice(id, signal)));
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseUntrustedJson(text);
-  } catch {
-    return undefined;
-  }
 }

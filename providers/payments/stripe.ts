@@ -16,7 +16,7 @@ import {
   UnreadablePaymentCallback,
 } from '#domain/billing/payments.ts';
 import { yielding } from '#domain/base/turns.ts';
-import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
+import { parseUntrustedJson, tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch } from '../bounded-fetch.ts';
 import { type StripeOptions, STRIPE_API_VERSION } from './stripe-api.ts';
 
@@ -235,18 +235,10 @@ const ownAnswers =
     if (!response.ok) return response;
     const { status, headers } = response;
     const body = await response.text();
-    if (!Answer.safeParse(jsonOf(body)).success)
+    if (!Answer.safeParse(tryParseUntrustedJson(body)).success)
       throw new Error("the response is not the payment provider's own");
     return new Response(body, { status, headers });
   };
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseUntrustedJson(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function addressOf(baseUrl: string | undefined): Stripe.StripeConfig {
   if (baseUrl === undefined) return {};
