@@ -4,12 +4,11 @@ import { Refusal } from '#domain/base/refusal.ts';
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
+import { continueLeads, nextDue } from '#db/commands/campaigns/campaign-continuation.ts';
 import {
   changedLeads,
-  continueLeads,
   enterLeads,
   haveLeadsChanged,
-  nextDue,
   nextLeads,
 } from '#db/commands/campaigns/campaign-entry.ts';
 import {
