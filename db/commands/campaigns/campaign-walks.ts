@@ -208,6 +208,17 @@ export async function settleWalks(
   return { messageCount: messages.length, noConsent: withoutConsent.size };
 }
 
+interface Revision {
+  kept: readonly Kept[];
+  removed: readonly string[];
+  /** The leads that keep messages. */
+  leads: ReadonlySet<string>;
+  /** The step that comes next, of the leads that are revised. */
+  first: ReadonlyMap<string, string>;
+}
+
+const NOTHING_REVISED: Revision = { kept: [], removed: [], leads: new Set(), first: new Map() };
+
 /** What becomes of the messages that leads have from an earlier version of the steps, beside those that they get now. */
 async function revisionOf(
   db: TenantDb,
@@ -215,14 +226,8 @@ async function revisionOf(
   walks: readonly Walked[],
   messages: readonly StepMessage[],
   now: Date,
-): Promise<{
-  kept: readonly Kept[];
-  removed: readonly string[];
-  /** The leads that keep messages. */
-  leads: ReadonlySet<string>;
-  /** The step that comes next, of the leads that are revised. */
-  first: ReadonlyMap<string, string>;
-}> {
+): Promise<Revision> {
+  if (walks.every(({ unsent }) => unsent === null)) return NOTHING_REVISED;
   const window = campaignWindow(campaign, await workspaceTimezone(db));
   const inserted = new Set(messages.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
   const placed = stepsById(campaign.steps);
