@@ -37,6 +37,9 @@ export const LINES = [
 /** Whether a text has no visible characters. */
 export const isBlank = (text: string): boolean => /^[\p{White_Space}\p{Cc}\p{Cf}\p{DI}\u2800]*$/u.test(text);
 
+/** Arguments for `refine`. */
+export const NOT_BLANK = [(text: string): boolean => !isBlank(text), 'must not be blank'] as const;
+
 /** The limit of the Stream-Safe Text Format (https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format). */
 const MAX_MARKS = 30;
 const LONG_RUN = new RegExp(String.raw`(\p{M}{${MAX_MARKS}})\p{M}+`, 'gu');

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
-import { isBlank, LINES, SINGLE_LINE, truncate } from '../base/text.ts';
+import { LINES, NOT_BLANK, SINGLE_LINE, truncate } from '../base/text.ts';
 import { Tags, uniqueTags } from '../inbox/conversation.ts';
 
 /** Consonants and digits that are not mistaken for one another, and make no words. */
 const ALPHABET = '23456789BCDFGHJKMNPQRTVWXZ';
 const CODE_LENGTH = 7;
 const MAX_TEXT = 300;
-
-const NOT_BLANK = [(text: string): boolean => !isBlank(text), 'must not be blank'] as const;
 
 /** The body of `POST /api/opt-in-links`. */
 export const OptInLinkInput = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
-import { isBlank, SINGLE_LINE } from '../base/text.ts';
+import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
 import { Conditions } from '../campaigns/condition.ts';
 
 const fields = {
@@ -9,7 +9,7 @@ const fields = {
     .trim()
     .max(200)
     .refine(...SINGLE_LINE)
-    .refine((text) => !isBlank(text), 'must not be blank'),
+    .refine(...NOT_BLANK),
   when: Conditions.meta({ description: 'All of them have to hold.' }),
 };
 

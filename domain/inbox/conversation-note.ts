@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AuditActor } from '../accounts/audit.ts';
 import { Id } from '../base/ids.ts';
-import { isBlank } from '../base/text.ts';
+import { NOT_BLANK } from '../base/text.ts';
 
 /** Members whom one note may alert. */
 export const MAX_MENTIONS = 20;
@@ -26,7 +26,7 @@ export const NoteInput = z
     text: z
       .string()
       .max(5000)
-      .refine((text) => !isBlank(text), 'must not be blank')
+      .refine(...NOT_BLANK)
       .refine(
         (text) => mentionsIn(text).length <= MAX_MENTIONS,
         `must not mention more than ${MAX_MENTIONS} members`,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
-import { isBlank, SINGLE_LINE } from '../base/text.ts';
+import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
 import { Condition } from '../campaigns/condition.ts';
 import { KNOWN_FIELDS, LeadActions, unknownFields } from '../campaigns/step.ts';
 import { Tags } from './conversation.ts';
@@ -21,7 +21,7 @@ const MAX_AFTER_MS = 30 * 86_400_000;
 
 const RuleReply = z
   .object({
-    text: TemplateText.refine((text) => !isBlank(text), 'must not be blank').optional(),
+    text: TemplateText.refine(...NOT_BLANK).optional(),
     snippetId: Id.optional().meta({ description: 'The text of this snippet, as it is then.' }),
     outsideHoursOnly: z.boolean().default(false).meta({
       description: 'Only when nobody is there, by `GET /api/workspace/opening-hours`.',
@@ -73,7 +73,7 @@ const fields = {
     .trim()
     .max(100)
     .refine(...SINGLE_LINE)
-    .refine((text) => !isBlank(text), 'must not be blank'),
+    .refine(...NOT_BLANK),
   on: RuleTrigger,
   after: After.optional().meta({
     description: 'For `no_answer_for`: how long, since the first message that is not answered.',

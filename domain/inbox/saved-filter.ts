@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
-import { isBlank, SINGLE_LINE } from '../base/text.ts';
+import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
 
 /** The views of the console's inbox. */
 export const INBOX_VIEWS = [
@@ -21,7 +21,7 @@ const fields = {
     .trim()
     .max(50)
     .refine(...SINGLE_LINE)
-    .refine((text) => !isBlank(text), 'must not be blank'),
+    .refine(...NOT_BLANK),
   view: z.enum(INBOX_VIEWS),
   search: z
     .string()

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { TemplateText } from '../messages/message.ts';
-import { isBlank, SINGLE_LINE } from '../base/text.ts';
-
-const NOT_BLANK = [(text: string): boolean => !isBlank(text), 'must not be blank'] as const;
+import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
 
 const fields = {
   name: z
