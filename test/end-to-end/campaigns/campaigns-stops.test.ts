@@ -68,7 +68,8 @@ describe('a lead in a campaign', () => {
 
   it('is listed with its place, under every number of the funnel that counts it, and stopped by hand', async () => {
     const { id, leadId, to } = await enterLead({ stopOnReply: false });
-    await step(id, leadId, 0, 'sent', 'delivered');
+    // The numbers stay as they are while they are compared.
+    await step(id, leadId, 0, 'delivered');
     const failed = await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone('0002') } });
     await step(id, failed.body.leadId, 0, 'failed');
     await callBack(app, lineId, replyEvent(to, 'Tell me more'));

@@ -191,7 +191,7 @@ test('email from before the connection is no news, unless it belongs to a thread
   mailbox.deliver(from(last), 'New');
   await arrived(last);
   expect(await inboundOf(old)).toEqual([]);
-  expect((await inboundOf(to))[0]).toMatchObject({ message: 'STOP' });
+  expect(await arrived(to)).toMatchObject([{ message: 'STOP' }]);
 });
 
 test('a new email is as new as the server that received it says, whatever the clock of its sender', async () => {
