@@ -9,6 +9,7 @@ const record: MessageRecord = {
     status: 'delivered',
     source: 'api',
     campaignId: null,
+    campaignVersion: null,
     createdAt: at(0),
     scheduledAt: at(0),
     deliveredAt: at(2),

@@ -64,6 +64,8 @@ export interface MessageRecord {
     status: StoredStatus;
     source: string;
     campaignId: string | null;
+    /** The version of its campaign whose text it has; null: the first. */
+    campaignVersion: number | null;
     createdAt: Date;
     scheduledAt: Date;
     deliveredAt: Date | null;
@@ -215,11 +217,21 @@ const SOURCES: Record<string, string> = {
 
 function beginning({ message, rule, moves, orders, attempts, timezone }: MessageRecord): Happened[] {
   const { createdAt: at, source, campaignId } = message;
+  const campaignVersion = message.campaignVersion ?? 1;
+  const isEdited = campaignId !== null && campaignVersion > 1;
   const accepted: Happened = {
     at,
     type: 'accepted',
-    text: rule === null ? (SOURCES[source] ?? `Accepted (${source}).`) : `Sent by the rule “${rule}”.`,
-    data: { source, ...(campaignId !== null && { campaignId }) },
+    text: isEdited
+      ? `Created by a campaign, and has the text of version ${campaignVersion}.`
+      : rule === null
+        ? (SOURCES[source] ?? `Accepted (${source}).`)
+        : `Sent by the rule “${rule}”.`,
+    data: {
+      source,
+      ...(campaignId !== null && { campaignId }),
+      ...(isEdited && { campaignVersion }),
+    },
   };
   const [first] = attempts;
   // An order to send it now overwrites its time, as a move does.

@@ -5,12 +5,14 @@ import { z } from 'zod';
 import { stepDate } from '#domain/campaigns/campaign-schedule.ts';
 import { wakeWhenDone } from './campaign-stops.ts';
 import { goesOnAfter } from '#domain/campaigns/walk.ts';
-import { stepsById } from '#domain/campaigns/step.ts';
+import { isMessageStep, stepsById } from '#domain/campaigns/step.ts';
+import { VariantName } from '#domain/messages/variant-name.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { keepPaused } from './lead-pauses.ts';
-import { reviseLead } from './revisions.ts';
+import { variantAfterEdit } from './campaign-walks.ts';
+import { cancelRemoved, reviseLead, reviseMessages } from './revisions.ts';
 import { stopWhenMet } from './stop-conditions.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/connection/rows.ts';
@@ -125,12 +127,43 @@ async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
 }
 
-/** A message that returned to the queue after it was sent may have been the last of its sequence. Requires `lockSequences`. */
+const ReturnedRow = z.object({
+  id: z.string(),
+  stepId: z.string(),
+  variant: VariantName.nullable(),
+  version: z.int(),
+  /** That by which the lead goes. */
+  leadVersion: z.int(),
+});
+
+/**
+ * A message that returned to the queue after it was sent may have been the last of its sequence, and its step may have changed since.
+ * Requires `lockSequences`.
+ */
 export async function continueSequence(
   db: TenantDb,
-  { campaignId, leadId }: Pick<MessageRow, 'campaignId' | 'leadId'>,
+  { id, campaignId, leadId }: Pick<MessageRow, 'id' | 'campaignId' | 'leadId'>,
+  now: Date,
 ): Promise<void> {
   if (campaignId === null || leadId === null) return;
+  const campaign = await findCampaign(db, campaignId);
+  const returned = await db.maybeOne(sql.type(ReturnedRow)`
+    select m.id, coalesce(m.step_id, (m.step_index + 1)::text) step_id, m.variant, coalesce(m.campaign_version, 1) "version", l.version lead_version
+    from messages m
+    join campaign_leads l on l.workspace_id = m.workspace_id and l.campaign_id = m.campaign_id and l.lead_id = m.lead_id
+    where m.workspace_id = ${db.workspaceId} and m.id = ${id} and m.step_index is not null`);
+  // A lead that is not up to date yet gets the new text with its other messages.
+  if (
+    campaign &&
+    returned &&
+    returned.version < campaign.version &&
+    returned.leadVersion === campaign.version
+  ) {
+    const step = stepsById(campaign.steps).get(returned.stepId)?.step;
+    if (!step || !isMessageStep(step)) return cancelRemoved(db, [id], now);
+    const variant = variantAfterEdit(campaign, returned, leadId);
+    await reviseMessages(db, campaign, [{ ...returned, variant, at: null, isHeld: false }], now);
+  }
   await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'running', updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId} and state = 'finished'`);

@@ -106,6 +106,17 @@ function variantOf(campaign: CampaignRow, stepId: string, leadId: string): Varia
   return variantFor(step, { campaignId: campaign.id, stepIndex, leadId });
 }
 
+/** The variant of a message after an edit: its own, unless its step has no such one any more. */
+export function variantAfterEdit(
+  campaign: CampaignRow,
+  { stepId, variant: own }: { stepId: string; variant: VariantName | null },
+  leadId: string,
+): VariantName | null {
+  const step = stepsById(campaign.steps).get(stepId)?.step;
+  const remains = step && isMessageStep(step) && textsOf(step).some(({ variant }) => variant === own);
+  return remains ? own : variantOf(campaign, stepId, leadId);
+}
+
 /** Whether a message that was not sent yet is still the one of a step. */
 export const isKept = (unsent: readonly Unsent[] | null, { id, step }: Placed<MessageStep>): boolean =>
   unsent?.some(({ stepId, channel }) => stepId === id && channel === step.messageType) ?? false;
@@ -191,6 +202,7 @@ export async function settleWalks(
   for (const { lead, does } of walks)
     if (does.length > 0) await carryOut(db, campaign, lead, does, { now, lists });
   await cancelRemoved(db, revised.removed, now);
+  await cancelRemoved(db, revised.stopped, now, 'stop_condition');
   await reviseMessages(db, campaign, revised.kept, now);
   await storePositions(
     db,
@@ -211,13 +223,15 @@ export async function settleWalks(
 interface Revision {
   kept: readonly Kept[];
   removed: readonly string[];
+  /** Those of leads for whom a condition to stop holds. */
+  stopped: readonly string[];
   /** The leads that keep messages. */
   leads: ReadonlySet<string>;
   /** The step that comes next, of the leads that are revised. */
   first: ReadonlyMap<string, string>;
 }
 
-const NOTHING_REVISED: Revision = { kept: [], removed: [], leads: new Set(), first: new Map() };
+const NOTHING_REVISED: Revision = { kept: [], removed: [], stopped: [], leads: new Set(), first: new Map() };
 
 /** What becomes of the messages that leads have from an earlier version of the steps, beside those that they get now. */
 async function revisionOf(
@@ -232,7 +246,7 @@ async function revisionOf(
   const inserted = new Set(messages.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
   const placed = stepsById(campaign.steps);
   const kept: Kept[] = [];
-  const removed: string[] = [];
+  const [removed, stopped]: [string[], string[]] = [[], []];
   const leads = new Set<string>();
   const first = new Map<string, string>();
   for (const { lead, received, unsent, rest } of walks) {
@@ -255,7 +269,7 @@ async function revisionOf(
         step.messageType !== message.channel ||
         taken.has(stepId)
       ) {
-        removed.push(id);
+        (rest.kind === 'stops' ? stopped : removed).push(id);
         continue;
       }
       taken.add(stepId);
@@ -264,12 +278,10 @@ async function revisionOf(
       const waits = held && (holdReason === PREVIOUS_STEP || holdReason === LEAD_PAUSED);
       const planned = holdReason === LEAD_PAUSED ? scheduledAt : plan.at;
       const at = isHeld ? plan.at : waits ? (planned > now ? planned : now) : null;
-      const isVariant = textsOf(step).some(({ variant }) => variant === message.variant);
-      const variant = isVariant ? message.variant : variantOf(campaign, stepId, lead.id);
-      kept.push({ id, stepId, variant, at, isHeld });
+      kept.push({ id, stepId, variant: variantAfterEdit(campaign, message, lead.id), at, isHeld });
     }
   }
-  return { kept, removed, leads, first };
+  return { kept, removed, stopped, leads, first };
 }
 
 /** Stores where leads are now. Those that enter a campaign which only sends messages are where they were. */

@@ -12,6 +12,7 @@ import { VariantName } from '#domain/messages/variant-name.ts';
 import { stepsById } from '#domain/campaigns/step.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import { stepTexts } from './step-texts.ts';
+import type { StopReason } from './campaign-stops.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 
 /** Bringing what waits up to date with the steps of a campaign, which changed while it runs. */
@@ -122,11 +123,19 @@ export async function receivedBy(
   );
 }
 
-/** Cancels messages whose steps leads do not get any more, or get by another channel. Requires their locks. */
-export async function cancelRemoved(db: TenantDb, ids: readonly string[], now: Date): Promise<void> {
+/**
+ * Cancels messages whose steps leads do not get any more, or get by another channel. Requires their locks.
+ * @param reason of leads that stop: why.
+ */
+export async function cancelRemoved(
+  db: TenantDb,
+  ids: readonly string[],
+  now: Date,
+  reason: typeof STEP_REMOVED | StopReason = STEP_REMOVED,
+): Promise<void> {
   if (ids.length === 0) return;
   const canceled = await db.any(sql.type(MessageRow)`
-    update messages set status = 'canceled', hold_reason = ${STEP_REMOVED}, held = false, updated_at = now()
+    update messages set status = 'canceled', hold_reason = ${reason}, held = false, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = any(${these(ids)}) and status in ('pending', 'scheduled')
     returning *`);
   await emitCanceled(db, canceled, now);

@@ -278,7 +278,7 @@ export async function sendAgain(
   });
   if (await isOfDeleted(db, message))
     await advanceMessage(db, message.id, ['scheduled'], { to: 'canceled', holdReason: 'lead_deleted' });
-  else await continueSequence(db, message);
+  else await continueSequence(db, message, now);
 }
 
 /** Fails a message. Call it under `lockSequences`, because it stops the message's sequence. */

@@ -90,6 +90,8 @@ export const MessageRow = z.object({
   stepIndex: z.int().nullable(),
   variant: VariantName.nullable(),
   campaignId: z.string().nullable(),
+  /** The version of the campaign's steps whose text it has; null: the first, or it is of no step. */
+  campaignVersion: z.int().nullable(),
   crm: CrmIds,
   transientFailures: z.int(),
   carrierMessageId: z.string().nullable(),

@@ -1,9 +1,15 @@
+import { sql } from 'slonik';
+import { sendAgain } from '#db/commands/sending/outcomes.ts';
+import { IdRow } from '#db/connection/rows.ts';
+import { findMessage } from '#db/queries/messages/messages.ts';
+import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -15,7 +21,7 @@ beforeAll(async () => {
   await createLine(app, workspace.id);
 });
 
-const { newCampaign, stepsOf, step, statusOf } = campaignHelpers(() => ({ app, workspace, api }));
+const { newCampaign, stepsOf, step, statusOf, tenant } = campaignHelpers(() => ({ app, workspace, api }));
 
 const enter = async (id: string, fields: object = {}): Promise<string> =>
   (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone(), ...fields } })).body.leadId;
@@ -24,6 +30,18 @@ const textsOf = async (id: string, leadId: string): Promise<string[]> =>
   (await stepsOf(id, leadId)).map(({ message }) => message);
 const hasTexts = (id: string, leadId: string, ...texts: string[]) =>
   eventually(async () => JSON.stringify(await textsOf(id, leadId)) === JSON.stringify(texts));
+
+/** The carrier says late that it did not send a message, because of its line. */
+async function returnedByCarrier(messageId: string): Promise<void> {
+  await tenant(async (db) => {
+    await lockSequences(db, [messageId]);
+    const message = await findMessage(db, messageId);
+    const attemptId = await db.oneFirst(
+      sql.type(IdRow)`select id from attempts where message_id = ${messageId}`,
+    );
+    if (message) await sendAgain(db, message, { attemptId, reason: 'line' }, new Date());
+  });
+}
 
 const one = { id: 'one', message: 'One' };
 const later = { id: 'two', message: 'Two, {{ firstName }}', delay: { days: 2 } };
@@ -218,6 +236,46 @@ describe('the steps of a campaign that runs', () => {
       expect(new Set(sent).size).toBe(sent.length);
       expect(messages.every(({ status }) => ['sent', 'delivered', 'canceled'].includes(status))).toBe(true);
     }
+  });
+
+  it('stop the leads for whom a condition to stop holds by then, which the funnel counts', async () => {
+    const stops = { ...later, stopWhen: [{ field: 'firstName', value: 'Ada' }] };
+    const id = await newCampaign({ steps: [one, later], start: true });
+    const leadId = await enter(id, { firstName: 'Ada' });
+    await step(id, leadId, 0, 'delivered');
+    await edit(id, [one, stops]);
+    await step(id, leadId, 1, 'canceled');
+    const { steps } = (await api('GET', `/api/campaigns/${id}/funnel`)).body;
+    expect(steps[1]).toMatchObject({ leads: 1, skipped: [{ reason: 'stop_condition', leads: 1 }] });
+  });
+
+  it('are the current ones of a message that its carrier returns after the edit, and on its timeline', async () => {
+    // An email is sent, and nobody says that it was delivered.
+    const settings = { url: app.smtpUrl, inboundSecret: 'a secret for callbacks' };
+    await createLineAt(app, workspace.id, 'email', { name: 'smtp', schema: SmtpConfig, settings });
+    const [first, gone, last] = [
+      { ...one, messageType: 'email' },
+      { id: 'gone', message: 'Gone', messageType: 'email' },
+      { ...later, messageType: 'email' },
+    ];
+    const id = await newCampaign({ steps: [first, gone, last], start: true });
+    const { leadId } = (
+      await api('POST', `/api/campaigns/${id}/leads`, { lead: { email: 'ada@edits.example' } })
+    ).body;
+    const sent = [await step(id, leadId, 0, 'sent'), await step(id, leadId, 1, 'sent')];
+    await edit(id, [
+      { ...first, message: 'One!' },
+      { ...last, message: 'Two!' },
+    ]);
+    await hasTexts(id, leadId, 'One', 'Gone', 'Two!');
+    // Its pacer must not send it again before the test has looked.
+    await api('POST', `/api/campaigns/${id}/pause`);
+    for (const { _id } of sent) await returnedByCarrier(_id);
+    const [returned, removed] = await stepsOf(id, leadId);
+    expect(returned).toMatchObject({ message: 'One!', status: 'scheduled' });
+    expect(removed).toMatchObject({ status: 'canceled', holdReason: 'step_removed' });
+    const { events } = (await api('GET', `/api/messages/${sent[0]?._id}/timeline`)).body;
+    expect(events[0]).toMatchObject({ type: 'accepted', data: { campaignId: id, campaignVersion: 2 } });
   });
 
   it('are those of the version that was read, of two edits at once', async () => {
