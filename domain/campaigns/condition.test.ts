@@ -84,6 +84,14 @@ describe('a condition', () => {
     expect(holds({ field: 'replied', op: 'contains', value: 'yes' }, { replies })).toBe(true);
     expect(holds({ field: 'replied', value: ['no', 'stop'] }, { replies })).toBe(false);
     expect(holds({ field: 'replied', op: 'not_contains', value: 'no' }, { replies })).toBe(true);
+    expect(holds({ field: 'replied', value: ['a|b', 'yes, please'] }, { replies })).toBe(true);
+    expect(holds({ field: 'replied', value: '.*' }, { replies })).toBe(false);
+  });
+
+  it('finds them at the beginning of long replies only', () => {
+    const yes = { field: 'replied', op: 'contains', value: 'yes' };
+    expect(holds(yes, { replies: [{ at: now, text: `${' '.repeat(1990)}yes` }] })).toBe(true);
+    expect(holds(yes, { replies: [{ at: now, text: `${' '.repeat(100_000)}yes` }] })).toBe(false);
   });
 
   it('counts silence from the last message', () => {

@@ -43,7 +43,7 @@ export const Condition = z
       }),
     op: Op.optional().meta({
       description:
-        'Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.',
+        'Texts are compared without regard to case; words are looked for in the first 2,000 characters of each of the last 20 replies. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.',
     }),
     value: z
       .union([Text, z.number(), z.boolean(), z.array(Text).min(1).max(50), Distance])
@@ -145,6 +145,9 @@ function problemOfFact({ field, op, value }: Known<Fact>): Problem | null {
   }
 }
 
+/** A contact may write much more, and every condition reads it. */
+export const REPLY_TEXT = 2000;
+
 /** What a condition is judged by. */
 export interface Facts {
   lead: {
@@ -163,7 +166,10 @@ export interface Facts {
     source: string | null;
     createdAt: Date;
   };
-  /** The latest replies, newest first, without automatic ones and STOP; in a campaign, since the lead entered. */
+  /**
+   * The latest replies, newest first, without automatic ones and STOP; in a campaign, since the lead entered. Of each, words are looked
+   * for in the first `REPLY_TEXT` characters.
+   */
   replies: readonly { at: Date; text: string }[];
   /** The last message that left or failed; in a campaign, of this campaign. */
   lastMessage: { at: Date; isDelivered: boolean; isRead: boolean; isFailed: boolean } | null;
@@ -256,7 +262,8 @@ function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Da
     case 'replied': {
       const words = wordsOf(value);
       if (words === null) return boolean(replies.length > 0, 'replied', 'has not replied');
-      const is = replies.some(({ text }) => words.some((word) => containsWord(text, word)));
+      const asked = anyWord(words);
+      const is = replies.some(({ text }) => asked.test(text.slice(0, REPLY_TEXT)));
       return judgement(
         is,
         is ? 'replied with one of the words' : replies.length > 0 ? 'replied otherwise' : 'has not replied',
@@ -334,9 +341,12 @@ const wordsOf = (value: Condition['value']): readonly string[] | null =>
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
-/** Whole words, so that “no” is not found in “know”. */
-const containsWord = (text: string, word: string): boolean =>
-  new RegExp(String.raw`(?<![\p{L}\p{N}])${escaped(word.trim())}(?![\p{L}\p{N}])`, 'iu').test(text);
+/** Finds one of several whole words, so that “no” is not found in “know”. One expression for all, because a text is read once for each. */
+const anyWord = (words: readonly string[]): RegExp =>
+  new RegExp(
+    String.raw`(?<![\p{L}\p{N}])(?:${words.map((word) => escaped(word.trim())).join('|')})(?![\p{L}\p{N}])`,
+    'iu',
+  );
 
 /** The values of a field of the lead, without empty ones. */
 function valuesOf(field: string, { lead }: Facts): readonly string[] {
@@ -363,9 +373,10 @@ function compare(
   now: Date,
 ): { holds: boolean; mayChangeAt: Date | null } {
   if (op === 'gt_date' || op === 'lt_date') return compareDates(values, op, value, now);
-  const asked = value === undefined ? [] : [value].flat().map(String);
+  const asked = value === undefined ? [] : [value].flat().map(String).map(folded);
+  const known = values.map(folded);
   const some = (is: (found: string, wanted: string) => boolean): boolean =>
-    values.some((found) => asked.some((wanted) => is(folded(found), folded(wanted))));
+    known.some((found) => asked.some((wanted) => is(found, wanted)));
   const numbers = (is: (found: number, wanted: number) => boolean): boolean =>
     some((found, wanted) => {
       const [a, b] = [numberOf(found), numberOf(wanted)];
@@ -373,7 +384,7 @@ function compare(
     });
   const equal = (found: string, wanted: string): boolean =>
     found === wanted || (numberOf(found) !== null && numberOf(found) === numberOf(wanted));
-  const isEmptyAsked = values.length === 0 && asked.some((wanted) => wanted.trim() === '');
+  const isEmptyAsked = values.length === 0 && asked.includes('');
   const holds = {
     eq: () => isEmptyAsked || some(equal),
     neq: () => !isEmptyAsked && !some(equal),

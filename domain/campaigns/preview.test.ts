@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { atOnce } from '#test/support/at-once.ts';
 import { allPaths, type Assumptions, NO_FACTS, previewWalk } from './preview.ts';
 import { CampaignStep } from './step.ts';
 
@@ -28,7 +29,7 @@ const steps = [
 ].map((step) => CampaignStep.parse(step));
 
 const goes = (assume: Assumptions) =>
-  previewWalk(steps, NO_FACTS, { assume, reaches: () => true, stopWhen: [], now }).map(
+  atOnce(previewWalk(steps, NO_FACTS, { assume, reaches: () => true, stopWhen: [], now })).map(
     ({ stepId, outcome, at }) => [stepId, outcome, (Date.parse(at) - now.getTime()) / 3_600_000],
   );
 

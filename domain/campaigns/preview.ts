@@ -89,7 +89,7 @@ export const NO_FACTS: Facts = {
  * What happens to a lead that enters now, if what is assumed holds and nothing else changes. Waits pass at once.
  * @param reaches whether a message of the step can be sent to the lead.
  */
-export function previewWalk(
+export function* previewWalk(
   steps: readonly CampaignStep[],
   known: Facts,
   {
@@ -103,7 +103,7 @@ export function previewWalk(
     stopWhen: readonly Condition[];
     now: Date;
   },
-): PreviewEvent[] {
+): Generator<void, PreviewEvent[]> {
   const { tags, fields = {}, replies = [], consented } = assume;
   const lead = { ...known.lead, ...fieldsAfter(known.lead, fields), ...(tags && { tags }) };
   let facts: Facts = { ...known, lead, ...(consented && { consented: new Set(consented) }) };
@@ -115,7 +115,7 @@ export function previewWalk(
   let time = now;
   // A walk ends after its last step; each turn takes at least one.
   for (let turns = 0; turns <= 2 * placedSteps(steps).length; turns += 1) {
-    const { passed, rest } = walk(steps, cursor, { facts, reaches, stopWhen, now: time });
+    const { passed, rest } = yield* walk(steps, cursor, { facts, reaches, stopWhen, now: time });
     passed.forEach(record);
     if (rest.kind === 'ends' || rest.kind === 'stops') return events;
     if (rest.kind === 'waits') {

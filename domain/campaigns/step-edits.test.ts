@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { atOnce } from '#test/support/at-once.ts';
 import type { Facts } from './condition.ts';
 import { changesBetween, nextAfterEdit, type Place, problemOfEdit } from './step-edits.ts';
 import { CampaignStep, isMessageStep, placedSteps, stepsById } from './step.ts';
@@ -188,12 +189,14 @@ class Journey {
   }
   go(facts: Facts, now: Date): void {
     if (this.isOver || this.isSending || this.cursor === null) return;
-    const { rest, passed } = walk(this.version, this.cursor, {
-      facts,
-      reaches: () => true,
-      received: new Set(this.received),
-      now,
-    });
+    const { rest, passed } = atOnce(
+      walk(this.version, this.cursor, {
+        facts,
+        reaches: () => true,
+        received: new Set(this.received),
+        now,
+      }),
+    );
     for (const { stepId } of passed) this.take(stepId);
     if (rest.kind === 'waits') this.cursor = { stepId: rest.stepId, isPassed: false, at: rest.at };
     else if (rest.kind === 'sends') {

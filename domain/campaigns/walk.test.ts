@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { atOnce } from '#test/support/at-once.ts';
 import type { Facts } from './condition.ts';
 import { CampaignStep, isMessageStep, NewSteps, placedSteps, messageSteps } from './step.ts';
 import { type Cursor, goesOnAfter, pauseBetween, quietPath, walk } from './walk.ts';
@@ -36,7 +37,7 @@ const message = (id: string, delay = {}) => ({ id, message: id, delay });
 const tagged = (value: string) => ({ field: 'tag', op: 'eq', value });
 const START: Cursor = { stepId: null, isPassed: false, at: now };
 const go = (all: CampaignStep[], cursor: Cursor, known: Facts, at = now) =>
-  walk(all, cursor, { facts: known, reaches: () => true, now: at });
+  atOnce(walk(all, cursor, { facts: known, reaches: () => true, now: at }));
 
 const branching = steps(
   message('hello'),
@@ -123,11 +124,9 @@ describe('a walk', () => {
   });
 
   it('passes messages that cannot reach the lead', () => {
-    const { rest } = walk(branching, START, {
-      facts: facts(),
-      reaches: ({ message: text }) => text === 'bye',
-      now,
-    });
+    const { rest } = atOnce(
+      walk(branching, START, { facts: facts(), reaches: ({ message: text }) => text === 'bye', now }),
+    );
     expect(rest).toMatchObject({ kind: 'waits', stepId: 'pause' });
   });
 

@@ -80,12 +80,12 @@ export interface Walk {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Walks on from where a lead is, as far as it gets now. What a `do` changes in the lead counts for the conditions after it.
+ * Walks on from where a lead is, as far as it gets now; others may get a turn after each step. What a `do` changes in the lead counts for the conditions after it.
  * @param received steps that are not taken again. In a campaign whose steps never changed places, there are none ahead.
  * @param stopWhen what stops a lead before any step.
  * @param reaches whether a message of the step can be sent to the lead.
  */
-export function walk(
+export function* walk(
   steps: readonly CampaignStep[],
   cursor: Cursor,
   {
@@ -101,7 +101,7 @@ export function walk(
     stopWhen?: readonly Condition[];
     now: Date;
   },
-): Walk {
+): Generator<void, Walk> {
   const placed = stepsById(steps);
   const passed: Passed[] = [];
   const does: DoStep[] = [];
@@ -121,6 +121,7 @@ export function walk(
   };
 
   while (current) {
+    yield;
     const { step } = current;
     if (received.has(current.id) && !isMessageStep(step)) {
       current = follow(current);

@@ -36,6 +36,7 @@ import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
 import { Id } from '#domain/base/ids.ts';
+import { runInTurns } from '#domain/base/turns.ts';
 import { firstSendTime } from '#domain/sending/quiet-hours.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/contacts/lead.ts';
 import { messageSteps } from '#domain/campaigns/step.ts';
@@ -187,24 +188,28 @@ export const campaignLeadRoutes = [
       if (lead === null && body.leadId !== undefined) throw leadNotFound();
       const { assume = {} } = body;
       if (lead === null) {
-        const walk = previewWalk(campaign.steps, NO_FACTS, {
-          assume,
-          reaches: () => true,
-          stopWhen: campaign.stopWhen,
-          now,
-        });
+        const walk = await runInTurns(
+          previewWalk(campaign.steps, NO_FACTS, {
+            assume,
+            reaches: () => true,
+            stopWhen: campaign.stopWhen,
+            now,
+          }),
+        );
         const steps: z.infer<typeof StepPreview>[] = [];
         const shown = { campaignId: campaign.id, leadId: null, steps, walk, paths, warnings };
         return { status: 200, body: { success: true, ...shown } };
       }
       const needs = needsOf([...campaign.stopWhen, ...conditionsOf(campaign.steps)]);
       const facts = await factsOf(db, [{ ...lead, enteredAt: now }], needs, campaign.id);
-      const walk = previewWalk(campaign.steps, facts.get(lead.id) ?? NO_FACTS, {
-        assume,
-        reaches: ({ messageType }) => addressOn(messageType, lead) !== null,
-        stopWhen: campaign.stopWhen,
-        now,
-      });
+      const walk = await runInTurns(
+        previewWalk(campaign.steps, facts.get(lead.id) ?? NO_FACTS, {
+          assume,
+          reaches: ({ messageType }) => addressOn(messageType, lead) !== null,
+          stopWhen: campaign.stopWhen,
+          now,
+        }),
+      );
       const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
       const known = presentLead(lead);
       const budget = new TemplateBudget();

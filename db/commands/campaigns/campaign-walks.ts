@@ -12,6 +12,7 @@ import { needsOf } from '#domain/campaigns/condition.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
 import { newId } from '#domain/base/ids.ts';
+import { runInTurns } from '#domain/base/turns.ts';
 import { type PhonePlace, type SendTimes, wakingHours } from '#domain/sending/quiet-hours.ts';
 import { textsOf, variantFor } from '#domain/campaigns/step-variants.ts';
 import type { VariantName } from '#domain/messages/variant-name.ts';
@@ -166,18 +167,24 @@ export async function walkLeads(
     needsOf([...stopWhen, ...conditionsOf(steps)]),
     id,
   );
-  return travellers.flatMap((traveller) => {
-    const known = facts.get(traveller.lead.id);
-    if (!known) return [];
-    const walked = walk(steps, traveller.cursor, {
-      facts: known,
-      reaches: (step) => reaches(traveller.lead, step),
-      received: traveller.received,
-      stopWhen,
-      now,
-    });
-    return [{ ...traveller, ...walked }];
-  });
+  return runInTurns(walkAll());
+
+  function* walkAll(): Generator<void, Walked[]> {
+    const all: Walked[] = [];
+    for (const traveller of travellers) {
+      const known = facts.get(traveller.lead.id);
+      if (!known) continue;
+      const walked = yield* walk(steps, traveller.cursor, {
+        facts: known,
+        reaches: (step) => reaches(traveller.lead, step),
+        received: traveller.received,
+        stopWhen,
+        now,
+      });
+      all.push({ ...traveller, ...walked });
+    }
+    return all;
+  }
 }
 
 /** Stores how far leads came: what was decided and done, where they wait, and the messages that they get next. */

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { CHANNELS } from '#domain/base/channel.ts';
-import type { Facts, Need } from '#domain/campaigns/condition.ts';
+import { type Facts, type Need, REPLY_TEXT } from '#domain/campaigns/condition.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
 import { addressesOf, type LeadRow } from '../contacts/leads.ts';
 import { consentedAmong } from '../contacts/consents.ts';
@@ -53,7 +53,7 @@ export async function factsOf(
 
   const replies = needs.has('replies')
     ? await db.any(sql.type(ReplyRow)`
-        select t.lead_id, i.received_at "at", i.body "text" from ${addressed} cross join lateral (
+        select t.lead_id, i.received_at "at", left(i.body, ${REPLY_TEXT}) "text" from ${addressed} cross join lateral (
           select received_at, body from inbound_messages
           where workspace_id = ${db.workspaceId} and address = t.address and created_at >= t.since
             and not auto_reply and keyword is distinct from 'stop' and warning is null

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
-import { nextTurn } from '#domain/base/turns.ts';
+import { mapInTurns, nextTurn } from '#domain/base/turns.ts';
 import { Condition, judgeAll, needsOf } from '#domain/campaigns/condition.ts';
 import type { Segment, SegmentInput, SegmentPatch } from '#domain/contacts/segment.ts';
 import { factsOf } from '../campaigns/facts.ts';
@@ -81,10 +81,11 @@ export async function leadsFor<Lead extends LeadRow>(
   now: Date,
 ): Promise<Lead[]> {
   const facts = await factsOf(db, leads, needsOf(when), null);
-  return leads.filter(({ id }) => {
+  const holds = await mapInTurns(leads, ({ id }) => {
     const known = facts.get(id);
     return known !== undefined && judgeAll(when, known, now).holds;
   });
+  return leads.filter((_, index) => holds[index]);
 }
 
 interface Range {
@@ -171,11 +172,10 @@ export async function countSegments(
   while (after !== undefined) {
     const rows = await nextOf(db, { after });
     const facts = await factsOf(db, rows, needs, null);
-    for (const known of facts.values()) {
-      for (const { id, conditions } of segments) {
-        if (judgeAll(conditions, known, now).holds) counts.set(id, (counts.get(id) ?? 0) + 1);
-      }
-    }
+    const judged = segments.flatMap((segment) => [...facts.values()].map((known) => ({ segment, known })));
+    await mapInTurns(judged, ({ segment: { id, conditions }, known }) => {
+      if (judgeAll(conditions, known, now).holds) counts.set(id, (counts.get(id) ?? 0) + 1);
+    });
     after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
     await nextTurn();
   }

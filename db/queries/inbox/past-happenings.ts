@@ -4,6 +4,7 @@ import { IS_WRITTEN } from '../messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { firstId } from '#domain/base/ids.ts';
+import { REPLY_TEXT } from '#domain/campaigns/condition.ts';
 import { AUTOPILOT } from '#domain/drafts/autopilot.ts';
 import type { RehearsedTrigger } from '#domain/inbox/rule.ts';
 
@@ -50,7 +51,7 @@ export async function pastHappenings(
 }
 
 const heard = (db: TenantDb, { since, limit }: Range, condition: FragmentSqlToken) => sql.fragment`
-  select i.id, i.received_at "at", i.address, i.body "text" from inbound_messages i
+  select i.id, i.received_at "at", i.address, left(i.body, ${REPLY_TEXT}) "text" from inbound_messages i
   where i.workspace_id = ${db.workspaceId} and i.id >= ${firstId(since)} and not i.auto_reply and i.warning is null
     and i.keyword is distinct from 'stop' and not starts_with(i.address, 'erased:') and ${condition}
   order by i.id desc limit ${limit}`;
@@ -74,7 +75,7 @@ async function missedCalls(db: TenantDb, { since, limit }: Range): Promise<reado
 const drafts = (db: TenantDb, { since, limit }: Range): Promise<readonly Happened[]> =>
   db.any(sql.type(HappenedRow)`
     select "at", address, "text" from (
-      select d.reply_id id, d.created_at "at", d.address, i.body "text" from ai_drafts d
+      select d.reply_id id, d.created_at "at", d.address, left(i.body, ${REPLY_TEXT}) "text" from ai_drafts d
       left join inbound_messages i
         on i.workspace_id = ${db.workspaceId} and i.id = coalesce(d.answered_reply_id, d.reply_id)
       where d.workspace_id = ${db.workspaceId} and d.reply_id >= ${firstId(since)} and d.draft is not null

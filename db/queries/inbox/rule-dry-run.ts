@@ -8,6 +8,7 @@ import { pastHappenings } from './past-happenings.ts';
 import { aboutReply, strangerAt } from './rule-facts.ts';
 import { findSnippets } from './snippets.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
 import { durationMs } from '#domain/base/duration.ts';
 import { judgeAll, needsOf } from '#domain/campaigns/condition.ts';
 import type { RuleDryRun, RuleDryRunInput } from '#domain/inbox/rule.ts';
@@ -37,13 +38,13 @@ export async function rehearseRule(
   );
   const facts = await factsOf(db, [...new Set(judged.values())], needsOf(when), null);
   const barred = await barredAmong(db, addresses);
-  const past = happened.flatMap(({ at, address, text }): Past[] => {
+  const past = await mapInTurns(happened, ({ at, address, text }): Past | null => {
     const person = judged.get(address)?.id ?? address;
     const known = facts.get(person);
-    if (!known) return [];
+    if (!known) return null;
     const { holds, why } = judgeAll(when, text === null ? known : aboutReply(known, { at, text }), at);
     const leadId = leads.has(person) ? person : null;
-    return [{ at, address, person, leadId, holds, why, barredBy: barred.get(address) ?? null }];
+    return { at, address, person, leadId, holds, why, barredBy: barred.get(address) ?? null };
   });
   const named = actions.flatMap(({ reply }) => reply?.snippetId ?? []);
   const workspace = {
@@ -53,7 +54,11 @@ export async function rehearseRule(
   };
   return {
     since: since.toISOString(),
-    ...rehearse(actions, past, workspace),
+    ...rehearse(
+      actions,
+      past.filter((one) => one !== null),
+      workspace,
+    ),
     isPartial: found.length > MOST,
   };
 }

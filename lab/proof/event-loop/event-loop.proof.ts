@@ -6,6 +6,10 @@ import type { Route } from '../../../api/http/route.ts';
 import { routes } from '../../../api/routes.ts';
 import { MAX_SENT } from '../../../db/queries/messages/sent-messages.ts';
 import { newId, newUserId } from '../../../domain/base/ids.ts';
+import { runInTurns } from '../../../domain/base/turns.ts';
+import { NO_FACTS } from '../../../domain/campaigns/preview.ts';
+import { NewSteps } from '../../../domain/campaigns/step.ts';
+import { walk } from '../../../domain/campaigns/walk.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from '../../../providers/carriers/bluebubbles.ts';
 import type { Carrier } from '../../../providers/carriers/carrier.ts';
 import { SmtpConfig } from '../../../providers/carriers/smtp.ts';
@@ -448,6 +452,59 @@ describe('the event loop stands still no longer', () => {
       };
     });
     expect(ms).toBeLessThan(LIMIT_MS);
+  });
+
+  /** As many conditions as there may be, each with as many words. */
+  const words = Array.from({ length: 20 }, (_, condition) => ({
+    field: 'replied',
+    op: 'contains',
+    value: Array.from({ length: 50 }, (__, word) => `w ${condition} ${word}`),
+  }));
+  const written = {
+    'long words': 'w'.repeat(100_000),
+    'short words': 'w '.repeat(50_000),
+    'combining marks': MARKS,
+  };
+  /** Leads who have written as much as is looked at. */
+  const writers = (workspaceId: string, text: string) =>
+    connected(app.ownerUrl, (owner) =>
+      owner.query(
+        `with made as (
+           insert into leads (workspace_id, id, list_id, first_name, last_name, emails, phones, created_at)
+           select $1, lpad(to_hex(n), 24, '0'), (select min(id) from lead_lists where workspace_id = $1), 'Ada', '', '{}',
+             array['+1' || (2120000000 + n)], now() from generate_series(1, 100) n returning id, phones)
+         insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, lead_id, body, received_at)
+         select $1, replace(gen_random_uuid()::text, '-', '')::char(24), repeat('0', 24), phones[1], id || n, id, $2, now()
+         from made, generate_series(1, 20) n`,
+        [workspaceId, text],
+      ),
+    );
+
+  it.each(Object.entries(written))('for conditions about replies of %s', async (_, text) => {
+    const segment = { name: 'Many words', when: words };
+    const ms = await heldBy(async (api, workspaceId) => {
+      await api('POST', '/api/leads', { leads: [{ phone: '+14155550123' }] });
+      await writers(workspaceId, text);
+      return () => api('POST', '/api/segments', segment);
+    });
+    expect(ms).toBeLessThan(LIMIT_MS);
+    const rule = { on: 'reply', when: words, do: [{ close: true }] };
+    expect(
+      await heldBy(async (api, workspaceId) => {
+        await api('POST', '/api/leads', { leads: [{ phone: '+14155550123' }] });
+        await writers(workspaceId, text);
+        return () => api('POST', '/api/rules/dry-run', rule);
+      }),
+    ).toBeLessThan(LIMIT_MS);
+  });
+
+  it('for a walk through as many conditions as a campaign may have', async () => {
+    const branch = { kind: 'branch', branches: [{ name: 'a', when: words, steps: [] }] };
+    const steps = NewSteps.parse(Array.from({ length: 50 }, () => ({ ...branch, stopWhen: words })));
+    const replies = Array.from({ length: 20 }, () => ({ at: new Date(), text: 'w '.repeat(50_000) }));
+    const cursor = { stepId: null, isPassed: false, at: new Date() };
+    const context = { facts: { ...NO_FACTS, replies }, reaches: () => true, now: new Date() };
+    expect(await longestTurn(() => runInTurns(walk(steps, cursor, context)))).toBeLessThan(LIMIT_MS);
   });
 
   it('for the largest pages of leads, and for their export', async () => {

@@ -305,7 +305,7 @@ export type Condition = {
      */
     field: string;
     /**
-     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
+     * Texts are compared without regard to case; words are looked for in the first 2,000 characters of each of the last 20 replies. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
      */
     op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
     /**
@@ -5058,7 +5058,7 @@ export type ConditionOutput = {
      */
     field: string;
     /**
-     * Texts are compared without regard to case. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
+     * Texts are compared without regard to case; words are looked for in the first 2,000 characters of each of the last 20 replies. Without a value, `neq` and `not_contains` hold. Default: `eq`; for `replied`, `any`.
      */
     op?: 'eq' | 'neq' | 'contains' | 'not_contains' | 'starts_with' | 'gt' | 'gte' | 'lt' | 'lte' | 'gt_date' | 'lt_date' | 'exists' | 'not_exists' | 'any';
     /**

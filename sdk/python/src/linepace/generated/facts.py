@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "74dc7070419660d8da826852589367261eafa8defe77846c7a5ad83d69e82a81"
+DIGEST = "84c41902481dacc3c61f453a511561da3e11784ee55a946ffad8598a08e239b0"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
