@@ -20,7 +20,7 @@ export function requireHeaderLength(name: string, value: string, max: number): v
 
 /**
  * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list blocks
- * the event loop. The checks of such a list and of its object see the unparsed elements.
+ * the event loop. The checks of its object see the unparsed elements; those of the list see the parsed ones, after its bounds.
  * @param allowsEmpty whether null and an empty text count as absent where the schema refuses them. Not in an update, where they ask to
  *   empty a field.
  * @throws VALIDATION_ERROR
@@ -35,8 +35,18 @@ export async function parseInTurns(
   const emptied = Object.fromEntries(lists.map(({ name }) => [name, []]));
   refuseUnstorable({ ...(value as object), ...emptied });
   const data = accepted(parsedBy(outline, value, allowsEmpty)) as Record<string, unknown>;
-  for (const { name, items, element } of lists) data[name] = await parseElements(name, items, element);
+  for (const { name, items, element, whole } of lists)
+    data[name] = checked(name, await parseElements(name, items, element), whole);
   return data;
+}
+
+/** A list whose elements are parsed, after the checks of the list. @throws VALIDATION_ERROR */
+function checked(name: string, items: unknown[], whole: z.ZodType): unknown {
+  const { data, error } = whole.safeParse(items);
+  if (!error) return data;
+  throw invalidFields(
+    issuesOf(error).map(({ path, message }) => ({ path: path === '' ? name : `${name}.${path}`, message })),
+  );
 }
 
 /** Like `schema.parse`, for responses with long lists. @throws ZodError, which is a bug. */
@@ -143,6 +153,8 @@ interface LongList {
   name: string;
   items: unknown[];
   element: z.ZodType;
+  /** The list with its checks, which leaves the elements as they are. */
+  whole: z.ZodType;
 }
 
 /** @returns the long lists of an object, and a schema for the object that leaves their elements as they are. */
@@ -155,9 +167,11 @@ function longLists(schema: z.ZodType, value: unknown): { lists: LongList[]; outl
   const lists = Object.entries(value).flatMap(([name, items]) => {
     const list = isLong(items) && Object.hasOwn(shape, name) && listOf(shape[name]);
     if (!list) return [];
+    const whole = z.core.clone(list, { ...list._zod.def, element: z.unknown() });
     // Keeps the bounds of the list.
-    shape[name] = z.core.clone(list, { ...list._zod.def, element: z.unknown() });
-    return [{ name, items, element: list.element as z.ZodType }];
+    const bounds = list._zod.def.checks?.filter(({ _zod }) => _zod.def.check !== 'custom') ?? [];
+    shape[name] = z.core.clone(list, { ...list._zod.def, element: z.unknown(), checks: bounds });
+    return [{ name, items, element: list.element as z.ZodType, whole }];
   });
   if (lists.length === 0) return { lists, outline: schema };
   return { lists, outline: z.core.clone(schema, { ...schema._zod.def, shape }) };

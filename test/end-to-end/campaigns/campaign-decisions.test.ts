@@ -295,3 +295,20 @@ test('the clock of test mode runs waits for real', async () => {
   await advanceClock(twin.api, 4 * 86_400);
   await eventually(async () => (await texts()).length === 3);
 });
+
+test('a campaign of many steps is checked like one of few, with what a step leaves out', async () => {
+  const variants = { kind: 'message', variants: [{ body: 'Hi' }, { body: 'Hello' }] };
+  const branch = {
+    kind: 'branch',
+    branches: [{ name: 'known', when: [{ field: 'firstName', op: 'exists' }], steps: [variants] }],
+  };
+  const steps = [...Array.from({ length: 20 }, () => ({ message: 'Hi' })), variants, branch];
+  const stored = (await api('GET', `/api/campaigns/${await newCampaign({ steps })}`)).body.campaign.steps;
+  expect(stored[20]).toMatchObject({ message: '', attachmentUrls: [], variants: [{}, {}] });
+  expect(stored[21].else).toEqual([]);
+  const { status, body } = await api('POST', '/api/campaigns', { name: 'Empty', steps: [...steps, {}] });
+  expect([status, body.issues]).toEqual([
+    400,
+    [{ path: 'steps.22.message', message: 'a message or attachmentUrls is required' }],
+  ]);
+});
