@@ -638,9 +638,9 @@ export async function startBlueBubbles(
     const { url, events } = z
       .object({ url: z.string().startsWith('http'), events: z.array(z.enum(WEBHOOK_EVENTS)) })
       .parse(context.request.body);
-    const known = webhooks.find((webhook) => webhook.url === url);
-    if (known) Object.assign(known, { events });
-    else webhooks.push({ id: (webhookIds += 1), url, events });
+    // One that it has keeps its events, whatever is asked for.
+    if (!webhooks.some((webhook) => webhook.url === url))
+      webhooks.push({ id: (webhookIds += 1), url, events });
     const data = webhooks.find((webhook) => webhook.url === url);
     context.body = { status: 200, message: 'Successfully created webhook!', data };
   });

@@ -29,6 +29,16 @@ export interface LinqMessage {
   createdAt: Date;
 }
 
+export interface LinqSubscription {
+  id: string;
+  url: string;
+  secret: string;
+  events: string[];
+  /** Empty: all of the account. */
+  numbers: string[];
+  isActive: boolean;
+}
+
 export interface LinqStandIn {
   url: string;
   /** All accepted messages, in order. */
@@ -36,7 +46,7 @@ export interface LinqStandIn {
   /** The requests that act on messages and chats, without those that send. */
   actions: readonly { method: string; path: string; body: unknown }[];
   numbers: Set<string>;
-  subscriptions: { url: string; secret: string; events: string[]; numbers: string[] }[];
+  subscriptions: LinqSubscription[];
   /** The largest page of a list, whatever was asked for. */
   maxPageSize: number;
   fault(to: string, fault: LinqFault | null): void;
@@ -65,6 +75,8 @@ const NewSubscription = z.object({
   subscribed_events: z.array(z.string()).min(1),
   phone_numbers: z.array(Phone).default([]),
 });
+
+const ChangedSubscription = NewSubscription.partial().extend({ is_active: z.boolean().optional() });
 
 const LATE_MS = 3_000;
 const LINK = /https?:\/\//;
@@ -95,7 +107,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
   const report: LinqStandIn['report'] = async (type, data) =>
     Promise.all(
       standIn.subscriptions
-        .filter(({ events }) => events.includes(type))
+        .filter(({ events, isActive }) => isActive && events.includes(type))
         .map(async ({ url, secret }) => {
           const id = randomUUID();
           const body = JSON.stringify({
@@ -284,14 +296,15 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
     const found = [...standIn.numbers].map((number) => ({ id: number, phone_number: number }));
     context.body = { phone_numbers: found };
   });
+  const subscription = ({ id, url, events, numbers, isActive }: LinqSubscription) => ({
+    id,
+    target_url: url,
+    is_active: isActive,
+    subscribed_events: events,
+    phone_numbers: numbers,
+  });
   routes.get('/webhook-subscriptions', (context) => {
-    const found = standIn.subscriptions.map(({ url, events }) => ({
-      id: url,
-      target_url: url,
-      is_active: true,
-      subscribed_events: events,
-    }));
-    context.body = { subscriptions: found };
+    context.body = { subscriptions: standIn.subscriptions.map(subscription) };
   });
   routes.post('/webhook-subscriptions', (context) => {
     const {
@@ -299,10 +312,23 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
       subscribed_events: events,
       phone_numbers: numbers,
     } = NewSubscription.parse(context.request.body);
+    if (standIn.subscriptions.some((known) => known.url === url))
+      return refuse(context, 409, 2015, 'A subscription with this target_url exists');
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
-    standIn.subscriptions.push({ url, secret, events, numbers });
+    const added = { id: randomUUID(), url, secret, events, numbers, isActive: true };
+    standIn.subscriptions.push(added);
     context.status = 201;
-    context.body = { id: randomUUID(), target_url: url, signing_secret: secret, is_active: true };
+    context.body = { ...subscription(added), signing_secret: secret };
+  });
+  routes.put('/webhook-subscriptions/:id', (context) => {
+    const known = standIn.subscriptions.find(({ id }) => id === context.params['id']);
+    if (!known) return refuse(context, 404, 2002, 'Subscription not found');
+    const asked = ChangedSubscription.parse(context.request.body);
+    known.url = asked.target_url ?? known.url;
+    known.events = asked.subscribed_events ?? known.events;
+    known.numbers = asked.phone_numbers ?? known.numbers;
+    known.isActive = asked.is_active ?? known.isActive;
+    context.body = subscription(known);
   });
 
   const app = new Koa();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
-import { koaBody } from 'koa-body';
+import { HttpMethodEnum, koaBody } from 'koa-body';
 import { z } from 'zod';
 import { refuseInvalid, serve } from './stand-in-server.ts';
 
@@ -102,6 +102,7 @@ const NewWebhooks = z.object({
     }),
   ),
 });
+const GoneWebhooks = z.object({ type: z.literal('receive'), webhooks: z.array(z.string()) });
 const LATE_MS = 3_000;
 
 /** Simulates Sendblue's API v2, written from its documentation and its public client. */
@@ -312,6 +313,11 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
       standIn.receive.push({ url, secret, numbers });
     context.body = { status: 'OK', message: 'Webhooks added' };
   });
+  routes.delete('/account/webhooks', (context) => {
+    const { webhooks } = GoneWebhooks.parse(context.request.body);
+    standIn.receive = standIn.receive.filter(({ url }) => !webhooks.includes(url));
+    context.body = { status: 'OK', message: 'Webhooks deleted' };
+  });
 
   const app = new Koa();
   app.use(
@@ -319,7 +325,7 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
       refuse(context, 400, 4000, `Invalid ${error.issues[0]?.path.join('.')}`);
     }, stopping.signal),
   );
-  app.use(koaBody());
+  app.use(koaBody({ parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.DELETE] }));
   app.use(routes.routes());
   const server = await serve(app);
   standIn.url = server.url;

@@ -38,6 +38,7 @@ export interface TelnyxStandIn {
   numbers: Map<string, string | null>;
   /** The webhook URLs of the messaging profiles. */
   profiles: Map<string, string>;
+  disabledProfiles: Set<string>;
   /** The largest page of a list, whatever was asked for. */
   maxPageSize: number;
   fault(to: string, fault: TelnyxFault | null): void;
@@ -117,6 +118,7 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
     sent,
     numbers: new Map([['+14155550111', 'profile-1']]),
     profiles: new Map([['profile-1', '']]),
+    disabledProfiles: new Set(),
     maxPageSize: 50,
     fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
     report,
@@ -157,6 +159,8 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
     if (!isNumber(to)) return refuse(context, 400, '40310', "Invalid 'to' address", '/to');
     if ((standIn.numbers.get(from) ?? null) === null)
       return refuse(context, 400, '40305', "Invalid 'from' address", '/from');
+    if (standIn.disabledProfiles.has(standIn.numbers.get(from) ?? ''))
+      return refuse(context, 403, '40312', 'Messaging profile is disabled');
     if (text === '' && mediaUrls.length === 0)
       return refuse(context, 422, '40316', 'No content provided for message');
     if (text.length > MAX_TEXT) return refuse(context, 422, '40302', 'Message too large', '/text');
@@ -248,7 +252,7 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
     record_type: 'messaging_profile',
     id,
     name: id,
-    enabled: true,
+    enabled: !standIn.disabledProfiles.has(id),
     webhook_url: webhookUrl,
     webhook_api_version: '2',
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { listOf, readable } from '#domain/base/bounded-schema.ts';
 import type { Exchange } from '../egress-exchange.ts';
+import { EVENTS } from './bluebubbles-callback.ts';
 import { envelope } from './bluebubbles-protocol.ts';
 import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
 import { failed, passed, unknown } from './connection-checks.ts';
@@ -67,14 +68,24 @@ const Webhook = z.object({
   id: z.int().optional().catch(undefined),
   events: listOf(z.string(), MAX_WEBHOOKS).optional().catch(undefined),
 });
-export type Webhook = z.infer<typeof Webhook>;
+type Webhook = z.infer<typeof Webhook>;
 export const Webhooks = envelope(listOf(Webhook, MAX_WEBHOOKS));
+
+/** Whether a webhook reports all that a line needs to a URL. Older servers do not show the events. */
+export const reportsTo = (webhook: Webhook, url: string): boolean =>
+  webhook.url === url &&
+  EVENTS.every((event) => webhook.events?.some((one) => one === event || one === '*') ?? true);
 
 /** Whether the server reports to the line. */
 export function webhookCheck(response: Exchange, callbackUrl: string): ConnectionCheck {
   const webhooks = readOk(response, Webhooks)?.data;
   if (!webhooks) return unknown('callback', 'The server does not list its webhooks.');
-  return webhooks.some(({ url }) => url === callbackUrl)
-    ? passed('callback', 'The server reports replies and receipts to this line.')
-    : failed('callback', 'The server does not report to this line: connect it again.');
+  if (webhooks.some((webhook) => reportsTo(webhook, callbackUrl)))
+    return passed('callback', 'The server reports replies and receipts to this line.');
+  return failed(
+    'callback',
+    webhooks.some(({ url }) => url === callbackUrl)
+      ? 'The server does not report all events to this line: connect it again.'
+      : 'The server does not report to this line: connect it again.',
+  );
 }

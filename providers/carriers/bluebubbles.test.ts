@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
-import { outbound } from '#test/conformance/carrier-worlds.ts';
+import { connectionResults, outbound } from '#test/conformance/carrier-worlds.ts';
 import {
   type BlueBubblesFault,
   type BlueBubblesWorld,
@@ -372,6 +372,23 @@ describe('the webhook of a server', () => {
     const [address = ''] = callbacks?.url.split('?') ?? [];
     await carrier.configureInbound?.(config, newId(), address);
     expect(world.server.webhooks.map(({ url }) => url)).toEqual([callbacks?.url]);
+  });
+
+  it('is replaced if it does not report all that the line needs', async () => {
+    const { carrier, config, callbacks } = world;
+    const [callbackUrl = ''] = callbacks?.url.split('?') ?? [];
+    const check = async () => (await connectionResults(world, callbackUrl))['callback'];
+    const [webhook] = world.server.webhooks;
+    if (!webhook) throw new Error('it is not registered');
+    const needed = [...webhook.events];
+    expect(await check()).toBe('pass');
+    webhook.events = ['*'];
+    expect(await check()).toBe('pass');
+    webhook.events = ['updated-message', 'message-send-error'];
+    expect(await check()).toBe('fail');
+    await carrier.configureInbound?.(config, newId(), callbackUrl);
+    expect(world.server.webhooks).toMatchObject([{ url: callbacks?.url, events: needed }]);
+    expect(await check()).toBe('pass');
   });
 
   it('gives a repeated event the same id', async () => {

@@ -37,12 +37,12 @@ import {
   isPong,
   macChecks,
   passwordCheck,
+  reportsTo,
   ServerInfo,
-  type Webhook,
   webhookCheck,
   Webhooks,
 } from './bluebubbles-connection.ts';
-import { checkSecret } from './callback-secret.ts';
+import { checkSecret, isOfLine, withSecret } from './callback-secret.ts';
 import { serverCheck } from './connection-checks.ts';
 import { HTTP_PORTS } from './carrier.ts';
 import type {
@@ -408,22 +408,17 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     },
 
     async configureInbound(config, _lineId, callbackUrl) {
-      const url = secretUrl(config, callbackUrl);
+      const url = withSecret(callbackUrl, config.callbackSecret);
       const known = await query(config, '/webhook');
       const webhooks = readOk(known, Webhooks);
       if (!webhooks) throw new Error(reasonOf(known));
-      const isCurrent = (webhook: Webhook): boolean =>
-        webhook.url === url && EVENTS.every((event) => webhook.events?.includes(event) ?? true);
-      if (!webhooks.data.some(isCurrent)) {
-        const response = await query(config, '/webhook', { url, events: EVENTS });
-        if (!isOk(response)) throw new Error(reasonOf(response));
-      }
-      // Those with a former public URL, secret or list of events. The server would post every event to each of them.
-      const path = new URL(callbackUrl).pathname;
-      const former = webhooks.data.filter(
-        (webhook) => !isCurrent(webhook) && URL.parse(webhook.url)?.pathname === path,
-      );
+      const own = webhooks.data.filter((webhook) => isOfLine(webhook.url, callbackUrl));
+      const former = own.filter((webhook) => !reportsTo(webhook, url));
+      // The server would keep the events of one with the same URL, and would post every event to each of the others.
       for (const { id } of former) if (id !== undefined) await remove(config, `/webhook/${id}`);
+      if (former.length < own.length) return;
+      const response = await query(config, '/webhook', { url, events: EVENTS });
+      if (!isOk(response)) throw new Error(reasonOf(response));
     },
 
     movedTo(config, { rawBody }) {
@@ -549,7 +544,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       if (password.result !== 'pass') return;
       yield* macChecks(await query(config, '/server/info'), config.method);
       if (callbackUrl !== null)
-        yield webhookCheck(await query(config, '/webhook'), secretUrl(config, callbackUrl));
+        yield webhookCheck(await query(config, '/webhook'), withSecret(callbackUrl, config.callbackSecret));
       yield { name: 'callback_address', ...(await reachCallbacks()) };
     },
 
@@ -645,12 +640,6 @@ function addressOf({ url, password }: BlueBubblesConfig, path: string): URL {
   const address = new URL(`${url.replace(/\/$/, '')}/api/v1${path}`);
   address.searchParams.set('password', password);
   return address;
-}
-
-function secretUrl({ callbackSecret }: BlueBubblesConfig, callbackUrl: string): string {
-  const url = new URL(callbackUrl);
-  url.searchParams.set('secret', callbackSecret);
-  return url.href;
 }
 
 async function encode(

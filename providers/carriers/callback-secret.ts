@@ -15,6 +15,17 @@ export function checkSecret(secret: string | undefined, { url }: CallbackHead): 
     throw new BadSignature('wrong secret');
 }
 
+/** The callback URL with the secret that `checkSecret` expects. */
+export function withSecret(callbackUrl: string, secret: string): string {
+  const url = new URL(callbackUrl);
+  url.searchParams.set('secret', secret);
+  return url.href;
+}
+
+/** Whether a URL that is registered at the provider is the line's, perhaps with a former public URL or secret. */
+export const isOfLine = (registered: string, callbackUrl: string): boolean =>
+  URL.parse(registered)?.pathname === new URL(callbackUrl).pathname;
+
 /** @throws Unreadable */
 export function readJsonBody(rawBody: string): unknown {
   try {

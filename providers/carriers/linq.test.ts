@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import type { MessageAction } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
-import { LINE_ID, outbound } from '#test/conformance/carrier-worlds.ts';
+import { connectionResults, LINE_ID, outbound } from '#test/conformance/carrier-worlds.ts';
 import { type LinqWorld, linqWorld } from '#test/conformance/http-carrier-worlds.ts';
 
 let world: LinqWorld;
@@ -162,6 +162,9 @@ test('a message of a contact has its files and what it answers, and is of the li
   ).toMatchObject([{ kind: 'reaction', reaction: 'emoji', emoji: '🔥', removed: true }]);
 });
 
+const callbackCheck = async (callbackUrl: string) =>
+  (await connectionResults(world, callbackUrl))['callback'];
+
 test('the callback URL is registered once, for the messages of the number', async () => {
   const url = 'https://linepace.example/callbacks/carriers/linq/1';
   const before = world.linq.subscriptions.length;
@@ -170,6 +173,28 @@ test('the callback URL is registered once, for the messages of the number', asyn
   expect(world.linq.subscriptions.slice(before)).toMatchObject([
     { url: `${url}?secret=a-secret-of-the-line&version=2026-02-03`, numbers: ['+14155550111'] },
   ]);
+
+  const { subscriptions } = world.linq;
+  const [own] = subscriptions.slice(before);
+  if (!own) throw new Error('it is not registered');
+  expect(await callbackCheck(url)).toBe('pass');
+  for (const flaw of [
+    { isActive: false },
+    { events: ['message.delivered', 'message.read', 'message.failed'] },
+    { numbers: ['+14155550112'] },
+  ]) {
+    Object.assign(own, flaw);
+    expect(await callbackCheck(url)).toBe('fail');
+    await world.carrier.configureInbound?.(world.config, 'L1', url);
+    expect(await callbackCheck(url)).toBe('pass');
+  }
+  own.numbers = [];
+  expect(await callbackCheck(url)).toBe('pass');
+  const moved = url.replace('linepace.example', 'moved.example');
+  await world.carrier.configureInbound?.(world.config, 'L1', moved);
+  expect(await callbackCheck(moved)).toBe('pass');
+  expect(subscriptions).toHaveLength(before + 1);
+
   world.linq.numbers.clear();
   await expect(world.carrier.probe(world.config, 'L1')).rejects.toThrow('no number');
   world.linq.numbers.add('+14155550111');

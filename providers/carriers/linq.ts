@@ -11,7 +11,7 @@ import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 import type { Transport } from '#domain/messages/transport.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import type { Exchange } from '../egress-exchange.ts';
-import { checkSecret, readJsonBody } from './callback-secret.ts';
+import { checkSecret, isOfLine, readJsonBody, withSecret } from './callback-secret.ts';
 import { type CarrierFailure, outcomeOfFailure, receiptOfFailure } from './carrier-failure.ts';
 import type {
   AttemptReference,
@@ -120,11 +120,22 @@ const Message = z.object({
   parts: readable(Parts),
 });
 type Message = z.infer<typeof Message>;
-const PhoneNumbers = z.object({ phone_numbers: listOf(z.object({ phone_number: z.string() }), 1000) });
-const Available = z.object({ available: z.boolean() });
-const Subscriptions = z.object({
-  subscriptions: listOf(z.object({ target_url: z.string(), is_active: readable(z.boolean()) }), 200),
+const MAX_NUMBERS = 1000;
+const PhoneNumbers = z.object({
+  phone_numbers: listOf(z.object({ phone_number: z.string() }), MAX_NUMBERS),
 });
+const Available = z.object({ available: z.boolean() });
+const MAX_SUBSCRIPTIONS = 200;
+const Subscription = z.object({
+  id: z.string(),
+  target_url: z.string(),
+  is_active: readable(z.boolean()),
+  subscribed_events: readable(listOf(z.string(), MAX_SUBSCRIPTIONS)),
+  /** Empty: all of the account. */
+  phone_numbers: readable(listOf(z.string(), MAX_NUMBERS)),
+});
+type Subscription = z.infer<typeof Subscription>;
+const Subscriptions = z.object({ subscriptions: listOf(Subscription, MAX_SUBSCRIPTIONS) });
 
 const Handle = z.object({ handle: z.string().min(1) });
 /** What webhooks report. */
@@ -236,20 +247,24 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
 
     async configureInbound(config, _lineId, callbackUrl) {
       const url = webhookUrl(config, callbackUrl);
-      const known = await ask(config, '/webhook-subscriptions');
-      const list = readOk(known, Subscriptions);
-      if (!list) throw new Error(reasonOf(known));
-      if (
-        list.subscriptions.some(
-          ({ target_url: target, is_active: active }) => target === url && active !== false,
-        )
-      )
-        return;
-      const added = await api.call(config, '/v3/webhook-subscriptions', {
+      const listed = await ask(config, '/webhook-subscriptions');
+      const list = readOk(listed, Subscriptions);
+      if (!list) throw new Error(reasonOf(listed));
+      if (list.subscriptions.some((one) => reportsTo(one, config, url))) return;
+      // Linq takes a URL once, also if it reports nothing there.
+      const known = list.subscriptions.find((one) => isOfLine(one.target_url, callbackUrl));
+      const path = '/v3/webhook-subscriptions';
+      const written = await api.call(config, known ? `${path}/${encodeURIComponent(known.id)}` : path, {
         headers: headersOf(config),
-        body: { target_url: url, subscribed_events: EVENTS, phone_numbers: [config.fromNumber] },
+        method: known ? 'PUT' : 'POST',
+        body: {
+          target_url: url,
+          subscribed_events: EVENTS,
+          phone_numbers: [config.fromNumber],
+          ...(known && { is_active: true }),
+        },
       });
-      if (!isOk(added)) throw new Error(reasonOf(added));
+      if (!isOk(written)) throw new Error(reasonOf(written));
     },
 
     async send(config, message, signal) {
@@ -341,7 +356,7 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
       yield numberCheck(config, list.phone_numbers);
       if (callbackUrl !== null) {
         const known = readOk(await ask(config, '/webhook-subscriptions'), Subscriptions);
-        yield subscriptionCheck(known, webhookUrl(config, callbackUrl));
+        yield subscriptionCheck(known, config, webhookUrl(config, callbackUrl));
       }
       yield { name: 'callback_address', ...(await reachCallbacks()) };
     },
@@ -583,8 +598,7 @@ function inboundEvent(message: z.infer<typeof MessageEvent>, at: Date): CarrierE
 
 /** With the version of the events, by which Linq chooses their form. */
 function webhookUrl({ callbackSecret }: LinqConfig, callbackUrl: string): string {
-  const url = new URL(callbackUrl);
-  url.searchParams.set('secret', callbackSecret);
+  const url = new URL(withSecret(callbackUrl, callbackSecret));
   url.searchParams.set('version', WEBHOOK_VERSION);
   return url.href;
 }
@@ -605,11 +619,29 @@ const numberCheck = (
     ? passed('sender', `${fromNumber} belongs to the account.`)
     : failed('sender', `The account has no number ${fromNumber}.`, 'fromNumber');
 
-function subscriptionCheck(known: z.infer<typeof Subscriptions> | null, url: string): ConnectionCheck {
+/** Whether a subscription reports all that a line needs to its URL. What is not shown is no failure. */
+const reportsTo = (subscription: Subscription, { fromNumber }: LinqConfig, url: string): boolean => {
+  const { is_active: isActive, subscribed_events: events, phone_numbers: numbers } = subscription;
+  return (
+    subscription.target_url === url &&
+    isActive !== false &&
+    EVENTS.every((event) => events?.includes(event) ?? true) &&
+    (!numbers?.length || numbers.includes(fromNumber))
+  );
+};
+
+function subscriptionCheck(
+  known: z.infer<typeof Subscriptions> | null,
+  config: LinqConfig,
+  url: string,
+): ConnectionCheck {
   if (!known) return unknown('callback', 'Linq did not list its webhook subscriptions.');
-  return known.subscriptions.some(
-    ({ target_url: target, is_active: active }) => target === url && active !== false,
-  )
-    ? passed('callback', 'Replies are reported to this line.')
-    : failed('callback', 'Linq does not report replies to this line: connect it again.');
+  if (known.subscriptions.some((one) => reportsTo(one, config, url)))
+    return passed('callback', 'Replies are reported to this line.');
+  return failed(
+    'callback',
+    known.subscriptions.some(({ target_url: target }) => target === url)
+      ? 'The webhook subscription of this line is not active, or lacks events or the number: connect it again.'
+      : 'Linq does not report replies to this line: connect it again.',
+  );
 }

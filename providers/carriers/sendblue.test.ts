@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import type { MessageAction } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
-import { LINE_ID, outbound } from '#test/conformance/carrier-worlds.ts';
+import { connectionResults, LINE_ID, outbound } from '#test/conformance/carrier-worlds.ts';
 import { type SendblueWorld, sendblueWorld } from '#test/conformance/http-carrier-worlds.ts';
 
 let world: SendblueWorld;
@@ -141,6 +141,9 @@ test('a message of a contact has its file and what it answers, and is of the lin
   ]);
 });
 
+const callbackCheck = async (callbackUrl: string) =>
+  (await connectionResults(world, callbackUrl))['callback'];
+
 test('the callback URL is registered once, for the messages of the number', async () => {
   const url = 'https://linepace.example/callbacks/carriers/sendblue/1';
   const before = world.sendblue.receive.length;
@@ -149,6 +152,20 @@ test('the callback URL is registered once, for the messages of the number', asyn
   expect(world.sendblue.receive.slice(before)).toMatchObject([
     { url: `${url}?secret=a-secret-of-the-line`, numbers: ['+14155550111'] },
   ]);
+
+  const own = () => world.sendblue.receive.slice(before);
+  expect(await callbackCheck(url)).toBe('pass');
+  Object.assign(own()[0] ?? {}, { numbers: ['+14155550112'] });
+  expect(await callbackCheck(url)).toBe('fail');
+  await world.carrier.configureInbound?.(world.config, 'L1', url);
+  expect(own()).toMatchObject([{ numbers: ['+14155550111'] }]);
+  expect(await callbackCheck(url)).toBe('pass');
+  Object.assign(own()[0] ?? {}, { numbers: [] });
+  expect(await callbackCheck(url)).toBe('pass');
+  const moved = url.replace('linepace.example', 'moved.example');
+  await world.carrier.configureInbound?.(world.config, 'L1', moved);
+  expect(own()).toMatchObject([{ url: `${moved}?secret=a-secret-of-the-line` }]);
+
   world.sendblue.lines.set('+14155550111', 'OFFLINE');
   await expect(world.carrier.probe(world.config, 'L1')).rejects.toThrow('offline');
   world.sendblue.lines.set('+14155550111', 'ONLINE');

@@ -9,7 +9,7 @@ import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import type { Exchange } from '../egress-exchange.ts';
-import { checkSecret, readJsonBody } from './callback-secret.ts';
+import { checkSecret, isOfLine, readJsonBody, withSecret } from './callback-secret.ts';
 import type {
   AttemptReference,
   Availability,
@@ -95,11 +95,16 @@ const MessageList = z.object({
   pagination: readable(z.object({ hasMore: readable(z.boolean()) })),
 });
 const Service = z.object({ service: z.string() });
+const MAX_LINES = 1000;
 const LineStates = z.object({
   status: z.literal('OK'),
-  data: listOf(z.object({ sendblue_number: readable(z.string()), status: readable(Explanation) }), 1000),
+  data: listOf(z.object({ sendblue_number: readable(z.string()), status: readable(Explanation) }), MAX_LINES),
 });
-const Registered = z.union([z.string(), z.object({ url: z.string() })]);
+/** Without numbers, a webhook gets the messages of the whole account. */
+const Registered = z.union([
+  z.string().transform((url) => ({ url, sendblue_numbers: null })),
+  z.object({ url: z.string(), sendblue_numbers: readable(listOf(z.string(), MAX_LINES)) }),
+]);
 const Webhooks = z.object({ webhooks: z.object({ receive: readable(listOf(Registered, 200)) }) });
 const Accepted = z.object({ status: z.enum(['OK', 'SENT', 'SUCCESS', 'QUEUED']) });
 
@@ -157,19 +162,24 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
     guide: GUIDE,
 
     async configureInbound(config, _lineId, callbackUrl) {
-      const url = secretUrl(config, callbackUrl);
+      const url = withSecret(callbackUrl, config.callbackSecret);
       const response = await ask(config, '/api/account/webhooks');
       const known = readOk(response, Webhooks);
       if (!known) throw new Error(reasonOf(response));
-      if (known.webhooks.receive?.some((one) => urlOf(one) === url)) return;
-      const added = await api.call(config, '/api/account/webhooks', {
-        headers: headersOf(config),
-        body: {
-          type: 'receive',
-          webhooks: [{ url, secret: config.callbackSecret, sendblue_numbers: [config.fromNumber] }],
-        },
-      });
-      if (!isOk(added) || readJson(added, Failure)) throw new Error(reasonOf(added));
+      const receive = known.webhooks.receive ?? [];
+      if (receive.some((one) => reportsTo(one, config, url))) return;
+      const former = receive.filter((one) => isOfLine(one.url, callbackUrl)).map((one) => one.url);
+      const change = async (method: 'POST' | 'DELETE', webhooks: unknown[]): Promise<void> => {
+        const body = { type: 'receive', webhooks };
+        const changed = await api.call(config, '/api/account/webhooks', {
+          headers: headersOf(config),
+          method,
+          body,
+        });
+        if (!isOk(changed) || readJson(changed, Failure)) throw new Error(reasonOf(changed));
+      };
+      if (former.length > 0) await change('DELETE', former);
+      await change('POST', [{ url, secret: config.callbackSecret, sendblue_numbers: [config.fromNumber] }]);
     },
 
     async send(config, message, signal) {
@@ -244,7 +254,7 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
       yield numberCheck(config, states.data);
       if (callbackUrl !== null) {
         const webhooks = readOk(await ask(config, '/api/account/webhooks'), Webhooks);
-        yield webhookCheck(webhooks, secretUrl(config, callbackUrl));
+        yield webhookCheck(webhooks, config, withSecret(callbackUrl, config.callbackSecret));
       }
       yield { name: 'callback_address', ...(await reachCallbacks()) };
     },
@@ -273,7 +283,7 @@ function partsOf(config: SendblueConfig, message: OutboundMessage): Record<strin
   const common = {
     number: message.to.address,
     from_number: config.fromNumber,
-    status_callback: secretUrl(config, message.callbackUrl),
+    status_callback: withSecret(message.callbackUrl, config.callbackSecret),
   };
   const [first, ...others] = attachments;
   return [
@@ -446,15 +456,6 @@ function statusEvents(
 const nameOf = (url: string): string =>
   (URL.canParse(url) ? new URL(url).pathname.split('/').at(-1) : '') || 'attachment';
 
-const urlOf = (webhook: z.infer<typeof Registered>): string =>
-  typeof webhook === 'string' ? webhook : webhook.url;
-
-function secretUrl({ callbackSecret }: SendblueConfig, callbackUrl: string): string {
-  const url = new URL(callbackUrl);
-  url.searchParams.set('secret', callbackSecret);
-  return url.href;
-}
-
 function credentialsCheck(response: Exchange, isAccepted: boolean): ConnectionCheck {
   if (isAccepted) return passed('credentials', 'Sendblue accepts the API key.');
   const reason = reasonOf(response);
@@ -473,9 +474,26 @@ function numberCheck(
   return passed('sender', `${fromNumber} belongs to the account.`);
 }
 
-function webhookCheck(known: z.infer<typeof Webhooks> | null, url: string): ConnectionCheck {
+/** Whether a webhook gets the messages to the line's number. */
+const reportsTo = (
+  { url, sendblue_numbers: numbers }: z.infer<typeof Registered>,
+  { fromNumber }: SendblueConfig,
+  callbackUrl: string,
+): boolean => url === callbackUrl && (!numbers?.length || numbers.includes(fromNumber));
+
+function webhookCheck(
+  known: z.infer<typeof Webhooks> | null,
+  config: SendblueConfig,
+  url: string,
+): ConnectionCheck {
   if (!known) return unknown('callback', 'Sendblue did not list its webhooks.');
-  return known.webhooks.receive?.some((one) => urlOf(one) === url)
-    ? passed('callback', 'Replies are reported to this line.')
-    : failed('callback', 'Sendblue does not report replies to this line: connect it again.');
+  const receive = known.webhooks.receive ?? [];
+  if (receive.some((one) => reportsTo(one, config, url)))
+    return passed('callback', 'Replies are reported to this line.');
+  return failed(
+    'callback',
+    receive.some((one) => one.url === url)
+      ? `The webhook of this line gets the messages to other numbers than ${config.fromNumber}: connect it again.`
+      : 'Sendblue does not report replies to this line: connect it again.',
+  );
 }

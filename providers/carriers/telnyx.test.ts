@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
-import { outbound } from '#test/conformance/carrier-worlds.ts';
+import { connectionResults, outbound } from '#test/conformance/carrier-worlds.ts';
 import { type TelnyxWorld, telnyxWorld } from '#test/conformance/http-carrier-worlds.ts';
 
 let world: TelnyxWorld;
@@ -160,14 +160,7 @@ test('a line with a sender of its own takes no messages to another number of its
 
 test('the checks say what is missing at Telnyx, and the probe fails for a number that cannot send', async () => {
   const callbackUrl = 'https://linepace.example/callbacks/carriers/telnyx/1';
-  const check = async () => {
-    const found: Record<string, string> = {};
-    const reachCallbacks = async () => ({ result: 'pass', text: '' }) as const;
-    const subject = { lineId: null, address: '+14155550111', callbackUrl, reachCallbacks };
-    for await (const { name, result } of world.carrier.checkConnection(world.config, subject))
-      found[name] = result;
-    return found;
-  };
+  const check = () => connectionResults(world, callbackUrl);
   const probe = () => world.carrier.probe(world.config, 'L1', '+14155550111');
   const { numbers, profiles } = world.telnyx;
   expect(await check()).toMatchObject({ sender: 'pass', callback: 'fail' });
@@ -177,6 +170,10 @@ test('the checks say what is missing at Telnyx, and the probe fails for a number
   expect(await check()).toMatchObject({ sender: 'pass', callback: 'fail' });
   numbers.delete('+14155550112');
   await probe();
+  world.telnyx.disabledProfiles.add('profile-1');
+  expect(await check()).toMatchObject({ sender: 'fail' });
+  await expect(probe()).rejects.toThrow('disabled');
+  world.telnyx.disabledProfiles.clear();
   numbers.set('+14155550111', null);
   expect(await check()).toMatchObject({ sender: 'fail' });
   await expect(probe()).rejects.toThrow('no messaging profile');

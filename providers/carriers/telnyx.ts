@@ -107,7 +107,11 @@ const Numbers = z.object({
   data: listOf(z.object({ phone_number: z.string(), messaging_profile_id: readable(z.string()) }), PAGE),
 });
 const Profile = z.object({
-  data: z.object({ webhook_url: readable(z.string()), webhook_api_version: readable(z.string()) }),
+  data: z.object({
+    enabled: readable(z.boolean()),
+    webhook_url: readable(z.string()),
+    webhook_api_version: readable(z.string()),
+  }),
 });
 
 /** A webhook that is older may have been recorded and sent again. */
@@ -125,6 +129,8 @@ export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<Telny
     api.call(config, `${path}?${new URLSearchParams(query).toString()}`, { headers: headersOf(config) });
   const numbers = (config: TelnyxConfig, filter: 'phone_number' | 'messaging_profile_id', value: string) =>
     ask(config, '/v2/phone_numbers/messaging', { [`filter[${filter}]`]: value, 'page[size]': '2' });
+  const profileOf = async (config: TelnyxConfig, id: string) =>
+    readOk(await ask(config, `/v2/messaging_profiles/${encodeURIComponent(id)}`), Profile)?.data ?? null;
   const askAccount = (config: TelnyxConfig) => ask(config, '/v2/messaging_profiles', { 'page[size]': '1' });
 
   /** What has become of a message. It is not shown for longer than ten days. */
@@ -206,8 +212,11 @@ export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<Telny
       const found = readOk(await numbers(config, 'phone_number', number), Numbers)?.data;
       const own = found?.find(({ phone_number: owned }) => owned === number);
       if (found && !own) throw new Error(`the account has no number ${number} for messages`);
-      if (own && (own.messaging_profile_id ?? '') === '')
-        throw new Error(`${number} is in no messaging profile`);
+      if (!own) return;
+      const profileId = own.messaging_profile_id ?? '';
+      if (profileId === '') throw new Error(`${number} is in no messaging profile`);
+      const profile = await profileOf(config, profileId);
+      if (profile?.enabled === false) throw new Error(`the messaging profile of ${number} is disabled`);
     },
 
     async *checkConnection(config, { address, callbackUrl, reachCallbacks }) {
@@ -219,9 +228,7 @@ export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<Telny
       if (credentials.result !== 'pass') return;
       yield* numberChecks(numberOf(config, address), callbackUrl, {
         numbers: async (filter, value) => readOk(await numbers(config, filter, value), Numbers)?.data ?? null,
-        profile: async (id) =>
-          readOk(await ask(config, `/v2/messaging_profiles/${encodeURIComponent(id)}`), Profile)?.data ??
-          null,
+        profile: (id) => profileOf(config, id),
       });
       yield { name: 'callback_address', ...(await reachCallbacks()) };
     },
@@ -298,9 +305,11 @@ async function* numberChecks(
   if (!own) return yield failed('sender', `The account has no number ${number} for messages.`, 'address');
   const profileId = own.messaging_profile_id ?? '';
   if (profileId === '') return yield failed('sender', `${number} is in no messaging profile.`);
+  const profile = await answers.profile(profileId);
+  if (profile?.enabled === false)
+    return yield failed('sender', `The messaging profile of ${number} is disabled.`);
   yield passed('sender', `${number} belongs to the account, and is in a messaging profile.`);
   if (callbackUrl === null) return;
-  const profile = await answers.profile(profileId);
   if (!profile) return yield unknown('callback', 'Telnyx did not show the messaging profile.');
   if (profile.webhook_url !== callbackUrl)
     return yield failed('callback', 'The webhook URL of the messaging profile is not the callback URL.');

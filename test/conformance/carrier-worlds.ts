@@ -65,6 +65,18 @@ export function outbound(
   };
 }
 
+/** The results of the connection checks of a line, by check. */
+export async function connectionResults(
+  { carrier, config }: Pick<CarrierWorld, 'carrier' | 'config'>,
+  callbackUrl: string,
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const reachCallbacks = async () => ({ result: 'pass', text: '' }) as const;
+  const subject = { lineId: LINE_ID, address: '+14155550111', callbackUrl, reachCallbacks };
+  for await (const { name, result } of carrier.checkConnection(config, subject)) found[name] = result;
+  return found;
+}
+
 /** Records a carrier's callbacks; the first one to `?fail-once` gets a 500. */
 export async function startReceiver() {
   const received: CallbackRequest[] = [];
