@@ -4,6 +4,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
+import { smsSegments } from '#domain/messages/sms-segments.ts';
 import { refuseInvalid, serve } from './stand-in-server.ts';
 
 /** How the next messages to a recipient are treated. */
@@ -64,8 +65,7 @@ const SendBody = z.object({
 });
 
 const LATE_MS = 3_000;
-/** Ten parts of a message in GSM-7. */
-const MAX_TEXT = 1530;
+const MAX_PARTS = 10;
 const MAX_URL = 2000;
 const MAX_FILES = 10;
 const isNumber = (text: string): boolean => /^\+\d{8,15}$/.test(text);
@@ -163,7 +163,8 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
       return refuse(context, 403, '40312', 'Messaging profile is disabled');
     if (text === '' && mediaUrls.length === 0)
       return refuse(context, 422, '40316', 'No content provided for message');
-    if (text.length > MAX_TEXT) return refuse(context, 422, '40302', 'Message too large', '/text');
+    if (mediaUrls.length === 0 && smsSegments(text).segments > MAX_PARTS)
+      return refuse(context, 422, '40302', 'Message too large', '/text');
     if (mediaUrls.length > MAX_FILES || !mediaUrls.every(isUrl))
       return refuse(context, 422, '40317', 'Invalid MMS content', '/media_urls');
     if (webhookUrl !== '' && !isUrl(webhookUrl))

@@ -42,8 +42,12 @@ describe('a warning', () => {
   });
 
   it('is of an SMS that carriers refuse because it is too long', () => {
-    expect(codes({ channel: 'sms', text: 'a'.repeat(1600) })).toEqual(['sms_segments']);
-    expect(codes({ channel: 'sms', text: 'a'.repeat(1601) })).toEqual(['sms_segments', 'sms_too_long']);
+    const [short, long] = [['sms_segments'], ['sms_segments', 'sms_too_long']];
+    expect(codes({ channel: 'sms', text: 'a'.repeat(1530) })).toEqual(short);
+    expect(codes({ channel: 'sms', text: 'a'.repeat(1531) })).toEqual(long);
+    expect(codes({ channel: 'sms', text: 'ж'.repeat(670) })).toEqual(short);
+    expect(codes({ channel: 'sms', text: 'ж'.repeat(671) })).toEqual(long);
+    expect(codes({ channel: 'sms', text: 'a'.repeat(1601) })).toEqual(long);
     expect(codes({ fallbackText: 'a'.repeat(1601) })).toContain('sms_too_long');
     expect(codes({ channel: 'email', text: 'a'.repeat(1601) })).toEqual([]);
   });

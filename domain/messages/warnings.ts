@@ -82,8 +82,9 @@ export function quietUntil({ window, quiet }: SendTimes, earliest: Date): QuietU
 }
 
 const MAX_SEGMENTS = 2;
-/** Of an SMS in several segments: www.twilio.com/docs/api/errors/21617. */
+/** Of Twilio (www.twilio.com/docs/api/errors/21617), and of Telnyx (developers.telnyx.com/docs/messaging/messages/sms-chunking). */
 const MAX_SMS_LENGTH = 1600;
+const MAX_SMS_SEGMENTS = 10;
 const MANY_UNANSWERED = 2;
 
 /** One check for each code, which says what is wrong; null: nothing. */
@@ -108,10 +109,14 @@ const CHECKS: Record<
     if (segments <= MAX_SEGMENTS) return null;
     return `The SMS has ${segments} segments (${encoding}), each of which is billed as a message, and long texts are filtered more often.`;
   },
-  sms_too_long: (message) =>
-    isLonger(smsOf(message), MAX_SMS_LENGTH)
-      ? `The SMS is longer than ${MAX_SMS_LENGTH.toLocaleString('en')} characters, which carriers refuse: it fails when it is to be sent, unless it is rendered shorter.`
-      : null,
+  sms_too_long(message) {
+    const fate = 'it fails when it is to be sent, unless it is rendered shorter.';
+    if (isLonger(smsOf(message), MAX_SMS_LENGTH))
+      return `The SMS is longer than ${MAX_SMS_LENGTH.toLocaleString('en')} characters, which carriers refuse: ${fate}`;
+    return smsSegments(smsOf(message)).segments > MAX_SMS_SEGMENTS
+      ? `The SMS has more than ${MAX_SMS_SEGMENTS} segments, which some carriers, such as Telnyx, refuse: there, ${fate}`
+      : null;
+  },
   quiet_hours: ({ quietUntil: until }) =>
     until &&
     `Quiet hours postpone the message: it leaves on ${clockOf(until)} (${until.zone}) at the earliest, or when the recipient writes.`,

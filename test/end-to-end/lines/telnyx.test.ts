@@ -47,6 +47,15 @@ test('a line at Telnyx sends, is answered, hears of late failures, and lets nobo
   telnyx.fault(landline, { kind: 'error_later', code: '40001', title: 'Not routable' });
   await send(landline, (message) => JSON.stringify(message).includes('Not routable'));
 
+  const long = { recipientPhone: phone('0001'), message: 'ж'.repeat(700), messageType: 'sms' };
+  const warned = await call('POST', '/api/messages', long);
+  expect(warned.status).toBe(201);
+  expect(warned.body.warnings).toContainEqual(expect.objectContaining({ code: 'sms_too_long' }));
+  await eventually(async () => {
+    const { status, errorMessage } = (await call('GET', `/api/messages/${warned.body._id}`)).body;
+    return status === 'failed' && errorMessage === '40302: Message too large';
+  });
+
   const reply = { from: reached, to: line, text: 'Yes, please' };
   expect((await telnyx.receive(callbackUrl, reply)).status).toBe(200);
   expect(
