@@ -68,15 +68,24 @@ export function mailboxFailure(
   error: unknown,
 ): string {
   const name = `${mailbox.host}:${mailbox.port}`;
-  const { authenticationFailed, mailboxMissing, responseText, tlsFailed, reason } = error as Partial<
+  const { mailboxMissing, responseText, tlsFailed, reason } = error as Partial<
     ImapFlowError & { reason: unknown }
   >;
   const said = responseText === undefined ? '' : `: ${responseText}`;
   // The server says goodbye before it knows who is there.
   if (typeof reason === 'string' && reason !== '') return `${name} closes the connection: ${reason}`;
-  if (authenticationFailed) return `${name} refuses the user or the password${said}`;
+  if (refusesLogin(error)) return `${name} refuses the user or the password${said}`;
   if (mailboxMissing) return `The mailbox ${mailbox.folder} cannot be opened${said}`;
   return `${name} cannot be used: ${tlsFailed ? tlsReason(error) : responseText === undefined ? reasonOf(error) : responseText}`;
+}
+
+/** The codes of a server that cannot log anybody in for now (RFC 5530, section 3). */
+const NOT_NOW = new Set(['UNAVAILABLE', 'SERVERBUG', 'INUSE', 'LIMIT']);
+
+/** The library takes each refusal of a login for one of the password. */
+function refusesLogin(error: unknown): boolean {
+  const { authenticationFailed, serverResponseCode = '' } = (error ?? {}) as Partial<ImapFlowError>;
+  return authenticationFailed === true && !NOT_NOW.has(serverResponseCode);
 }
 
 const tlsReason = (error: unknown): string =>
@@ -103,6 +112,7 @@ export function* mailboxChecks({
 }): Iterable<ConnectionCheck> {
   const { authenticationFailed, mailboxMissing, responseStatus, tlsFailed } = (error ??
     {}) as Partial<ImapFlowError>;
+  const isNotNow = authenticationFailed === true && !refusesLogin(error);
   const isAnswered =
     error === null || authenticationFailed || mailboxMissing || (responseStatus !== undefined && !tlsFailed);
   if (!isAnswered) {
@@ -111,6 +121,10 @@ export function* mailboxChecks({
       `${name} cannot be used: ${tlsFailed ? tlsReason(error) : reasonOf(error)}.`,
       isUntrusted(causeOf(error)) ? 'caCertificates' : 'imapUrl',
     );
+    return;
+  }
+  if (isNotNow) {
+    yield failed('inbox_server', `${name} logs nobody in for now.`);
     return;
   }
   yield passed('inbox_server', `${name} responds.`);
@@ -139,6 +153,7 @@ const WORDS: Record<string, string> = {
   // Of our own.
   NO_UIDNEXT: 'it reports no UIDNEXT',
   SEARCH_FAILED: 'it could not search the folder',
+  TOO_LATE: 'it did not answer in time',
 };
 
 function reasonOf(error: unknown): string {

@@ -18,7 +18,7 @@ async function readFrom(replies: Record<string, (socket: Socket, tag: string) =>
     const reply = replies[command] ?? usual[command];
     if (reply) reply(socket, tag);
     else socket.write(`${tag} OK done\r\n`);
-  });
+  }, replies['LOGIN']);
   const carrier = smtpCarrier({
     untrusted: { run: () => Promise.reject(new Error('nothing is read')), close() {} },
   });
@@ -72,6 +72,16 @@ test.each<[string, Record<string, (socket: Socket, tag: string) => void>, string
     'it says goodbye',
     { EXAMINE: (socket) => socket.end('* BYE Too many connections\r\n') },
     'mail.example closes the connection: Too many connections',
+  ],
+  [
+    'nobody can log in for now',
+    { LOGIN: (socket, tag) => socket.write(`${tag} NO [UNAVAILABLE] Temporary authentication failure\r\n`) },
+    'mail.example cannot be used: Temporary authentication failure',
+  ],
+  [
+    'the password has expired',
+    { LOGIN: (socket, tag) => socket.write(`${tag} NO [EXPIRED] Set a new password\r\n`) },
+    'mail.example refuses the user or the password: Set a new password',
   ],
 ])('no email is skipped, and the reason is told, if %s', async (_what, replies, reason) => {
   expect(await readFrom(replies)).toBe(reason);

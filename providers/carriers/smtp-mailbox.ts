@@ -44,7 +44,7 @@ const Position = z.object({
   connectedAt: z.iso.datetime().optional(),
   /** Up to this UID, answers to us are read already, before older emails. */
   aheadUid: z.int().optional(),
-  /** After a change of UIDVALIDITY: older emails were read under their former UIDs. Absent once all are searched. */
+  /** After a change of the UIDs: older emails were read under their former ones. Absent once all are searched. */
   since: z.iso.datetime().optional(),
 });
 type Position = z.infer<typeof Position>;
@@ -78,8 +78,8 @@ export interface MailboxReader {
 
 /**
  * Reads new emails without changing the mailbox. If the settings name another mailbox than before, reading starts at its
- * end. If its UIDVALIDITY changed, emails since the last read are searched again; those stored before are recognized by
- * their Message-ID.
+ * end. If its UIDs mean something else than before, emails since the last read are searched again; those stored before are
+ * recognized by their Message-ID.
  * @throws if the server is unreachable.
  */
 export async function readMailbox(
@@ -108,12 +108,20 @@ export async function readMailbox(
     disableAutoIdle: true,
     logger: false,
   });
-  // Errors also reject the pending command; without a listener they would crash the process.
-  client.on('error', () => {});
-  const deadline = setTimeout(() => client.close(), DEADLINE_MS);
+  let isLate = false;
+  // Errors also reject the pending command, not all with their reason; without a listener they would crash the process.
+  client.on('error', ({ code }: NodeJS.ErrnoException) => {
+    isLate ||= code === 'ETIMEOUT';
+  });
+  const deadline = setTimeout(() => {
+    isLate = true;
+    client.close();
+  }, DEADLINE_MS);
   try {
     await client.connect();
     return await readFolder(client, mailbox, position, read);
+  } catch (error) {
+    throw isLate ? failure('TOO_LATE') : error;
   } finally {
     clearTimeout(deadline);
     client.close();
@@ -135,12 +143,14 @@ async function readFolder(
   };
   const before = position === null ? null : Position.parse(parseOwnJson(position));
   const now = new Date().toISOString();
-  if (before?.mailbox !== here.mailbox) {
+  if (!before || !isAtAnyHost(mailbox, before)) {
     const start: Position = { ...here, lastUid: newest, readAt: now, connectedAt: now };
     return { read: [{ events: [], position: JSON.stringify(start) }], more: false };
   }
 
-  const isSame = before.uidValidity === here.uidValidity;
+  // A mailbox that was moved to another host counts anew. So does a server that was restored, without saying so.
+  const isSame =
+    before.mailbox === here.mailbox && before.uidValidity === here.uidValidity && before.lastUid <= newest;
   const since = isSame ? before.since : (before.since ?? sinceOf(before.readAt));
   const { connectedAt } = before;
   const at = (lastUid: number, aheadUid = 0): string =>
@@ -194,6 +204,10 @@ async function readFolder(
   const rest = items.at(-1)?.uid === end ? [] : [{ events: [], position: at(end, known) }];
   return { read: [...taken, ...rest], more: end < newest };
 }
+
+/** Whether a position is of the mailbox, wherever it was then. */
+const isAtAnyHost = ({ user, folder }: Mailbox, { mailbox }: Position): boolean =>
+  mailbox.startsWith(`${user}@`) && mailbox.endsWith(`/${folder}`);
 
 /** An error with a code that `mailboxFailure` puts into words. */
 const failure = (code: string): Error => Object.assign(new Error(code), { code });

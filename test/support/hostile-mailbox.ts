@@ -7,12 +7,16 @@ export interface HostileMailbox {
   stop(): Promise<void>;
 }
 
+const ok = (socket: Socket, tag: string): unknown => socket.write(`${tag} OK done\r\n`);
+
 /**
- * Starts an IMAP server that accepts any login.
- * @param respond writes the response to any other command. Without a line with its tag, the response never ends.
+ * Starts an IMAP server.
+ * @param respond writes the response to a command. Without a line with its tag, the response never ends.
+ * @param logIn the same for `LOGIN`; default: it accepts any.
  */
 export async function startHostileMailbox(
   respond: (socket: Socket, tag: string, command: string) => void,
+  logIn: (socket: Socket, tag: string) => void = ok,
 ): Promise<HostileMailbox> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -22,7 +26,8 @@ export async function startHostileMailbox(
     socket.setEncoding('utf8').on('data', (lines: string) => {
       for (const line of lines.split('\r\n').filter((text) => text !== '')) {
         const [tag = '', command = ''] = line.split(' ');
-        if (/^(CAPABILITY|LOGIN|NAMESPACE|ID|NOOP)$/i.test(command)) socket.write(`${tag} OK done\r\n`);
+        if (/^LOGIN$/i.test(command)) logIn(socket, tag);
+        else if (/^(CAPABILITY|NAMESPACE|ID|NOOP)$/i.test(command)) ok(socket, tag);
         else respond(socket, tag, command.toUpperCase());
       }
     });

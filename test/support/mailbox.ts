@@ -13,6 +13,8 @@ export interface TestMailbox {
   refuseLogins(refused: boolean): void;
   /** Gives all emails new UIDs, as after a restore from a backup. */
   renumber(): void;
+  /** Is empty again and as it was when it was made, as after a restore that the server does not tell. */
+  restore(): void;
   stop(): Promise<void>;
 }
 
@@ -45,6 +47,11 @@ export async function startMailbox(): Promise<TestMailbox> {
       inbox.uidvalidity += 1;
       inbox.messages.forEach((message, index) => (message.uid = index + 100));
       inbox.uidnext = inbox.messages.length + 100;
+    },
+    restore() {
+      const inbox = server.getMailbox('INBOX');
+      inbox.messages = [];
+      inbox.uidnext = 1;
     },
     async stop() {
       server.server.closeAllConnections?.();

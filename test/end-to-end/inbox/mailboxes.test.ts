@@ -181,6 +181,29 @@ test('emails that arrive while no worker runs are stored once, even if the serve
   for (const one of [first, others[20], others[23], late]) expect(await inboundOf(one ?? '')).toHaveLength(1);
 });
 
+test('emails are read after the mailbox was restored from a backup, or moved to another host', async () => {
+  const [before, restored, between, moved] = [address(), address(), address(), address()];
+  mailbox.deliver(from(before), 'Before');
+  await arrived(before);
+  mailbox.restore();
+  mailbox.deliver(from(restored), 'STOP');
+  expect(await arrived(restored)).toMatchObject([{ message: 'STOP' }]);
+  await app.stopWorker();
+  mailbox.deliver(from(between), 'STOP');
+  const imapUrl = mailbox.url.replace('127.0.0.1', 'localhost');
+  const connect = (url: string) =>
+    api('PUT', `/api/lines/${lineId}/carrier`, {
+      provider: 'smtp',
+      config: { url: app.smtpUrl, imapUrl: url },
+    });
+  expect((await connect(imapUrl)).status).toBe(200);
+  mailbox.deliver(from(moved), 'After');
+  await app.startWorker();
+  await arrived(moved);
+  for (const one of [restored, between, moved]) expect(await inboundOf(one)).toHaveLength(1);
+  expect((await connect(mailbox.url)).status).toBe(200);
+});
+
 test('email from before the connection is no news, unless it belongs to a thread of ours', async () => {
   const to = address();
   const { messageId } = await send(to);
