@@ -124,6 +124,7 @@ describe('storage in a bucket', () => {
     ['is overloaded', error(503, 'SlowDown'), /put a file: SlowDown/],
     ['is full', error(507, 'XMinioStorageFull'), /put a file: XMinioStorageFull/],
     ['is in another region', error(301, 'PermanentRedirect'), /put a file: PermanentRedirect/],
+    ['redirects to another region', error(307, 'TemporaryRedirect'), /put a file: TemporaryRedirect/],
     ['has another time', error(403, 'RequestTimeTooSkewed'), /put a file: RequestTimeTooSkewed/],
     [
       'is behind a proxy that responds for it',
@@ -131,6 +132,7 @@ describe('storage in a bucket', () => {
       /put a file: it responded 502/,
     ],
     ['is behind a proxy that asks for a login', page(401, '{"error":1}'), /put a file: it responded 401/],
+    ['is behind a page that responds 200', page(200, '<html>Log in'), /put a file: .* not the store's own/],
     ['responds with nothing', page(400, ''), /put a file: it responded 400/],
     ['sends its answer a byte at a time', dripping, /put a file: it has not ended after 1 s/],
   ])('says what failed if the store %s', async (_, answer, reason) => {
@@ -141,8 +143,17 @@ describe('storage in a bucket', () => {
     expect(failures).toEqual(['put', 'put', 'put']);
   });
 
-  it('fails its check if a proxy responds 200 to everything', async () => {
-    const { storage } = await store(page(200, '<html>Welcome</html>'));
+  it('returns nothing that something else than the store responds', async () => {
+    const { storage } = await store(page(200, '<html>Log in</html>'));
+    await expect(storage.open('org_1/a')).rejects.toThrow(StorageUnavailable);
+    await expect(storage.open('org_1/a', { start: 0, end: 9 })).rejects.toThrow(StorageUnavailable);
+  });
+
+  it('fails its check if the store returns something else than it has accepted', async () => {
+    const { storage } = await store((request, response) => {
+      request.resume();
+      request.once('end', () => response.writeHead(200, { ETag: '"1"' }).end('other'));
+    });
     await expect(storage.check()).rejects.toThrow('returns something else than it has accepted');
   });
 
@@ -156,7 +167,7 @@ describe('storage in a bucket', () => {
 
   it('does not wait for a store that stops in the middle of a file', async () => {
     const { storage } = await store(({ method }, response) => {
-      response.writeHead(200, { 'Content-Length': '100' });
+      response.writeHead(200, { 'Content-Length': '100', ETag: '"1"' });
       if (method === 'HEAD') response.end();
       else response.write('half');
     });

@@ -192,6 +192,9 @@ const IDLE_TIMEOUT_MS = 10_000;
 /** Otherwise the client prints warnings to the console. */
 const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
+/** A store names the version of an object in each response. What responds 200 without it is something in between, such as a login page. */
+const OF_OBJECTS = new Set(['PutObjectCommand', 'GetObjectCommand', 'HeadObjectCommand']);
+
 /** Loaded on demand, because the S3 client is large. */
 async function bucket({
   bucket: Bucket,
@@ -219,6 +222,16 @@ async function bucket({
     logger: SILENT,
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),
   });
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      async (args) => {
+        const result = await next(args);
+        if (OF_OBJECTS.has(commandName) && !('ETag' in result.output && result.output.ETag))
+          throw Object.assign(new Error("the response is not the store's own"), { code: 'ENOTSTORE' });
+        return result;
+      },
+    { step: 'initialize' },
+  );
   return {
     // Buckets without ACLs are the default.
     driver: new S3Driver({ client, bucket: Bucket, visibility: 'private', supportsACL: false }),
