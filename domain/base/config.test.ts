@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { readConfig } from './config.ts';
+import { Environment } from './environment.ts';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://localhost/linepace',
@@ -9,6 +10,15 @@ const REQUIRED = {
   AUTH_LOCAL_JWK: '{}',
 };
 const read = (environment: Record<string, string>) => readConfig({ ...REQUIRED, ...environment });
+
+test('each outside server can have a certificate of an authority of its own', () => {
+  const names = Object.keys(Environment.shape);
+  const servers = ['AUTH_ISSUER', 'SMTP_URL', 'S3_ENDPOINT', 'LLM_BASE_URL'].concat(
+    names.filter((name) => name.endsWith('_API_URL')),
+  );
+  const withoutCa = servers.filter((name) => !names.includes(`${name.split('_')[0]}_CA_FILE`));
+  expect(withoutCa).toEqual([]);
+});
 
 describe('the connection to Temporal', () => {
   it('uses no TLS by default', () => {

@@ -91,7 +91,11 @@ const configOf = (env: Variables) => ({
     telegram:
       env.TELEGRAM_BOT_TOKEN === null
         ? null
-        : { token: env.TELEGRAM_BOT_TOKEN, apiUrl: env.TELEGRAM_API_URL },
+        : {
+            token: env.TELEGRAM_BOT_TOKEN,
+            apiUrl: env.TELEGRAM_API_URL,
+            caFile: env.TELEGRAM_CA_FILE,
+          },
     slack: slackApp(env),
   },
   mailServers: { caFile: env.SMTP_CA_FILE, ehloName: env.SMTP_EHLO_NAME },
@@ -133,7 +137,8 @@ const slackApp = ({
   SLACK_BOT_TOKEN: token,
   SLACK_SIGNING_SECRET: signingSecret,
   SLACK_API_URL: apiUrl,
-}: Variables) => (token !== null && signingSecret !== null ? { token, signingSecret, apiUrl } : null);
+  SLACK_CA_FILE: caFile,
+}: Variables) => (token !== null && signingSecret !== null ? { token, signingSecret, apiUrl, caFile } : null);
 
 const llmEndpoint = ({
   LLM_BASE_URL: baseUrl,

@@ -372,6 +372,7 @@ const PROVIDERS = {
     'no chats of Telegram',
   ),
   TELEGRAM_API_URL: forBoth(optional(HttpUrl), 'another server with the Bot API', "Telegram's"),
+  TELEGRAM_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   SLACK_BOT_TOKEN: forBoth(
     optional(z.string().regex(/^xoxb-/, 'must begin with xoxb-')),
     'the bot token of a Slack app made from `deploy/slack-manifest.json`, in whose [chats](ai-drafts.md#in-a-chat) members decide about drafts',
@@ -382,6 +383,7 @@ const PROVIDERS = {
     "the app's signing secret; required with `SLACK_BOT_TOKEN`",
   ),
   SLACK_API_URL: forBoth(optional(HttpUrl), 'another server with the Web API', "Slack's"),
+  SLACK_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   INBOX_POLL_SECONDS: forWorkers(
     z.coerce.number().min(1).max(3600).default(60),
     'interval at which the mailboxes of email lines are read',

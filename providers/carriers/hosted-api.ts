@@ -2,8 +2,10 @@ import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
+import { caCertificatesOf } from './ca-certificates.ts';
 import { HTTP_PORTS, type CarrierMedia, type CarrierServer, type SendOutcome } from './carrier.ts';
 import { MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf } from './http-response.ts';
+import { createTrustingAgents } from './trusting-agents.ts';
 
 export interface HostedCarrierOptions {
   /** The API's address, which a line's settings can override. */
@@ -17,15 +19,18 @@ export interface HostedCarrierOptions {
 const QUESTION_TIMEOUT_MS = 10_000;
 export const HOSTED_TIMEOUT_MS = 15_000;
 
-/** @param whose for example `Telnyx’s`. */
-export const baseUrlOf = (whose: string) =>
-  z
+/** The settings that name another server. @param whose for example `Telnyx’s`. */
+export const ownServerOf = (whose: string) => ({
+  baseUrl: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .meta({ description: `Only for a server other than ${whose} that speaks its API.` });
+    .meta({ description: `Only for a server other than ${whose} that speaks its API.` }),
+  caCertificates: caCertificatesOf('server'),
+});
 
 interface Settings {
   baseUrl?: string | undefined;
+  caCertificates?: string | undefined;
 }
 
 interface HostedRequest {
@@ -66,19 +71,20 @@ export function createHostedApi(
     clock = () => new Date(),
   }: HostedCarrierOptions,
 ): HostedApi {
-  const agent = new Agent({
-    connections: 64,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    ...(guard && { connect: guard.connect }),
-  });
+  const connections = { connections: 64, headersTimeout: 0, bodyTimeout: 0 };
+  const agent = new Agent({ ...connections, ...(guard && { connect: guard.connect }) });
+  const trusting = createTrustingAgents(
+    (ca) => new Agent({ ...connections, connect: guard ? guard.connectTrusting(ca) : { ca } }),
+  );
+  const agentOf = ({ baseUrl: own, caCertificates: pem }: Settings): Agent =>
+    own === undefined || pem === undefined ? agent : trusting.of(pem);
   const addressOf = (config: Settings): URL => new URL(config.baseUrl ?? baseUrl);
 
   const call: HostedApi['call'] = async (config, path, { headers, body, ...options }) => {
     const { origin, pathname } = addressOf(config);
     const { method = body === undefined ? 'GET' : 'POST', maxBytes = MAX_PAGE_BYTES } = options;
     return exchange(
-      agent,
+      agentOf(config),
       {
         origin,
         path: pathname.replace(/\/$/, '') + path,
@@ -113,7 +119,9 @@ export function createHostedApi(
       const length = response.headers['content-length'];
       return { ...(await mediaOf(response)), ...(typeof length === 'string' && { size: Number(length) }) };
     },
-    close: () => agent.destroy(),
+    async close() {
+      await Promise.all([agent.destroy(), trusting.destroy()]);
+    },
   };
 }
 

@@ -25,10 +25,10 @@ import type {
 } from './carrier.ts';
 import { failed, passed, serverCheck, unknown } from './connection-checks.ts';
 import {
-  baseUrlOf,
   createHostedApi,
   HOSTED_TIMEOUT_MS,
   type HostedCarrierOptions,
+  ownServerOf,
   unanswered,
 } from './hosted-api.ts';
 import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
@@ -41,7 +41,7 @@ export const LinqConfig = z.object({
     .meta({ description: 'The number at Linq, for example +14155550111.' }),
   /** Part of the callback URL: the secret with which Linq signs is told only to whom registers it. */
   callbackSecret: z.string().min(16).meta({ secret: true }),
-  baseUrl: baseUrlOf("Linq's"),
+  ...ownServerOf("Linq's"),
 });
 export type LinqConfig = z.infer<typeof LinqConfig>;
 

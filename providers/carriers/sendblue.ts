@@ -22,10 +22,10 @@ import type {
 } from './carrier.ts';
 import { failed, passed, serverCheck, unknown } from './connection-checks.ts';
 import {
-  baseUrlOf,
   createHostedApi,
   HOSTED_TIMEOUT_MS,
   type HostedCarrierOptions,
+  ownServerOf,
   unanswered,
 } from './hosted-api.ts';
 import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
@@ -39,7 +39,7 @@ export const SendblueConfig = z.object({
     .meta({ description: 'The number at Sendblue, for example +14155550111.' }),
   /** Part of the callback URLs: it is not documented how reports of statuses are signed. */
   callbackSecret: z.string().min(16).meta({ secret: true }),
-  baseUrl: baseUrlOf("Sendblue's"),
+  ...ownServerOf("Sendblue's"),
 });
 export type SendblueConfig = z.infer<typeof SendblueConfig>;
 

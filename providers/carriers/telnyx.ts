@@ -27,10 +27,10 @@ import {
 } from './carrier.ts';
 import { failed, passed, serverCheck, unknown } from './connection-checks.ts';
 import {
-  baseUrlOf,
   createHostedApi,
   HOSTED_TIMEOUT_MS,
   type HostedCarrierOptions,
+  ownServerOf,
   unanswered,
 } from './hosted-api.ts';
 import { Explanation, isOk, readJson, readOk } from './http-response.ts';
@@ -47,7 +47,7 @@ export const TelnyxConfig = z.object({
   from: z.string().min(1).optional().meta({
     description: 'Where messages leave from another sender than the line.',
   }),
-  baseUrl: baseUrlOf("Telnyx's"),
+  ...ownServerOf("Telnyx's"),
 });
 export type TelnyxConfig = z.infer<typeof TelnyxConfig>;
 

@@ -5,24 +5,24 @@ import { type ChatOutcome, ChatUnavailable } from './chat.ts';
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-const request = boundedFetch(MAX_RESPONSE_BYTES);
-
 /** Posts JSON to a provider. @throws ChatUnavailable if there is no response */
-export const postToChat = (
-  url: string,
-  headers: Record<string, string>,
-  parameters: object,
-): Promise<Response> =>
-  request(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(parameters),
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((error: unknown) => {
-    // Without the error, whose text may contain the URL, of which a token can be a part.
-    throw new ChatUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
-  });
+type PostToChat = (url: string, headers: Record<string, string>, parameters: object) => Promise<Response>;
+
+/** @param caFile PEM file of the authority of the provider; null: a public one. */
+export function chatPoster(caFile: string | null): PostToChat {
+  const request = boundedFetch(MAX_RESPONSE_BYTES, caFile);
+  return (url, headers, parameters) =>
+    request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(parameters),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((error: unknown) => {
+      // Without the error, whose text may contain the URL, of which a token can be a part.
+      throw new ChatUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
+    });
+}
 
 /** A delivery to a provider that does not respond is tried again. */
 export async function unlessUnavailable(delivery: Promise<ChatOutcome>): Promise<ChatOutcome> {

@@ -1,11 +1,11 @@
 import type { Signer } from '../signer.ts';
 import type { Chats } from './chat.ts';
 import { createSlack, type SlackOptions } from './slack.ts';
-import { createTelegram } from './telegram.ts';
+import { createTelegram, type TelegramOptions } from './telegram.ts';
 
 export interface ChatOptions {
   publicUrl: string;
-  chats: { telegram: { token: string; apiUrl: string | null } | null; slack: SlackOptions | null };
+  chats: { telegram: Omit<TelegramOptions, 'publicUrl' | 'signer'> | null; slack: SlackOptions | null };
 }
 
 export const createChats = (

@@ -1,10 +1,15 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { realTime } from '#domain/base/clock.ts';
 import { newSecretToken } from '#domain/base/secret-token.ts';
-import { BadChatSignature, UnreadableChatRequest } from './chat.ts';
+import { startTlsProxy } from '#test/support/tls-proxy.ts';
+import { BadChatSignature, ChatUnavailable, UnreadableChatRequest } from './chat.ts';
 import { createSlack } from './slack.ts';
 
+const TLS = join(import.meta.dirname, '../../test/fixtures/tls');
 const SECRET = '8f742231b10e8888abcd99yyyzzz85a5';
 const slack = createSlack({ token: 'xoxb-1', signingSecret: SECRET, apiUrl: null });
 
@@ -26,6 +31,20 @@ const authorizations = [{ user_id: 'UBOT', is_bot: true }];
 const eventOf = (event: object) =>
   requestOf(JSON.stringify({ type: 'event_callback', event, authorizations }));
 const message = { type: 'message', channel: 'D1', channel_type: 'im', user: 'U1', ts: '2.0' };
+
+test('Slack is reached at a server with a certificate of an authority of its own', async () => {
+  const server = createServer((_request, response) => void response.end('{"ok":true,"user_id":"U1"}'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy = await startTlsProxy(TLS);
+  onTestFinished(async () => {
+    await proxy.close();
+    server.close();
+  });
+  proxy.to((server.address() as AddressInfo).port);
+  const at = { token: 'xoxb-1', signingSecret: SECRET, apiUrl: `https://localhost:${proxy.port}` };
+  await expect(createSlack(at).check()).rejects.toThrow(ChatUnavailable);
+  await createSlack({ ...at, caFile: join(TLS, 'authority.pem') }).check();
+});
 
 describe('a request of Slack', () => {
   it('is believed by its signature and time only', () => {

@@ -14,7 +14,7 @@ import {
   ChatUnavailable,
   UnreadableChatRequest,
 } from './chat.ts';
-import { postToChat, unlessUnavailable } from './chat-request.ts';
+import { chatPoster, unlessUnavailable } from './chat-request.ts';
 
 export interface SlackOptions {
   /** `SLACK_BOT_TOKEN` */
@@ -23,6 +23,8 @@ export interface SlackOptions {
   signingSecret: string;
   /** Another server with the Web API; null: Slack's. */
   apiUrl: string | null;
+  /** PEM file of the certificate authority of that server; null: a public one. */
+  caFile?: string | null;
 }
 
 /** An older request may have been recorded and sent again (docs.slack.dev/authentication/verifying-requests-from-slack). */
@@ -89,12 +91,13 @@ const LATER = new Set([
 ]);
 
 /** An app of Slack in one Slack workspace, made from deploy/slack-manifest.json. */
-export function createSlack({ token, signingSecret, apiUrl }: SlackOptions): ChatProvider {
+export function createSlack({ token, signingSecret, apiUrl, caFile = null }: SlackOptions): ChatProvider {
+  const post = chatPoster(caFile);
   const base = (apiUrl ?? 'https://slack.com/api').replace(/\/$/, '');
 
   /** @throws ChatUnavailable */
   async function call(method: string, parameters: object): Promise<Answer> {
-    const response = await postToChat(
+    const response = await post(
       `${base}/${method}`,
       { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' },
       parameters,

@@ -14,13 +14,15 @@ import {
   ChatUnavailable,
   UnreadableChatRequest,
 } from './chat.ts';
-import { postToChat, unlessUnavailable } from './chat-request.ts';
+import { chatPoster, unlessUnavailable } from './chat-request.ts';
 
 export interface TelegramOptions {
   /** `TELEGRAM_BOT_TOKEN`, a part of each URL, so URLs are never logged. */
   token: string;
   /** Another server of the Bot API; null: Telegram's. */
   apiUrl: string | null;
+  /** PEM file of the certificate authority of that server; null: a public one. */
+  caFile?: string | null;
   publicUrl: string;
   signer: Signer;
 }
@@ -76,7 +78,14 @@ const Update = z.object({
 });
 
 /** A bot of Telegram, by the Bot API (https://core.telegram.org/bots/api). */
-export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOptions): ChatProvider {
+export function createTelegram({
+  token,
+  apiUrl,
+  caFile = null,
+  publicUrl,
+  signer,
+}: TelegramOptions): ChatProvider {
+  const post = chatPoster(caFile);
   const base = (apiUrl ?? 'https://api.telegram.org').replace(/\/$/, '');
   const [botId = ''] = token.split(':');
   const secret = signer.sign('telegram-webhook', [botId]);
@@ -87,7 +96,7 @@ export function createTelegram({ token, apiUrl, publicUrl, signer }: TelegramOpt
 
   /** @throws ChatUnavailable */
   async function call(method: string, parameters: object): Promise<Answer> {
-    const response = await postToChat(`${base}/bot${token}/${method}`, {}, parameters);
+    const response = await post(`${base}/bot${token}/${method}`, {}, parameters);
     const answer = Answer.safeParse(tryParseUntrustedJson(await response.text()));
     if (!answer.success) throw new ChatUnavailable(`it responded ${response.status}, not in its own form`);
     return answer.data;
