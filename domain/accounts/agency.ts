@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isTimeZone } from '../base/calendar.ts';
 import { BillingMode, Plan, SubscriptionStatus } from '../billing/entitlement.ts';
 import { WorkspaceId } from '../base/ids.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 /** A client of an agency. */
 export const SubAccount = z
@@ -22,17 +22,12 @@ export type SubAccount = z.infer<typeof SubAccount>;
 
 export const SubAccountInput = z
   .object({
-    name: z
-      .string()
-      .trim()
-      .min(1)
-      .max(200)
-      .refine(...SINGLE_LINE),
+    name: z.string().trim().min(1).max(200).overwrite(oneLine),
     legalName: z
       .string()
       .trim()
       .max(200)
-      .refine(...SINGLE_LINE)
+      .overwrite(oneLine)
       .optional()
       .meta({ description: 'Default: the name.' }),
     timezone: z.string().refine(isTimeZone, 'must be an IANA time zone').default('UTC'),

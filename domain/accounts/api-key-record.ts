@@ -4,7 +4,7 @@ import { Id } from '../base/ids.ts';
 import { normalizeIpRange } from '../base/ip-range.ts';
 import { KEY_SCOPES, KeyScope } from './key-scope.ts';
 import { Mode } from '../test-mode/test-mode.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 /** A key as lists return it; the key itself is returned once, when it is created. */
 export const ApiKeyRecord = z
@@ -33,12 +33,7 @@ export type WorkspaceKeyRecord = z.infer<typeof WorkspaceKeyRecord>;
 const ExpiresInDays = z.int().min(1).max(3650);
 
 const shape = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .refine(...SINGLE_LINE),
+  name: z.string().trim().min(1).max(100).overwrite(oneLine),
   expiresAt: Instant.nullable().optional(),
   expiresInDays: ExpiresInDays.nullable().optional().meta({ description: 'Instead of `expiresAt`.' }),
 };

@@ -18,15 +18,12 @@ export function textProblem(text: string): string | null {
   return text.isWellFormed() ? null : 'must be well-formed Unicode';
 }
 
-/** A text in one line: each run of white space that contains a line break or another control character becomes one space. */
+/**
+ * A text in one line: each run of white space that contains a line break or another control character becomes one space. For `overwrite`
+ * of names, subjects and the like, which are used in headers and file names.
+ */
 export const oneLine = (text: string): string =>
   text.replaceAll(/[\s\p{Cc}]+/gu, (run) => (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(run) ? ' ' : run));
-
-/** Arguments for `refine`. For names, subjects and the like, which are used in headers and file names. */
-export const SINGLE_LINE = [
-  (text: string): boolean => !/\p{Cc}/u.test(text),
-  'must not contain control characters',
-] as const;
 
 /** Arguments for `refine`. For multi-line text. */
 export const LINES = [

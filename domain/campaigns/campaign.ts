@@ -4,7 +4,7 @@ import { MessageInput, TimeZone } from '../messages/message.ts';
 import { CampaignQuietHours } from '../sending/quiet-hours.ts';
 import { Condition } from './condition.ts';
 import { CampaignStep, NewSteps } from './step.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 import { Audience } from '../contacts/segment.ts';
 
 export const CampaignStatus = z
@@ -31,12 +31,7 @@ const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, eligibleLineIds, stic
   MessageInput.shape;
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .min(1, 'must not be empty')
-    .max(200)
-    .refine(...SINGLE_LINE),
+  name: z.string().trim().min(1, 'must not be empty').max(200).overwrite(oneLine),
   description: z.string().max(2000).optional(),
   steps: NewSteps,
   listId: Id.nullish().meta({

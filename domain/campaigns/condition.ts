@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 import { COMPARISONS, type Fact, FACTS, isFact, LEAD_FIELDS } from '../shared/condition-fields.ts';
 
 /** What segments and campaigns ask about a contact. Pure functions that take the facts and the time as parameters. */
@@ -8,10 +8,7 @@ import { COMPARISONS, type Fact, FACTS, isFact, LEAD_FIELDS } from '../shared/co
 const Op = z.enum([...COMPARISONS, 'any']);
 type Op = z.infer<typeof Op>;
 
-const Text = z
-  .string()
-  .max(500)
-  .refine(...SINGLE_LINE);
+const Text = z.string().max(500).overwrite(oneLine);
 
 /** A duration, or a time as far from now: negative for the past. */
 const Distance = z

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
-import { isBlank, NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
+import { isBlank, NOT_BLANK, oneLine } from '../base/text.ts';
 import { CustomFieldName, CustomFieldValue } from '../contacts/lead.ts';
 import { Tags } from '../inbox/conversation.ts';
 import { MAX_BODY_LENGTH, MessageInput, SubjectLine } from '../messages/message.ts';
@@ -140,7 +140,7 @@ const BranchStep = z
             .string()
             .trim()
             .max(100)
-            .refine(...SINGLE_LINE)
+            .overwrite(oneLine)
             .refine(...NOT_BLANK),
           when: Conditions.meta({ description: 'All of them have to hold.' }),
           get steps(): Steps {

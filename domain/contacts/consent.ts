@@ -3,7 +3,7 @@ import type { Channel } from '../base/channel.ts';
 import { Id } from '../base/ids.ts';
 import { Instant } from '../base/moment.ts';
 import type { OptOutSource } from './opt-out.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 export const ConsentChannel = z.enum(['imessage', 'sms', 'email', 'any']);
 export const ConsentStatus = z.enum(['granted', 'revoked']);
@@ -97,10 +97,7 @@ export interface RowConsent {
   at: Date | null;
 }
 
-const Source = z
-  .string()
-  .max(500)
-  .refine(...SINGLE_LINE);
+const Source = z.string().max(500).overwrite(oneLine);
 
 /** What people write as the source when the contact has withdrawn. */
 const WITHDRAWN = /^(?:revoked|withdrawn|unsubscribed|opt(?:ed)?[ -]?out|declined|refused|denied)$/i;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 /** The list for leads created without one. */
 export const QUICK_SENDS = 'Quick Sends';
@@ -20,12 +20,7 @@ export const LeadList = z
   .meta({ id: 'LeadList' });
 export type LeadList = z.infer<typeof LeadList>;
 
-const ListName = z
-  .string()
-  .trim()
-  .min(1, 'must not be empty')
-  .max(200)
-  .refine(...SINGLE_LINE);
+const ListName = z.string().trim().min(1, 'must not be empty').max(200).overwrite(oneLine);
 
 export const LeadListInput = z
   .object({ name: ListName, description: z.string().max(2000).optional() })

@@ -2,16 +2,13 @@ import { z } from 'zod';
 import { normalizeEmail } from '../base/address.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
 import { isCallingCode, normalizePhone } from '../base/phone.ts';
-import { LINES, SINGLE_LINE } from '../base/text.ts';
+import { LINES, oneLine } from '../base/text.ts';
 import { isTimeZone } from '../base/calendar.ts';
 
 const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
 export const LeadStatus = z.enum(LEAD_STATUSES);
 
-const Text = z
-  .string()
-  .max(500)
-  .refine(...SINGLE_LINE);
+const Text = z.string().max(500).overwrite(oneLine);
 const MAX_OF_KIND = 20;
 const Addresses = z.array(z.string().max(320)).max(MAX_OF_KIND);
 /** Emails and numbers of a lead together. */
@@ -20,11 +17,7 @@ export const MAX_ADDRESSES = 2 * MAX_OF_KIND;
 /** The maximum size of all custom fields of a lead, in characters, because a list returns hundreds of leads in one response. */
 export const MAX_CUSTOM_TEXT = 50_000;
 
-export const CustomFieldName = z
-  .string()
-  .min(1)
-  .max(100)
-  .refine(...SINGLE_LINE);
+export const CustomFieldName = z.string().min(1).max(100).overwrite(oneLine);
 export const CustomFieldValue = z
   .string()
   .max(5000)

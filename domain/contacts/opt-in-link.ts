@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
-import { LINES, NOT_BLANK, SINGLE_LINE, truncate } from '../base/text.ts';
+import { LINES, NOT_BLANK, oneLine, truncate } from '../base/text.ts';
 import { Tags, uniqueTags } from '../inbox/conversation.ts';
 
 /** Consonants and digits that are not mistaken for one another, and make no words. */
@@ -15,7 +15,7 @@ export const OptInLinkInput = z
       .string()
       .trim()
       .max(100)
-      .refine(...SINGLE_LINE)
+      .overwrite(oneLine)
       .refine(...NOT_BLANK),
     lineId: Id.optional().meta({
       description: 'The line to which the contact writes. Either `lineId` or `poolId` is required.',
@@ -25,7 +25,7 @@ export const OptInLinkInput = z
       .string()
       .trim()
       .max(MAX_TEXT)
-      .refine(...SINGLE_LINE)
+      .overwrite(oneLine)
       .refine(...NOT_BLANK)
       .meta({ description: 'What the contact sends. The code of the link is added to it.' }),
     listId: Id.optional().meta({

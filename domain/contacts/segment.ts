@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
-import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
+import { NOT_BLANK, oneLine } from '../base/text.ts';
 import { Conditions } from '../campaigns/condition.ts';
 
 const fields = {
@@ -8,7 +8,7 @@ const fields = {
     .string()
     .trim()
     .max(200)
-    .refine(...SINGLE_LINE)
+    .overwrite(oneLine)
     .refine(...NOT_BLANK),
   when: Conditions.meta({ description: 'All of them have to hold.' }),
 };

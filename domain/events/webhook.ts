@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DeliveredEvent, EventPattern } from './event.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 export const Retries = z.enum(['none', 'standard']).meta({
   id: 'WebhookRetries',
@@ -54,11 +54,7 @@ export const WebhookInput = z
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .max(2000, 'must be at most 2000 characters'),
     events: z.array(EventPattern).min(1).max(50),
-    name: z
-      .string()
-      .max(200)
-      .refine(...SINGLE_LINE)
-      .optional(),
+    name: z.string().max(200).overwrite(oneLine).optional(),
     ...WebhookFilters.partial().shape,
     retries: Retries.optional().meta({ description: 'Default: `none`.' }),
   })

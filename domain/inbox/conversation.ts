@@ -8,7 +8,7 @@ import { ShownReaction } from '../messages/reaction.ts';
 import { ReplyWarning } from './reply.ts';
 import { ROUND_ROBIN } from './round-robin.ts';
 import { SenderAuthentication } from '../lines/sender-authentication.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
 export type ConversationStatus = z.infer<typeof ConversationStatus>;
@@ -228,16 +228,7 @@ export type ConversationFilters = z.infer<typeof ConversationFilters>;
 
 export const MAX_TAGS = 50;
 
-export const Tags = z
-  .array(
-    z
-      .string()
-      .trim()
-      .min(1)
-      .max(50)
-      .refine(...SINGLE_LINE),
-  )
-  .max(MAX_TAGS);
+export const Tags = z.array(z.string().trim().min(1).max(50).overwrite(oneLine)).max(MAX_TAGS);
 
 /** Without duplicates, which differ in case only; the last spelling counts. */
 export const uniqueTags = (tags: readonly string[]): string[] => [

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
-import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
+import { NOT_BLANK, oneLine } from '../base/text.ts';
 import { Condition } from '../campaigns/condition.ts';
 import { KNOWN_FIELDS, LeadActions, unknownFields } from '../campaigns/step.ts';
 import { Tags } from './conversation.ts';
@@ -72,7 +72,7 @@ const fields = {
     .string()
     .trim()
     .max(100)
-    .refine(...SINGLE_LINE)
+    .overwrite(oneLine)
     .refine(...NOT_BLANK),
   on: RuleTrigger,
   after: After.optional().meta({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
-import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
+import { NOT_BLANK, oneLine } from '../base/text.ts';
 
 /** The views of the console's inbox. */
 export const INBOX_VIEWS = [
@@ -20,17 +20,12 @@ const fields = {
     .string()
     .trim()
     .max(50)
-    .refine(...SINGLE_LINE)
+    .overwrite(oneLine)
     .refine(...NOT_BLANK),
   view: z.enum(INBOX_VIEWS),
-  search: z
-    .string()
-    .trim()
-    .max(200)
-    .refine(...SINGLE_LINE)
-    .meta({
-      description: 'A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.',
-    }),
+  search: z.string().trim().max(200).overwrite(oneLine).meta({
+    description: 'A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.',
+  }),
   shared: z.boolean().meta({
     description:
       'Whether all members see and change it. Otherwise only the signed-in user does. A key has no user, and can save only shared filters.',

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { TemplateText } from '../messages/message.ts';
-import { NOT_BLANK, SINGLE_LINE } from '../base/text.ts';
+import { NOT_BLANK, oneLine } from '../base/text.ts';
 
 const fields = {
   name: z
     .string()
     .trim()
     .max(100)
-    .refine(...SINGLE_LINE)
+    .overwrite(oneLine)
     .refine(...NOT_BLANK),
   text: TemplateText.refine(...NOT_BLANK).meta({
     description:

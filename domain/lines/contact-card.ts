@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SINGLE_LINE, truncate } from '../base/text.ts';
+import { oneLine, truncate } from '../base/text.ts';
 
 export const ShareContactCard = z.enum(['never', 'after_first_reply']).meta({
   description:
@@ -7,22 +7,13 @@ export const ShareContactCard = z.enum(['never', 'after_first_reply']).meta({
 });
 export type ShareContactCard = z.infer<typeof ShareContactCard>;
 
-const Name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine(...SINGLE_LINE);
+const Name = z.string().trim().min(1).max(100).overwrite(oneLine);
 
 /** The body of `PUT /api/lines/{id}/contact-card`. */
 export const ContactCardInput = z
   .object({
     firstName: Name,
-    lastName: z
-      .string()
-      .trim()
-      .max(100)
-      .refine(...SINGLE_LINE),
+    lastName: z.string().trim().max(100).overwrite(oneLine),
     organization: Name.optional(),
     photoUrl: z
       .url({ protocol: /^https$/ })

@@ -3,15 +3,10 @@ import { normalizeEmail } from '../base/address.ts';
 import { Channel } from '../base/channel.ts';
 import { Id } from '../base/ids.ts';
 import { LineType, PaymentStatus, ProvisioningStatus } from './line.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 import { UsRegistration } from './us-registration.ts';
 
-const Name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine(...SINGLE_LINE);
+const Name = z.string().trim().min(1).max(100).overwrite(oneLine);
 
 /** The body of `POST /api/line-requests`. */
 export const LineRequestInput = z

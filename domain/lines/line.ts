@@ -4,7 +4,7 @@ import { Capability } from './capability.ts';
 import { ShareContactCard } from './contact-card.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
 import { LineReputation, ReputationPolicy } from './reputation.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 import { UsRegistration } from './us-registration.ts';
 
 /** Shared by lines and line requests. */
@@ -108,7 +108,7 @@ export const LinePauseInput = z
       .trim()
       .min(1)
       .max(500)
-      .refine(...SINGLE_LINE)
+      .overwrite(oneLine)
       .optional()
       .meta({ description: 'For the audit log and the timelines of the messages that wait.' }),
   })
@@ -117,14 +117,8 @@ export const LinePauseInput = z
 /** The body of `PATCH /api/lines/{id}`. Setting a limit ends the warm-up. */
 export const LinePatch = z
   .object({
-    firstName: z
-      .string()
-      .max(100)
-      .refine(...SINGLE_LINE),
-    lastName: z
-      .string()
-      .max(100)
-      .refine(...SINGLE_LINE),
+    firstName: z.string().max(100).overwrite(oneLine),
+    lastName: z.string().max(100).overwrite(oneLine),
     isActive: z.boolean(),
     dailyTotalMessagesLimit: Limit,
     dailyNewConversationsLimit: Limit,

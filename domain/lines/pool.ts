@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id, WorkspaceId } from '../base/ids.ts';
 import type { LineStop } from './line-stop.ts';
 import { LINE_STOPS } from './line-stop.ts';
-import { SINGLE_LINE } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 const POOL_STRATEGIES = ['round_robin', 'least_used', 'local'] as const;
 export const POOL_FAILOVERS = ['never', 'new_conversations', 'always'] as const;
@@ -16,12 +16,7 @@ export const PoolLine = z
 export type PoolLine = z.output<typeof PoolLine>;
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .min(1, 'must not be empty')
-    .max(200)
-    .refine(...SINGLE_LINE),
+  name: z.string().trim().min(1, 'must not be empty').max(200).overwrite(oneLine),
   lines: z
     .array(PoolLine)
     .min(1, 'at least one line is required')

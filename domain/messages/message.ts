@@ -8,7 +8,7 @@ import { MessageStatus } from './message-status.ts';
 import { Moment } from '../base/moment.ts';
 import { ShownReaction } from './reaction.ts';
 import { templateProblem } from './template.ts';
-import { isLonger, SINGLE_LINE } from '../base/text.ts';
+import { isLonger, oneLine } from '../base/text.ts';
 import { Transport } from './transport.ts';
 import { VariantName } from './variant-name.ts';
 
@@ -34,16 +34,10 @@ export const TimeZone = z
 /** The maximum length of names and correlation ids. */
 export const MAX_NAME_LENGTH = 200;
 
-const Name = z
-  .string()
-  .max(MAX_NAME_LENGTH)
-  .refine(...SINGLE_LINE);
+const Name = z.string().max(MAX_NAME_LENGTH).overwrite(oneLine);
 const MAX_SUBJECT_LENGTH = 500;
 /** The subject of an email, which is a template as well. */
-export const SubjectLine = z
-  .string()
-  .max(MAX_SUBJECT_LENGTH)
-  .refine(...SINGLE_LINE);
+export const SubjectLine = z.string().max(MAX_SUBJECT_LENGTH).overwrite(oneLine);
 const Subject = SubjectLine.superRefine((text, context) => {
   const problem = isLonger(text, MAX_SUBJECT_LENGTH) ? null : templateProblem(text);
   if (problem !== null) context.addIssue({ code: 'custom', message: problem });
@@ -81,15 +75,7 @@ export const DripInput = z
     }),
     subject: Subject.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
-    attachmentNames: z
-      .array(
-        z
-          .string()
-          .max(255)
-          .refine(...SINGLE_LINE),
-      )
-      .max(2)
-      .optional(),
+    attachmentNames: z.array(z.string().max(255).overwrite(oneLine)).max(2).optional(),
     voiceNote: z.boolean().optional(),
     sendFallbackSmsOnFailed: z.boolean().optional(),
     smsFallbackEnabled: z.boolean().optional(),

@@ -6,7 +6,7 @@ import { normalizeEmail } from '#domain/base/address.ts';
 import { SubAccountInput } from '#domain/accounts/agency.ts';
 import { WorkspaceId } from '#domain/base/ids.ts';
 import { hashSecretToken } from '#domain/base/secret-token.ts';
-import { SINGLE_LINE } from '#domain/base/text.ts';
+import { oneLine } from '#domain/base/text.ts';
 import { giveCookie, insertOwnSession } from '#api/auth/own-session.ts';
 import { readAnonymousBody } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
@@ -16,11 +16,7 @@ import { publicRoute } from '#api/http/route.ts';
 
 const { name: Name, timezone: TimeZone, country: Country } = SubAccountInput.shape;
 
-const PersonName = z
-  .string()
-  .trim()
-  .max(100)
-  .refine(...SINGLE_LINE);
+const PersonName = z.string().trim().max(100).overwrite(oneLine);
 
 const InstallationSetup = z
   .object({

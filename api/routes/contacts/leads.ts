@@ -34,7 +34,7 @@ import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { chargeUnsubscribed } from '#api/http/unsubscribed.ts';
 import { listNotFound } from './lists.ts';
-import { SINGLE_LINE } from '#domain/base/text.ts';
+import { oneLine } from '#domain/base/text.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 
@@ -55,11 +55,7 @@ const LeadsInput = z
   .object({
     leads: z.array(LeadInput).min(1, 'at least one lead is required').max(10_000),
     listId: Id.optional().meta({ description: 'Default: Quick Sends.' }),
-    source: z
-      .string()
-      .max(200)
-      .refine(...SINGLE_LINE)
-      .optional(),
+    source: z.string().max(200).overwrite(oneLine).optional(),
     defaultCountryCode: DefaultCountryCode.optional().meta({
       description: 'For phone numbers without a country code; default: the country of the workspace.',
     }),

@@ -77,11 +77,7 @@ describe('the contact card of a line', () => {
   it('is refused for a line of email, and for other names than a card can have', async () => {
     const email = await createLine(app, workspace.id, 'email');
     expect((await call('PUT', path(email), CARD)).body.code).toBe('INVALID_STATE');
-    for (const wrong of [
-      { firstName: '' },
-      { firstName: 'Two\nlines' },
-      { photoUrl: 'http://line.example/a.png' },
-    ])
+    for (const wrong of [{ firstName: '' }, { photoUrl: 'http://line.example/a.png' }])
       expect((await call('PUT', path(), { ...CARD, ...wrong })).body.code).toBe('VALIDATION_ERROR');
   });
 });
