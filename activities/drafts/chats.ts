@@ -14,7 +14,7 @@ import {
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import { type Card, draftCard, ERASED_CARD } from '#domain/drafts/chat.ts';
+import { type Card, draftCard, ERASED_CARD, UNLINKED_CARD } from '#domain/drafts/chat.ts';
 import type { ChatOutcome, ChatProvider } from '#providers/chats/chat.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import { chatMessengerId } from '#workflows/protocol/workflow-ids.ts';
@@ -83,7 +83,10 @@ async function stepOf(
   if (erased || !told) return messageId === null ? { kind: 'forget' } : { kind: 'remove', card: ERASED_CARD };
   const isLinked = connectionStatus === 'linked';
   const timezone = await workspaceTimezone(db);
-  const card = draftCard(told, { chatMessageId: isLinked ? id : null, timezone });
+  const card =
+    connectionStatus === 'removed'
+      ? UNLINKED_CARD
+      : draftCard(told, { chatMessageId: isLinked ? id : null, timezone });
   if (messageId === null)
     return told.status === 'drafted' && isLinked ? { kind: 'send', card } : { kind: 'forget' };
   return connectionStatus === 'broken' ? { kind: 'keep' } : { kind: 'edit', card };

@@ -119,8 +119,7 @@ export function draftCard(
   const shown = draftShown(told);
   if (told.draft === null) return { paragraphs: [...shown, 'The draft was taken back.'], buttons: [] };
   if (told.status !== 'drafted') return { paragraphs: [...shown, ...outcomeOf(told, timezone)], buttons: [] };
-  if (chatMessageId === null)
-    return { paragraphs: [...shown, 'This chat is not linked any more.'], buttons: [] };
+  if (chatMessageId === null) return UNLINKED_CARD;
   // What is approved is what was read.
   const isWhole = told.draft.length <= DRAFT;
   const canRetry = told.source === 'copilot' && told.version < MAX_VERSIONS && !told.isRetrying;
@@ -148,6 +147,9 @@ export function draftShown(told: ToldDraft, longest = DRAFT): string[] {
 
 /** In the place of a message that the provider does not delete any more. */
 export const ERASED_CARD: Card = { paragraphs: ['The contact was erased.'], buttons: [] };
+
+/** In a chat that is not linked any more, and in which nobody may be left who is to know of the draft. */
+export const UNLINKED_CARD: Card = { paragraphs: ['This chat is not linked any more.'], buttons: [] };
 
 function headingOf({ source, confidence, version }: ToldDraft): string {
   if (source !== 'copilot') return source === 'api' ? 'Draft by a program' : 'Draft by a member';

@@ -7,6 +7,7 @@ import {
   setMemberRole,
 } from '#db/queries/accounts/members.ts';
 import { revokeKeysOf } from '#db/queries/accounts/api-keys.ts';
+import { unlinkChatsOf } from '#db/commands/drafts/chat-messages.ts';
 import { deleteSavedFiltersOf } from '#db/queries/inbox/saved-filters.ts';
 import { unassignMember } from '#db/commands/inbox/conversation-changes.ts';
 import { listTeam } from '#db/queries/accounts/team.ts';
@@ -143,7 +144,7 @@ export const teamMemberRoutes = [
     mode: 'live',
     summary: 'Remove a member from the workspace',
     description:
-      'Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys.',
+      'Their sessions are refused from the next request on, their event streams end, and the chats that they have linked are told nothing any more. They can become a member again only by accepting another invitation. A key removes neither admins nor keys.',
     params,
     query: RevokeKeys,
     responses: { 200: Removed },
@@ -163,6 +164,7 @@ export const teamMemberRoutes = [
       await deleteSavedFiltersOf(db, userId);
       await setBack(db, userId);
       await unassignMember(db, userId, caller.actor, now);
+      await unlinkChatsOf(db, userId, now);
       const keyIds = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : [];
       const left = await leaveWebhooks(query, { db, keyIds });
       return { status: 200, body: { success: true, revokedKeys: keyIds.length, activeWebhooks: left } };

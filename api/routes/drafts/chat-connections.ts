@@ -98,8 +98,9 @@ export const chatConnectionRoutes = [
     method: 'DELETE',
     path: '/api/chat-connections/{id}',
     tag: 'AI drafts',
-    summary: 'Unlink a chat; its messages lose their buttons',
-    description: "Members who are not admins unlink their own chats. The chat's messages stay there.",
+    summary: 'Unlink a chat; its messages about open drafts are emptied',
+    description:
+      "Members who are not admins unlink their own chats. The chat's messages stay there; those about open drafts say that it is not linked any more, and others are told of these drafts.",
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true) }) },
     errors: ['NOT_FOUND', 'ADMIN_REQUIRED'],

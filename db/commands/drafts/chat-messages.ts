@@ -4,7 +4,11 @@ import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { notify } from '#db/commands/events/notifications.ts';
 import { ANSWERED } from '#db/queries/drafts/ai-drafts.ts';
-import { breakChatConnection, chatsToTell } from '#db/queries/drafts/chat-connections.ts';
+import {
+  breakChatConnection,
+  chatsToTell,
+  removeChatConnectionsOf,
+} from '#db/queries/drafts/chat-connections.ts';
 import { contactName, shownText } from '#db/queries/inbox/replies.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -53,11 +57,15 @@ const OpenRow = z.object({ replyId: z.string(), leadId: z.string().nullable() })
 
 /** Nothing reaches the chat any more: others are told at once of the open drafts of which it was told. */
 export async function breakChat(db: TenantDb, connectionId: string, error: string, now: Date): Promise<void> {
-  if (!(await breakChatConnection(db, connectionId, error))) return;
+  if (await breakChatConnection(db, connectionId, error)) await tellOthers(db, [connectionId], now);
+}
+
+/** Tells others of the open drafts of which chats were told that are not reached any more. */
+async function tellOthers(db: TenantDb, connectionIds: readonly string[], now: Date): Promise<void> {
   const open = await db.any(sql.type(OpenRow)`
     select d.reply_id, coalesce(d.lead_id, i.lead_id) lead_id from chat_messages m
     join ai_drafts d on d.workspace_id = ${db.workspaceId} and d.reply_id = m.reply_id and d.status = 'drafted' ${ANSWERED}
-    where m.workspace_id = ${db.workspaceId} and m.connection_id = ${connectionId}`);
+    where m.workspace_id = ${db.workspaceId} and m.connection_id = any(${sql.array([...connectionIds], 'text')})`);
   for (const { replyId, leadId } of open)
     if ((await chatsToTell(db, leadId)).length === 0) await emailDraft(db, replyId, now, now);
     else await tellOfDraft(db, { replyId, leadId }, now);
@@ -71,14 +79,21 @@ export async function refreshChats(db: TenantDb, replyId: string, now: Date): Pr
   if (rowCount > 0) wakeMessenger(db, now);
 }
 
-/** Takes the buttons from the messages in chats that are not linked any more. */
+/** Empties the messages about open drafts in chats that are not linked any more, and tells others of those. */
 export async function closeChats(db: TenantDb, connectionIds: readonly string[], now: Date): Promise<void> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update chat_messages m set due_at = ${sql.timestamp(now)}
     from ai_drafts d
     where m.workspace_id = ${db.workspaceId} and m.connection_id = any(${sql.array([...connectionIds], 'text')})
       and d.workspace_id = ${db.workspaceId} and d.reply_id = m.reply_id and d.status = 'drafted'`);
-  if (rowCount > 0) wakeMessenger(db, now);
+  if (rowCount === 0) return;
+  wakeMessenger(db, now);
+  await tellOthers(db, connectionIds, now);
+}
+
+/** A member is one no longer: their chats are told nothing any more, also not those that they have linked for the workspace. */
+export async function unlinkChatsOf(db: TenantDb, userId: string, now: Date): Promise<void> {
+  await closeChats(db, await removeChatConnectionsOf(db, userId), now);
 }
 
 /** Deletes what chats were told of the drafts to these addresses, as far as their providers allow. */

@@ -123,11 +123,19 @@ export async function linkChat(
 
 const IdRow = z.object({ id: z.string() });
 
+const REMOVED = sql.fragment`status = 'removed', code_hash = null, expires_at = null`;
+
 export async function removeChatConnection(db: TenantDb, id: string): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update chat_connections set status = 'removed', code_hash = null, expires_at = null
-    where workspace_id = ${db.workspaceId} and id = ${id}`);
+    update chat_connections set ${REMOVED} where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
+
+/** Removes those that a user has linked, and the codes that they have not used. @returns their ids */
+export const removeChatConnectionsOf = (db: TenantDb, userId: string): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(IdRow)`
+    update chat_connections set ${REMOVED}
+    where workspace_id = ${db.workspaceId} and user_id = ${userId} and status <> 'removed'
+    returning id`);
 
 /** Nothing reaches the chat any more. @returns false if that was known. */
 export async function breakChatConnection(db: TenantDb, id: string, error: string): Promise<boolean> {

@@ -167,6 +167,38 @@ describe('linking a chat', () => {
   });
 });
 
+describe('a member who is removed', () => {
+  it('is told nothing any more, of what their chats were told, and others are', async () => {
+    const desk = await createCopilot(app, receiver);
+    const [left, stays] = [await addMember(desk, 'org:admin'), await addMember(desk, 'org:admin')];
+    const person = telegram.person();
+    // The chat of the workspace may be one that nobody else reads.
+    const { code } = await codeFor(left.session, 'workspace');
+    expect(await person.start(code)).toContain('linked');
+    const { code: unused } = await codeFor(left.session, 'member');
+    const draft = await createDraft(desk);
+    const message = await shownIn(person.id, draft.draftMessage);
+    const copy = { ...message, buttons: [...message.buttons] };
+
+    expect((await (await ownerOf(desk))('DELETE', `/api/team/${left.userId}`)).status).toBe(200);
+    await eventually(async () => message.text === 'This chat is not linked any more.');
+    expect(message.buttons).toEqual([]);
+    expect((await desk.call('GET', '/api/chat-connections')).body.chatConnections).toEqual([]);
+    await eventually(async () => (await mailsTo(app, stays.email)).length === 1);
+    expect(await person.press(copy, 'Approve')).toContain('not open');
+    expect(await person.start(unused)).toContain('was used');
+    const own = { message: 'Only we know this' };
+    expect((await decideDraft(desk, draft.replyId, 'approve', own)).status).toBe(200);
+    const { chatId } = await linkedGroup(desk);
+    const next = await createDraft(desk);
+    await shownIn(chatId, next.draftMessage);
+    expect(
+      messagesIn(person.id).filter((one) => one !== message && one.text.includes(next.conversationRecipient)),
+    ).toEqual([]);
+    expect(message.text).toBe('This chat is not linked any more.');
+  });
+});
+
 describe('a draft', () => {
   it("is told to the contact owner's chat, and approved there", async () => {
     const desk = await createCopilot(app, receiver);

@@ -1633,9 +1633,9 @@ export class AiDrafts extends HeyApiClient {
     }
     
     /**
-     * Unlink a chat; its messages lose their buttons
+     * Unlink a chat; its messages about open drafts are emptied
      *
-     * Members who are not admins unlink their own chats. The chat's messages stay there. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`.
+     * Members who are not admins unlink their own chats. The chat's messages stay there; those about open drafts say that it is not linked any more, and others are told of these drafts. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`.
      */
     public deleteChatConnection<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -4713,7 +4713,7 @@ export class Team extends HeyApiClient {
     /**
      * Remove a member from the workspace
      *
-     * Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`.
+     * Their sessions are refused from the next request on, their event streams end, and the chats that they have linked are told nothing any more. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`.
      */
     public removeMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "84c41902481dacc3c61f453a511561da3e11784ee55a946ffad8598a08e239b0"
+DIGEST = "2ebe8eed730827bf430a7e1118fb63894f0c5795c5dff6c6801d2c8984d03069"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -735,9 +735,9 @@ class AiDrafts:
         return self._transport.call("POST", "/api/chat-connections", body=body)
 
     def delete_chat_connection(self, id: str) -> models.DeleteChatConnectionResponse:
-        """Unlink a chat; its messages lose their buttons.
+        """Unlink a chat; its messages about open drafts are emptied.
 
-        Members who are not admins unlink their own chats. The chat's messages stay there. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
+        Members who are not admins unlink their own chats. The chat's messages stay there; those about open drafts say that it is not linked any more, and others are told of these drafts. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
         return self._transport.call("DELETE", f"/api/chat-connections/{self._transport.escape(id)}")
 
     def draft_page(self, token: str) -> str:
@@ -796,9 +796,9 @@ class AsyncAiDrafts:
         return await self._transport.call("POST", "/api/chat-connections", body=body)
 
     async def delete_chat_connection(self, id: str) -> models.DeleteChatConnectionResponse:
-        """Unlink a chat; its messages lose their buttons.
+        """Unlink a chat; its messages about open drafts are emptied.
 
-        Members who are not admins unlink their own chats. The chat's messages stay there. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
+        Members who are not admins unlink their own chats. The chat's messages stay there; those about open drafts say that it is not linked any more, and others are told of these drafts. A key needs the scope `manage`. Recorded in the audit log as `chat_connection.deleted`."""
         return await self._transport.call("DELETE", f"/api/chat-connections/{self._transport.escape(id)}")
 
     async def draft_page(self, token: str) -> str:
@@ -2477,7 +2477,7 @@ class Team:
     def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, their event streams end, and the chats that they have linked are told nothing any more. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     def set_away(self, user_id: str, **body: Unpack[models.SetAwayRequest]) -> models.SetAwayResponse:
@@ -2542,7 +2542,7 @@ class AsyncTeam:
     async def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, their event streams end, and the chats that they have linked are told nothing any more. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return await self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     async def set_away(self, user_id: str, **body: Unpack[models.SetAwayRequest]) -> models.SetAwayResponse:
