@@ -31,6 +31,7 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'lead.updated': 'The fields of a lead changed',
   'lead.deleted': 'A lead was deleted, except with its list or by an erasure',
   'campaign.will_be_late': 'The forecast says that a campaign will not be finished by `finishBy`',
+  'campaign.step': 'A lead came to a step of a campaign that calls a webhook (`do {webhook}`)',
   'campaign.completed': 'Every lead of a campaign has finished or stopped',
   'call.ended': 'A call ended or failed',
   'import.completed': 'The import of a file has ended; `import.error` says why it stopped early, if it did',

@@ -85,7 +85,16 @@ export const LeadActions = z.object({
 export type LeadActions = z.output<typeof LeadActions>;
 
 const DoStep = z
-  .object({ id, kind: z.literal('do'), stopWhen, ...LeadActions.shape })
+  .object({
+    id,
+    kind: z.literal('do'),
+    stopWhen,
+    ...LeadActions.shape,
+    webhook: Id.optional().meta({
+      description:
+        'The webhook (`POST /api/webhooks`) that gets `campaign.step` about the lead, whether or not it subscribes to it, while it is active.',
+    }),
+  })
   .meta({ id: 'CampaignDoStep' });
 export type DoStep = z.output<typeof DoStep>;
 

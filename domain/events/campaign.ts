@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
+import { Lead } from '../contacts/lead.ts';
 import { eventHead } from './base.ts';
 
 /** By the forecast, a campaign is not finished by its deadline. */
@@ -13,6 +14,15 @@ export const CampaignWillBeLate = eventHead('campaign.will_be_late').extend({
       description: 'With how many lines it would be in time; null: more lines alone do not suffice.',
     }),
   }),
+});
+
+/** A lead came to a step of a campaign that calls a webhook. */
+export const CampaignStepDone = eventHead('campaign.step').extend({
+  campaignId: Id,
+  campaignName: z.string(),
+  leadId: Id,
+  stepId: z.string(),
+  lead: Lead.meta({ description: 'As the step left it.' }),
 });
 
 /** Every lead of a campaign has finished or stopped. */

@@ -27,6 +27,7 @@ export const EVENT_NAMES = [
   'lead.deleted',
   'campaign.completed',
   'campaign.will_be_late',
+  'campaign.step',
   'call.ended',
   'import.completed',
   'conversation.assigned',

@@ -325,6 +325,16 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     campaignName: 'Spring offer',
     data: { finishBy: REPLIED_AT, completesAt: null, lines: 3 },
   },
+  'campaign.step': {
+    event: 'campaign.step',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    campaignId: '6742f1c09b1e8a00d4c3b2aa',
+    campaignName: 'Spring offer',
+    leadId: LEAD,
+    stepId: 'handover',
+    lead,
+  },
   'call.ended': {
     event: 'call.ended',
     timestamp: REPLIED_AT,

@@ -4,7 +4,7 @@ import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
 import { AiBudgetExhausted } from './ai-budget.ts';
 import { ConversationAssigned, ConversationStatusChanged } from './conversation.ts';
 import { CallEnded } from './call.ts';
-import { CampaignCompleted, CampaignWillBeLate } from './campaign.ts';
+import { CampaignCompleted, CampaignStepDone, CampaignWillBeLate } from './campaign.ts';
 import { ContactOptedIn, ContactOptedOut } from './contact.ts';
 import { ImportCompleted } from './import.ts';
 import { LeadCreated, LeadDeleted, LeadUpdated } from './lead.ts';
@@ -53,6 +53,7 @@ export const EVENT_PAYLOADS = {
   'lead.deleted': LeadDeleted,
   'campaign.completed': CampaignCompleted,
   'campaign.will_be_late': CampaignWillBeLate,
+  'campaign.step': CampaignStepDone,
   'call.ended': CallEnded,
   'import.completed': ImportCompleted,
   'conversation.assigned': ConversationAssigned,

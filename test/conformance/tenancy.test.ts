@@ -139,7 +139,7 @@ const bodyOf = ({ id }: TenantRoute, { lineId, listId, leadId, person }: World, 
   }),
   // Either a line or a pool.
   ...(id === 'createOptInLink' && field !== 'poolId' && { lineId }),
-  ...(/^steps.*(moveToListId|enterCampaignId)$/.test(field) && { steps: [{ kind: 'do' }] }),
+  ...(/^steps.*(moveToListId|enterCampaignId|webhook)$/.test(field) && { steps: [{ kind: 'do' }] }),
   ...(field.startsWith('do[]') && { do: [{ close: true }] }),
   ...(id === 'updatePool' && { lines: [{ lineId }] }),
   ...(id === 'changeAgencyLine' && { action: 'transfer', lineId, targetWorkspaceId: empty }),

@@ -208,6 +208,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       addToListId: planted.listId,
       moveToListId: planted.listId,
       enterCampaignId: planted.campaignId,
+      webhook,
       removeFromListId: planted.listId,
       listId: planted.listId,
       campaignId: planted.campaignId,

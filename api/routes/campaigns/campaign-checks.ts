@@ -1,5 +1,6 @@
 import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/messages/intake.ts';
+import { findWebhook } from '#db/queries/events/webhooks.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { findList } from '#db/queries/contacts/lists.ts';
 import { findSegment } from '#db/queries/contacts/segments.ts';
@@ -55,7 +56,12 @@ export async function checkCampaign(
 /** What `do` steps name has to exist. */
 async function checkActions(db: TenantDb, steps: readonly CampaignStep[]): Promise<void> {
   for (const { step, path } of placedSteps(steps))
-    if (step.kind === 'do') await checkLeadActions(db, step, ['steps', ...path].join('.'));
+    if (step.kind === 'do') {
+      const at = ['steps', ...path].join('.');
+      await checkLeadActions(db, step, at);
+      if (step.webhook !== undefined && !(await findWebhook(db, step.webhook)))
+        throw new ApiError('NOT_FOUND', `${at}.webhook: no such webhook in this workspace`);
+    }
 }
 
 /** @param at the path of the actions in the request. @throws NOT_FOUND, LIMIT_REACHED */

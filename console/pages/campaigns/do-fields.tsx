@@ -28,6 +28,7 @@ export function DoFields({
   const members = useRead('GET /api/team', {}).data?.members ?? [];
   const campaigns =
     useRead('GET /api/campaigns', { query: { status: 'active', limit: 200 } }).data?.campaigns ?? [];
+  const webhooks = useRead('GET /api/webhooks', { query: { limit: 200 } }).data?.webhooks ?? [];
   const { setFields, assign } = step;
   const names = { companyName: t`Company`, jobTitle: t`Job title`, notes: t`Notes` };
   const known = <T extends { value: string }>(
@@ -152,6 +153,19 @@ export function DoFields({
         )}
         onChange={({ target }) => onChange({ ...step, enterCampaignId: target.value })}
         error={errorOf('enterCampaignId')}
+      />
+      <SelectField
+        label={t`Call a webhook`}
+        value={step.webhook}
+        options={known(
+          [
+            { value: '', label: t`None` },
+            ...webhooks.map(({ _id, name, url }) => ({ value: _id, label: name || new URL(url).host })),
+          ],
+          step.webhook,
+        )}
+        onChange={({ target }) => onChange({ ...step, webhook: target.value })}
+        error={errorOf('webhook')}
       />
       {error && <p className="text-bad">{error}</p>}
     </div>

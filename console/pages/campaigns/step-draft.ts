@@ -62,6 +62,8 @@ export interface DoDraft extends Common {
   assign: string | null | undefined;
   /** Empty: none. */
   enterCampaignId: string;
+  /** Empty: none. */
+  webhook: string;
 }
 
 interface EndDraft extends Common {
@@ -131,6 +133,7 @@ export function newStep(kind: StepDraft['kind'], name: string): StepDraft {
         moveToListId: '',
         assign: undefined,
         enterCampaignId: '',
+        webhook: '',
       };
     case 'end':
       return { ...common(), kind };
@@ -190,6 +193,7 @@ export function draftOf(step: AnyStep): StepDraft {
         moveToListId: step.moveToListId ?? '',
         assign: step.assign,
         enterCampaignId: step.enterCampaignId ?? '',
+        webhook: step.webhook ?? '',
       };
     case 'end':
       return { ...shared, kind: step.kind };
@@ -259,7 +263,15 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-function doOf({ addTags, removeTags, setFields, moveToListId, assign, enterCampaignId }: DoDraft): DoStep {
+function doOf({
+  addTags,
+  removeTags,
+  setFields,
+  moveToListId,
+  assign,
+  enterCampaignId,
+  webhook,
+}: DoDraft): DoStep {
   const [added, removed] = [linesOf(addTags), linesOf(removeTags)];
   return {
     kind: 'do',
@@ -271,6 +283,7 @@ function doOf({ addTags, removeTags, setFields, moveToListId, assign, enterCampa
     ...(moveToListId !== '' && { moveToListId }),
     ...(assign !== undefined && { assign }),
     ...(enterCampaignId !== '' && { enterCampaignId }),
+    ...(webhook !== '' && { webhook }),
   };
 }
 

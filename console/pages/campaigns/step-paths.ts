@@ -19,6 +19,7 @@ const DO = [
   'moveToListId',
   'assign',
   'enterCampaignId',
+  'webhook',
 ];
 
 /** The paths of all fields of steps at which the API's errors are shown. */

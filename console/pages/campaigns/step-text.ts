@@ -36,6 +36,7 @@ function doTexts({
   moveToListId,
   assign,
   enterCampaignId,
+  webhook,
 }: Extract<AnyStep, { kind: 'do' }>): string[] {
   const [added, removed] = [listOf(addTags), listOf(removeTags)];
   const fields = listOf(
@@ -49,5 +50,6 @@ function doTexts({
     assign !== undefined &&
       (assign === null ? t`Assigns the conversation to nobody.` : t`Assigns the conversation.`),
     enterCampaignId !== undefined && t`Starts another campaign for the contact.`,
+    webhook !== undefined && t`Calls a webhook.`,
   ].filter((text) => text !== false);
 }

@@ -32,6 +32,7 @@ export const EVENTS: Record<EventName, MessageDescriptor> = {
   'lead.updated': msg`A lead was changed`,
   'lead.deleted': msg`A lead was deleted`,
   'campaign.will_be_late': msg`A campaign will be late`,
+  'campaign.step': msg`A campaign calls a webhook`,
   'campaign.completed': msg`A campaign is completed`,
   'call.ended': msg`A call ended`,
   'import.completed': msg`An import is completed`,

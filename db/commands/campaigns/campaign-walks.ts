@@ -28,7 +28,7 @@ import { LEAD_PAUSED } from './lead-pauses.ts';
 import { cancelRemoved, type Kept, PREVIOUS_STEP, reviseMessages, type Unsent } from './revisions.ts';
 import { stepTexts } from './step-texts.ts';
 import { insertDecisions } from './stop-conditions.ts';
-import { carryOut } from './step-actions.ts';
+import { callWebhooks, carryOut } from './step-actions.ts';
 import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -207,7 +207,10 @@ export async function settleWalks(
     now,
   );
   for (const { lead, does } of walks)
-    if (does.length > 0) await carryOut(db, campaign, lead, does, { now, lists });
+    if (does.length > 0) {
+      const changed = await carryOut(db, campaign, lead, does, { now, lists });
+      await callWebhooks(db, campaign, changed, does, now);
+    }
   await cancelRemoved(db, revised.removed, now);
   await cancelRemoved(db, revised.stopped, now, 'stop_condition');
   await reviseMessages(db, campaign, revised.kept, now);

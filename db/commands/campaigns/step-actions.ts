@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { changeConversations } from '#db/commands/inbox/conversation-changes.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
 import { emitLeadEvents } from '#db/commands/contacts/lead-events.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -10,6 +11,7 @@ import {
   changeLeadTexts,
   type LeadRow,
   listsOf,
+  presentLead,
   removeLeadsFromList,
 } from '#db/queries/contacts/leads.ts';
 import { lockList } from '#db/queries/contacts/lists.ts';
@@ -54,6 +56,7 @@ export async function lockConversationsToAssign(
 /**
  * Carries out `do` steps, or what a rule does with a lead, in order. Requires `lockLeads`, and the locks of the lists, of the lead's
  * conversations, and in a campaign of its sequences.
+ * @returns the lead afterwards.
  */
 export async function carryOut(
   db: TenantDb,
@@ -61,7 +64,7 @@ export async function carryOut(
   lead: LeadRow,
   does: readonly LeadActions[],
   { now, lists }: { now: Date; lists: ReadonlySet<string> },
-): Promise<void> {
+): Promise<LeadRow> {
   let changed = lead;
   for (const { addTags, removeTags, setFields = {}, moveToListId, assign, enterCampaignId } of does) {
     const tags = changedTags(changed.tags, { addTags, removeTags }).slice(0, MAX_TAGS);
@@ -71,8 +74,39 @@ export async function carryOut(
     if (assign !== undefined) await assignAll(db, addressesOf(lead), assign, { name: campaign.name, now });
     if (enterCampaignId !== undefined) await sendOn(db, lead.id, enterCampaignId, now);
   }
-  if (!isChanged(lead, changed)) return;
-  await emitLeadEvents(db, 'lead.updated', [await changeLeadTexts(db, changed)], now);
+  if (!isChanged(lead, changed)) return lead;
+  const stored = await changeLeadTexts(db, changed);
+  await emitLeadEvents(db, 'lead.updated', [stored], now);
+  return stored;
+}
+
+/** Calls the webhooks that `do` steps name. One that was deleted gets nothing. @param lead as the steps have left it. */
+export async function callWebhooks(
+  db: TenantDb,
+  { id, name }: Pick<CampaignRow, 'id' | 'name'>,
+  lead: LeadRow,
+  does: readonly DoStep[],
+  now: Date,
+): Promise<void> {
+  for (const { id: stepId = '', webhook } of does)
+    if (webhook !== undefined)
+      await emitEvents(
+        db,
+        [
+          {
+            event: 'campaign.step',
+            timestamp: now.toISOString(),
+            workspaceId: db.workspaceId,
+            campaignId: id,
+            campaignName: name,
+            leadId: lead.id,
+            stepId,
+            lead: presentLead(lead),
+          },
+        ],
+        now,
+        { to: webhook },
+      );
 }
 
 /**

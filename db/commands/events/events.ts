@@ -19,8 +19,14 @@ const messageOf = (event: NewEvent): string | null => ('messageId' in event ? ev
 /**
  * Writes events to the outbox, with one delivery for each subscribed webhook. Call it in the transaction that made the
  * change.
+ * @param to a webhook that gets them even if it does not subscribe to them.
  */
-export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
+export async function emitEvents(
+  db: TenantDb,
+  events: readonly NewEvent[],
+  now: Date,
+  { to = null }: { to?: string | null } = {},
+): Promise<void> {
   if (events.length === 0) return;
   const rows = events.map((event) => [
     // In real time, also in test mode, because the partitions of events and deliveries are days in real time.
@@ -53,14 +59,14 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
     from ${names} as e (id, event, line_id, campaign_id, lead_id, address)
     join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and ${KEY_LIVES}
-      and (e.event = any (h.events) or e.event like 'message.%' and 'message.*' = any (h.events))
+      and (h.id = ${to} or ((e.event = any (h.events) or e.event like 'message.%' and 'message.*' = any (h.events))
       and (h.line_ids = '{}' or e.line_id = any (h.line_ids))
       and (h.campaign_ids = '{}' or e.campaign_id = any (h.campaign_ids))
       and (h.tags = '{}' or exists (
         select from conversations c
         where c.workspace_id = ${db.workspaceId} and c.address = e.address and c.tags && h.tags)
         or exists (
-        select from leads l where l.workspace_id = ${db.workspaceId} and l.id = e.lead_id and l.tags && h.tags))
+        select from leads l where l.workspace_id = ${db.workspaceId} and l.id = e.lead_id and l.tags && h.tags))))
     returning null`);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }

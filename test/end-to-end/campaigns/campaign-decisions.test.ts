@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
@@ -8,6 +8,7 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
@@ -185,6 +186,35 @@ describe('a campaign that decides', () => {
     expect(leads.map(({ _id }: { _id: string }) => _id)).toContain(leadId);
     const { body } = await api('GET', `/api/conversations/${encodeURIComponent(to)}`);
     expect(JSON.stringify(body)).toContain(workspace.ownerId);
+  });
+
+  it('calls a webhook, which gets what the step made of the lead', async () => {
+    const endpoint = await startEndpoint();
+    onTestFinished(() => endpoint.close());
+    const register = async (events: string[]) =>
+      (await api('POST', '/api/webhooks', { url: endpoint.url, events })).body.webhook._id as string;
+    const [named, all] = [await register(['call.ended']), await register(['campaign.step'])];
+    const does = { id: 'tell', kind: 'do', addTags: ['won'], webhook: named };
+    const id = await newCampaign({ name: 'Telling', steps: [{ message: 'Hi' }, does], start: true });
+    const { leadId } = await enter(id);
+    const told = await eventually(async () => endpoint.received.length === 2 && endpoint.received);
+    expect(told.map(({ json }) => json)).toEqual(
+      [named, all].map(() => ({
+        event: 'campaign.step',
+        timestamp: expect.any(String),
+        workspaceId: workspace.id,
+        campaignId: id,
+        campaignName: 'Telling',
+        leadId,
+        stepId: 'tell',
+        lead: expect.objectContaining({ _id: leadId, tags: ['won'] }),
+      })),
+    );
+    const { status, body } = await api('POST', '/api/campaigns', {
+      name: 'Telling nobody',
+      steps: [{ kind: 'do', webhook: leadId }],
+    });
+    expect([status, body.error]).toEqual([404, 'steps.0.webhook: no such webhook in this workspace']);
   });
 
   it('assigns by turn', async () => {

@@ -12,6 +12,11 @@ export const EVENTS = [
     description: 'Every lead of a campaign has finished or stopped',
   },
   {
+    name: 'Campaign Step',
+    value: 'campaign.step',
+    description: 'A lead came to a step of a campaign that calls a webhook (`do {webhook}`)',
+  },
+  {
     name: 'Campaign Will Be Late',
     value: 'campaign.will_be_late',
     description: 'The forecast says that a campaign will not be finished by `finishBy`',

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageDeliveredWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageCanceledWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostContactOptedOutWebhookRequest | PostContactOptedInWebhookRequest | PostLeadCreatedWebhookRequest | PostLeadUpdatedWebhookRequest | PostLeadDeletedWebhookRequest | PostCampaignCompletedWebhookRequest | PostCampaignWillBeLateWebhookRequest | PostCallEndedWebhookRequest | PostImportCompletedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageDeliveredWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageCanceledWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostContactOptedOutWebhookRequest | PostContactOptedInWebhookRequest | PostLeadCreatedWebhookRequest | PostLeadUpdatedWebhookRequest | PostLeadDeletedWebhookRequest | PostCampaignCompletedWebhookRequest | PostCampaignWillBeLateWebhookRequest | PostCampaignStepWebhookRequest | PostCallEndedWebhookRequest | PostImportCompletedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -1113,6 +1113,10 @@ export type CampaignDoStep = {
      * The lead also enters this campaign, if it is active.
      */
     enterCampaignId?: string;
+    /**
+     * The webhook (`POST /api/webhooks`) that gets `campaign.step` about the lead, whether or not it subscribes to it, while it is active.
+     */
+    webhook?: string;
 };
 
 export type CampaignEndStep = {
@@ -1320,7 +1324,7 @@ export type WebhookInput = {
     retries?: WebhookRetries;
 };
 
-export type EventPattern = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'campaign.will_be_late' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
+export type EventPattern = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'campaign.will_be_late' | 'campaign.step' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
 
 /**
  * `none`: each event is sent once. `standard`: after a network error, 408, 429 or 5xx, it is sent again after 5 seconds, 1 minute, 10 minutes, 1, 6 and 24 hours, or when `Retry-After` says if that is later; 410 deactivates the webhook.
@@ -4371,7 +4375,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'campaign.will_be_late' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'campaign.will_be_late' | 'campaign.step' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
 
 export type DeliveryExchange = {
     id: string;
@@ -5383,6 +5387,10 @@ export type CampaignDoStepOutput = {
      * The lead also enters this campaign, if it is active.
      */
     enterCampaignId?: string;
+    /**
+     * The webhook (`POST /api/webhooks`) that gets `campaign.step` about the lead, whether or not it subscribes to it, while it is active.
+     */
+    webhook?: string;
 };
 
 export type CampaignEndStepOutput = {
@@ -16216,6 +16224,30 @@ export type PostCampaignWillBeLateWebhookPayload = {
 export type PostCampaignWillBeLateWebhookRequest = {
     body: PostCampaignWillBeLateWebhookPayload;
     key: 'campaign.will_be_late';
+    path?: never;
+    query?: never;
+};
+
+export type PostCampaignStepWebhookPayload = {
+    event: 'campaign.step';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    campaignId: string;
+    campaignName: string;
+    leadId: string;
+    stepId: string;
+    /**
+     * As the step left it.
+     */
+    lead: Lead;
+};
+
+export type PostCampaignStepWebhookRequest = {
+    body: PostCampaignStepWebhookPayload;
+    key: 'campaign.step';
     path?: never;
     query?: never;
 };

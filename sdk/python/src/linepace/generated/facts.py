@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "2ebe8eed730827bf430a7e1118fb63894f0c5795c5dff6c6801d2c8984d03069"
+DIGEST = "9fb324e1e990f1d8d83f128c2709628d4b8d615d5b57ccfcfea53e7134c00888"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

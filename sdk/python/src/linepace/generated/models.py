@@ -448,7 +448,7 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
+    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -627,7 +627,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
@@ -1869,7 +1869,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -1885,7 +1885,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -3857,7 +3857,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -3870,7 +3870,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -3897,7 +3897,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
+    events: NotRequired[list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -4704,7 +4704,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
@@ -4717,7 +4717,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     lineIds: list[str]
     campaignIds: list[str]
     tags: list[str]
@@ -5180,6 +5180,17 @@ class OnCampaignWillBeLateRequest(TypedDict):
     data: OnCampaignWillBeLateRequestData
 
 
+class OnCampaignStepRequest(TypedDict):
+    event: Literal["campaign.step"]
+    timestamp: str
+    workspaceId: str
+    campaignId: str
+    campaignName: str
+    leadId: str
+    stepId: str
+    lead: Lead
+
+
 OnCallEndedRequestCall = TypedDict(
     "OnCallEndedRequestCall",
     {
@@ -5449,6 +5460,7 @@ class CampaignDoStep(TypedDict):
     moveToListId: NotRequired[str]
     assign: NotRequired[str | None]
     enterCampaignId: NotRequired[str]
+    webhook: NotRequired[str]
 
 
 class CampaignEndStep(TypedDict):
@@ -5459,7 +5471,7 @@ class CampaignEndStep(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
+    events: list[Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "message.*"]]
     name: NotRequired[str]
     lineIds: NotRequired[list[str]]
     campaignIds: NotRequired[list[str]]
@@ -5856,7 +5868,7 @@ class Forecast(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.delivered", "message.failed", "message.fallback", "message.canceled", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "contact.opted_out", "contact.opted_in", "lead.created", "lead.updated", "lead.deleted", "campaign.completed", "campaign.will_be_late", "campaign.step", "call.ended", "import.completed", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -5952,6 +5964,7 @@ class CampaignDoStepOutput(TypedDict):
     moveToListId: NotRequired[str]
     assign: NotRequired[str | None]
     enterCampaignId: NotRequired[str]
+    webhook: NotRequired[str]
 
 
 class CampaignEndStepOutput(TypedDict):
