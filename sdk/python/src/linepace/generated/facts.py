@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "9fb324e1e990f1d8d83f128c2709628d4b8d615d5b57ccfcfea53e7134c00888"
+DIGEST = "50e2e1c6437114314e7dd79a43ca6e6c075c5aac5b8039f5aec102523cdfe22e"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
