@@ -53,7 +53,7 @@ async function walk(fault: Fault): Promise<Record<string, string>> {
   );
   let from = performance.now();
   const seconds = (): string => `${((performance.now() - from) / 1000).toFixed(1)} s`;
-  from = (await begin()) ?? from;
+  from = (await begin())?.from ?? from;
   const told: Record<string, string> = {};
   await Promise.all(
     Object.entries(all).map(async ([name, tells]) => {

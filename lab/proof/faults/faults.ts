@@ -1,17 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { linePacerId } from '../../../workflows/protocol/workflow-ids.ts';
 import { connected } from '../../../db/connection/connected.ts';
 import { createLine } from '../../../test/support/factories.ts';
 import { startEndpoint } from '../../../test/support/endpoint.ts';
+import type { Front } from '../../../test/support/front.ts';
 import { startMailbox } from '../../../test/support/mailbox.ts';
-import { TWILIO_ACCOUNT } from '../../../test/support/twilio.ts';
+import { mailboxReaderId } from '../../../workflows/protocol/workflow-ids.ts';
 import { until } from '../../bench/support/waiting.ts';
+import {
+  blocked,
+  connect,
+  metric,
+  type Places,
+  readiness,
+  refusing,
+  shownLine,
+  simulatedLine,
+  state,
+  type Tells,
+  twilioLine,
+} from './means.ts';
 import type { Scene } from './scene.ts';
-
-type Tells = () => Promise<boolean>;
 
 export interface Fault {
   name: string;
@@ -20,135 +30,60 @@ export interface Fault {
   alerts: readonly string[];
   /** Everything is right until `begin`. `end` undoes the fault, and may return what says that it is over. */
   prepare(scene: Scene): Promise<{
-    places: Record<string, Tells>;
-    /** @returns from when the seconds count, if not from its call on. */
-    begin(): Promise<number | void>;
+    places: Places;
+    /** @returns from when the seconds count, by `performance.now()`, if not from its call on. */
+    begin(): Promise<{ from: number } | void>;
     end(): Promise<Tells | void>;
   }>;
 }
 
-const SEEN_MS = 40_000;
+/** Messages wait while the way to a carrier has a fault. */
+const WAITING = 12;
 
-let numbers = 0;
-const newPhone = (): string => `+1212${String((numbers += 1)).padStart(3, '0')}0100`;
-
-/** A workspace with a line of Twilio behind a way in which somebody else can answer, and ways to send by it. */
-async function twilioLine(scene: Scene) {
-  const tenant = await scene.createTenant();
-  const lineId = await createLine({ pools: scene.pools, url: scene.config.publicUrl }, tenant.id, 'sms', {
-    min_gap_seconds: 5,
-  });
-  const front = await scene.frontOfTwilio();
-  const { sid: accountSid, authToken } = TWILIO_ACCOUNT;
-  const config = { accountSid, authToken, baseUrl: front.url };
-  const { status, body } = await tenant.call('PUT', `/api/lines/${lineId}/carrier`, {
-    provider: 'twilio',
-    config,
-  });
-  if (status !== 200) throw new Error(`the line was not connected: ${JSON.stringify(body)}`);
-  const send = () =>
-    tenant.call('POST', '/api/messages', {
-      message: 'Hello',
-      recipientPhone: newPhone(),
-      fromLineId: lineId,
-      messageType: 'sms',
-    });
-  const statusOf = async (id: string) =>
-    (await tenant.call('GET', `/api/messages/${id}`)).body.status as string;
-  const first = await send();
-  await until(async () => ['sent', 'delivered'].includes(await statusOf(first.body._id)));
-  // Alerts of news compare with what Prometheus has seen of the carrier.
-  if (scene.hasAlerts) await pause(SEEN_MS);
-  return {
-    front,
-    lineId,
-    send,
-    places: {
-      'State blocked': async () => (await scene.stateOf(linePacerId(lineId))) === 'blocked',
-      'blocked of the line': async () =>
-        (await tenant.call('GET', '/api/lines/by-user')).body.lines.find(
-          ({ _id }: { _id: string }) => _id === lineId,
-        )?.blocked !== null,
-      linepace_carrier_lines: () =>
-        scene.measures(
-          'worker',
-          'linepace_carrier_lines{carrier="twilio",state="blocked"}',
-          (value) => value > 0,
-        ),
-    },
-    isSent: async (id: string) => ['sent', 'delivered'].includes(await statusOf(id)),
-    resume: () => tenant.call('POST', `/api/lines/${lineId}/resume`, {}),
-  };
-}
-
-/** A fault of the way to a carrier: messages wait meanwhile. */
 const carrierFault = (
   name: string,
   text: string,
-  outage: { status: number; html: string } | 'hangs' | { status: number; body: object },
-  alerts: readonly string[] = ['LinepaceCarrierRefuses'],
+  fault: Partial<Pick<Front, 'outage' | 'refusal'>>,
+  alert = 'LinepaceCarrierRefuses',
 ): Fault => ({
   name,
   text,
-  alerts,
+  alerts: [alert],
   async prepare(scene) {
-    const line = await twilioLine(scene);
+    const { call, front, lineId, send, isSent } = await twilioLine(scene);
     let last = '';
     return {
-      places: line.places,
+      places: {
+        ...blocked(scene, call, lineId),
+        ...metric(scene, 'worker', 'linepace_carrier_lines{carrier="twilio",state="blocked"}'),
+      },
       async begin() {
-        if (typeof outage === 'object' && 'body' in outage) line.front.refusal = outage;
-        else line.front.outage = outage;
-        for (let n = 0; n < 12; n += 1) last = (await line.send()).body._id;
+        Object.assign(front, fault);
+        for (let n = 0; n < WAITING; n += 1) last = (await send()).body._id;
       },
       async end() {
-        line.front.outage = line.front.refusal = null;
-        await line.resume();
-        return () => line.isSent(last);
+        Object.assign(front, { outage: null, refusal: null });
+        await call('POST', `/api/lines/${lineId}/resume`, {});
+        return () => isSent(last);
       },
     };
   },
 });
 
-const readiness = (scene: Scene, check: string): Record<string, Tells> => ({
-  'readyz of the API': () => scene.isNotReady('api', check),
-  'readyz of the worker': () => scene.isNotReady('worker', check),
-  [`linepace_ready{check="${check}"}`]: () =>
-    scene.measures('api', `linepace_ready{check="${check}"}`, (value) => value === 0),
-});
-
-/** A message that arrives while everything is down is sent afterwards. */
-async function simulatedLine(scene: Scene) {
-  const { call, id, lineId } = await scene.createTenant();
-  const send = () => call('POST', '/api/messages', { message: 'Hello', recipientPhone: newPhone() });
-  const isSent = async (message: string) =>
-    ['sent', 'delivered'].includes((await call('GET', `/api/messages/${message}`)).body.status);
-  const first = await send();
-  await until(() => isSent(first.body._id));
-  return { call, id, lineId, send, isSent };
-}
-
-const sendsAgain = (line: Awaited<ReturnType<typeof simulatedLine>>): Tells => {
-  let id: string | undefined;
-  return async () => {
-    id ??= (await line.send()).body._id as string | undefined;
-    return id !== undefined && line.isSent(id);
-  };
-};
-
 /** In the order of docs/operators.md. */
 export const FAULTS: readonly Fault[] = [
   carrierFault('credentials', 'the carrier answers 401 for one line', {
-    status: 401,
-    body: { code: 20003, message: 'Authenticate', status: 401 },
+    refusal: { status: 401, body: { code: 20003, message: 'Authenticate', status: 401 } },
   }),
   carrierFault('tunnel', 'somebody else answers for the carrier: 404 in HTML', {
-    status: 404,
-    html: '<!doctype html><title>The endpoint is offline</title>',
+    outage: { status: 404, html: '<!doctype html><title>The endpoint is offline</title>' },
   }),
-  carrierFault('hang', 'the carrier accepts connections and does not answer', 'hangs', [
+  carrierFault(
+    'hang',
+    'the carrier accepts connections and does not answer',
+    { outage: 'hangs' },
     'LinepaceCarrierUnanswered',
-  ]),
+  ),
   {
     name: 'primary',
     text: 'the host of the primary vanishes, without a FIN',
@@ -161,7 +96,7 @@ export const FAULTS: readonly Fault[] = [
         async end() {
           // The new primary answers.
           scene.hole.swallow({ andNew: false });
-          return sendsAgain(line);
+          return line.sendsAgain();
         },
       };
     },
@@ -174,10 +109,7 @@ export const FAULTS: readonly Fault[] = [
       const line = await simulatedLine(scene);
       let id = '';
       return {
-        places: {
-          ...readiness(scene, 'temporal'),
-          linepace_waiting_wakes: () => scene.measures('api', 'linepace_waiting_wakes', (value) => value > 0),
-        },
+        places: { ...readiness(scene, 'temporal'), ...metric(scene, 'api', 'linepace_waiting_wakes') },
         async begin() {
           process.kill(scene.pids.temporal, 'SIGSTOP');
           id = (await line.send()).body._id;
@@ -196,21 +128,15 @@ export const FAULTS: readonly Fault[] = [
     async prepare(scene) {
       const { call } = await simulatedLine(scene);
       const list = await call('POST', '/api/lists', { name: 'Poison' });
-      const run = (text: string) => connected(scene.ownerUrl, (client) => client.query(text));
+      const trigger = refusing(scene, 'update', 'lead_imports');
       return {
-        places: {
-          linepace_failing_work: () =>
-            scene.measures('worker', 'linepace_failing_work', (value) => value > 0),
-        },
+        places: metric(scene, 'worker', 'linepace_failing_work'),
         async begin() {
-          await run(`create function poison() returns trigger language plpgsql as $$ begin raise exception 'poison'; end $$;
-            create trigger poison before update on lead_imports for each row execute function poison()`);
+          await trigger.begin();
           const csv = 'firstName,email\nAda,ada@example.com\n';
           await call('POST', `/api/lists/${list.body.list._id}/import`, csv, { 'content-type': 'text/csv' });
         },
-        async end() {
-          await run('drop trigger poison on lead_imports; drop function poison');
-        },
+        end: async () => void (await trigger.end()),
       };
     },
   },
@@ -220,7 +146,7 @@ export const FAULTS: readonly Fault[] = [
     alerts: ['LinepaceApiFails'],
     async prepare(scene) {
       const line = await simulatedLine(scene);
-      let load: NodeJS.Timeout | undefined;
+      let stop = (): void => {};
       const alter = (is: 'on' | 'off') =>
         connected(scene.ownerUrl, async (client) => {
           await client.query('set default_transaction_read_only = off');
@@ -231,12 +157,12 @@ export const FAULTS: readonly Fault[] = [
         places: { 'the answer 503': async () => (await line.send()).status === 503 },
         async begin() {
           await alter('on');
-          load = setInterval(() => line.send().catch(() => {}), 500);
+          stop = line.sendEvery(500);
         },
         async end() {
-          clearInterval(load);
+          stop();
           await alter('off');
-          return sendsAgain(line);
+          return line.sendsAgain();
         },
       };
     },
@@ -256,11 +182,11 @@ export const FAULTS: readonly Fault[] = [
         async begin() {
           await restart({ encryptionKeys: `other:${randomBytes(32).toString('base64')}` });
           // Since they run: a start takes long on a busy machine.
-          return performance.now();
+          return { from: performance.now() };
         },
         async end() {
           await restart({});
-          return sendsAgain(line);
+          return line.sendsAgain();
         },
       };
     },
@@ -272,27 +198,24 @@ export const FAULTS: readonly Fault[] = [
     async prepare(scene) {
       const line = await simulatedLine(scene);
       const endpoint = await startEndpoint();
-      const { body } = await line.call('POST', '/api/webhooks', {
-        url: endpoint.url,
-        events: ['message.sent'],
-      });
-      const webhookId = body.webhook._id as string;
-      let load: NodeJS.Timeout | undefined;
+      const webhook = { url: endpoint.url, events: ['message.sent'] };
+      const { body } = await line.call('POST', '/api/webhooks', webhook);
+      const log = `/api/webhooks/${body.webhook._id}/deliveries`;
+      let stop = (): void => {};
       return {
         places: {
-          'delivery log': async () => {
-            const { body: log } = await line.call('GET', `/api/webhooks/${webhookId}/deliveries`);
-            return log.deliveries.some(({ success }: { success: boolean }) => !success);
-          },
-          linepace_webhooks: () =>
-            scene.measures('worker', 'linepace_webhooks{state="failing"}', (value) => value > 0),
+          'delivery log': async () =>
+            (await line.call('GET', log)).body.deliveries.some(
+              ({ success }: { success: boolean }) => !success,
+            ),
+          ...metric(scene, 'worker', 'linepace_webhooks{state="failing"}'),
         },
         async begin() {
           endpoint.behave(503);
-          load = setInterval(() => line.send().catch(() => {}), 2000);
+          stop = line.sendEvery(2000);
         },
         async end() {
-          clearInterval(load);
+          stop();
           endpoint.behave(204);
           await line.send();
         },
@@ -305,19 +228,15 @@ export const FAULTS: readonly Fault[] = [
     alerts: ['LinepaceDripsNotDrained'],
     async prepare(scene) {
       const line = await simulatedLine(scene);
-      const run = (text: string) => connected(scene.ownerUrl, (client) => client.query(text));
+      const trigger = refusing(scene, 'delete', 'drip_buffer');
       return {
-        places: {
-          linepace_late_drip_workspaces: () =>
-            scene.measures('worker', 'linepace_late_drip_workspaces', (value) => value > 0),
-        },
+        places: metric(scene, 'worker', 'linepace_late_drip_workspaces'),
         async begin() {
-          await run(`create function hold_drips() returns trigger language plpgsql as $$ begin raise exception 'held'; end $$;
-            create trigger hold_drips before delete on drip_buffer for each row execute function hold_drips()`);
-          await line.call('POST', '/api/drip', { message: 'Hello', recipientPhone: newPhone() });
+          await trigger.begin();
+          await line.call('POST', '/api/drip', { message: 'Hello', recipientPhone: '+12125550199' });
         },
         async end() {
-          await run('drop trigger hold_drips on drip_buffer; drop function hold_drips');
+          await trigger.end();
           return () => scene.measures('worker', 'linepace_buffered_drips', (value) => value === 0);
         },
       };
@@ -331,10 +250,7 @@ export const FAULTS: readonly Fault[] = [
       mkdirSync(scene.clocks, { recursive: true });
       const set = (ms: number) => writeFileSync(join(scene.clocks, 'worker'), String(ms));
       return {
-        places: {
-          linepace_clock_offset_seconds: () =>
-            scene.measures('worker', 'linepace_clock_offset_seconds', (value) => value > 5),
-        },
+        places: metric(scene, 'worker', 'linepace_clock_offset_seconds', (value) => value > 5),
         begin: async () => set(300_000),
         end: async () => set(0),
       };
@@ -348,29 +264,19 @@ export const FAULTS: readonly Fault[] = [
       const { call, id } = await simulatedLine(scene);
       const mailbox = await startMailbox();
       const lineId = await createLine({ pools: scene.pools, url: scene.config.publicUrl }, id, 'email');
-      const { hostname, port } = new URL(mailbox.url);
-      const connect = await call('PUT', `/api/lines/${lineId}/carrier`, {
-        provider: 'smtp',
-        config: { url: scene.smtpUrl, imapUrl: mailbox.url },
-      });
-      if (connect.status !== 200)
-        throw new Error(`${hostname}:${port} was not connected: ${JSON.stringify(connect.body)}`);
+      await connect(call, lineId, 'smtp', { url: scene.smtpUrl, imapUrl: mailbox.url });
       await until(() => scene.measures('api', 'linepace_inboxes{state="read"}', (value) => value > 0));
-      const line = async () =>
-        (await call('GET', '/api/lines/by-user')).body.lines.find(
-          ({ _id }: { _id: string }) => _id === lineId,
-        );
+      const isUnread = async () => (await shownLine(call, lineId)).healthCheck.inbox !== undefined;
       return {
         places: {
-          'healthCheck of the line': async () => (await line()).healthCheck.inbox !== undefined,
-          'State blocked': async () => (await scene.stateOf(`mailbox-reader:${lineId}`)) === 'blocked',
-          linepace_inboxes: () =>
-            scene.measures('api', 'linepace_inboxes{state="unreadable"}', (value) => value > 0),
+          'healthCheck of the line': isUnread,
+          ...state(scene, mailboxReaderId(lineId), 'blocked'),
+          ...metric(scene, 'api', 'linepace_inboxes{state="unreadable"}'),
         },
         begin: async () => mailbox.refuseLogins(true),
         async end() {
           mailbox.refuseLogins(false);
-          return async () => (await line()).healthCheck.inbox === undefined;
+          return async () => !(await isUnread());
         },
       };
     },
