@@ -21,7 +21,7 @@ export const BLUEBUBBLES_GUIDE: ConnectionGuide = {
   ],
 };
 
-const Pong = envelope(z.unknown());
+const Pong = envelope(z.literal('pong'));
 
 /** Whether `GET /ping` was answered by the server itself: a proxy in front of it also responds 200, with a page of its own. */
 export const isPong = (response: Exchange): boolean => readOk(response, Pong) !== null;

@@ -70,6 +70,7 @@ export type BlueBubblesMessage = z.infer<typeof BlueBubblesMessage>;
 export const envelope = <T extends z.ZodType>(data: T) => z.object({ data });
 
 export const ErrorResponse = z.object({
+  status: readable(z.int()),
   message: readable(Explanation),
   error: readable(z.object({ type: readable(z.string()), message: readable(Explanation) })),
   data: readable(BlueBubblesMessage.pick({ error: true })),

@@ -683,9 +683,9 @@ function actionOutcome(response: Exchange): ActionOutcome {
   return { kind: failed?.kind === 'transient' ? 'transient' : 'refused', reason };
 }
 
-/** Others also respond with a `message`, for example an API gateway. */
+/** Others also respond with a `message`, for example an API gateway, or with an `error` that has a type. */
 const isOwnError = (body: z.infer<typeof ErrorResponse> | null): boolean =>
-  typeof body?.error?.type === 'string';
+  typeof body?.error?.type === 'string' && typeof body.status === 'number';
 
 /** Only "not registered" is reliable; other errors are also reported for messages that were sent. */
 const failedWith = (code: number): SendOutcome =>

@@ -86,10 +86,12 @@ const EFFECTS: Partial<Record<Effect, { type: 'screen' | 'bubble'; name: string 
   celebration: { type: 'screen', name: 'celebration' },
 };
 
+/** Linq's codes have four digits; a smaller one repeats the HTTP status, as gateways do. */
+const FIRST_CODE = 1000;
 const Failure = z.object({
   success: z.literal(false),
   error: z.object({
-    code: z.int(),
+    code: z.int().min(FIRST_CODE),
     message: readable(Explanation),
     retry_after: readable(z.number().min(0).max(86_400)),
   }),

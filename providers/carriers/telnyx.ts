@@ -66,7 +66,10 @@ const GUIDE: ConnectionGuide = {
   ],
 };
 
-const MessageResponse = z.object({ data: z.object({ id: z.string().min(1) }) });
+/** Other services respond with an id as well. */
+const MessageResponse = z.object({
+  data: z.object({ id: z.string().min(1), record_type: z.literal('message') }),
+});
 
 /** An outbound message, as webhooks and `GET /v2/messages/{id}` show it. */
 const Outbound = z.object({

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
@@ -281,14 +282,28 @@ describe.each(CARRIERS)('the connection checks of the carrier $name', ({ create 
   });
 });
 
-/** What tunnels, proxies and gateways respond in the place of a carrier. */
-const FOREIGN_BODIES = [
+/** What tunnels, proxies, gateways and other services respond in the place of a carrier. */
+const FOREIGN_BODIES: readonly (readonly [type: string, body: string | Buffer, encoding?: string])[] = [
   ['text/html', '<!DOCTYPE html><html><body><h1>Tunnel not found</h1></body></html>'],
+  ['application/json', '<!DOCTYPE html><title>Sign in</title><form method="post"></form>'],
   ['application/json', '{"message":"no Route matched with those values"}'],
   ['application/json', '{"code":404,"message":"Application not found","status":"error"}'],
   ['application/json', '{"error":"not found"}'],
+  ['application/json', '{"error":{"type":"invalid_request_error","code":"resource_missing","message":"no"}}'],
+  ['application/json', '{"success":false,"error":{"code":400,"message":"Bad Request"}}'],
+  ['application/json', '{"success":false,"errors":[{"code":1003,"message":"Invalid or missing zone id."}]}'],
+  ['application/json', '{"errors":[{"status":"404","code":"404","title":"Not Found"}]}'],
+  ['application/vnd.api+json', '{"data":{"id":"42","type":"sessions","attributes":{}}}'],
+  ['application/json', '{"ok":true,"id":"42","ts":"1700000000.0001"}'],
+  // Cut off, which the length of the response does not show.
+  [
+    'application/json',
+    '{"data":{"id":"40319","record_type":"message","guid":"1","sid":"SM1","message_handle":"1',
+  ],
+  ['application/json', '{"success":false,"error":{"code":1004,"message":"Invalid mess'],
   ['text/plain', ''],
-] as const;
+  ['application/json', gzipSync(Buffer.alloc(8_000_000, ' ')), 'gzip'],
+];
 
 describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', ({ name, connect }) => {
   it('fails no message that is not too large, whatever the status and the body', async () => {
@@ -296,8 +311,8 @@ describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', 
     const { carrier, config, channel } = connect(other.url);
     const reachCallbacks = async () => ({ result: 'pass', text: '' }) as const;
     const subject = { lineId: LINE_ID, address: null, callbackUrl: null, reachCallbacks };
-    const send = async (status: number, [type, body]: (typeof FOREIGN_BODIES)[number]) => {
-      other.answer(status, type, body);
+    const send = async (status: number, body: (typeof FOREIGN_BODIES)[number]) => {
+      other.answer(status, ...body);
       const message: OutboundMessage = {
         attemptId: newId(),
         messageId: newId(),
@@ -323,11 +338,10 @@ describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', 
         expect({ name, body, ...(await send(status, body)) }).toMatchObject({ kind: 'refused', reason });
       }
       // It may have been passed on to the carrier.
-      for (const status of [200, 500, 502, 503, 504, 530])
+      for (const status of [200, 202, 204, 500, 502, 503, 504, 530])
         expect({ name, status, body, ...(await send(status, body)) }).toMatchObject({ kind: 'unknown' });
       for (const status of [200, 302, 404, 530]) {
-        const [type, content] = body;
-        other.answer(status, type, content);
+        other.answer(status, ...body);
         await expect(carrier.probe(config, LINE_ID)).rejects.toThrow(/\S/);
         for await (const { name: check, result } of carrier.checkConnection(config, subject))
           expect(['credentials', 'line'].includes(check) && result === 'pass').toBe(false);

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { blueBubblesCarrier } from '#providers/carriers/bluebubbles.ts';
 import type { CallbackRequest } from '#providers/carriers/carrier.ts';
@@ -82,16 +82,23 @@ export const HTTP_CARRIERS: readonly {
 
 /** A tunnel or proxy that answers in the place of a carrier. */
 export async function startSomebodyElse() {
-  let given: { status: number; type: string; body: string } = { status: 404, type: 'text/html', body: '' };
+  let answer: (response: ServerResponse) => void = (response) => response.writeHead(404).end();
   const server = createServer((request, response) => {
     request.resume();
-    response.writeHead(given.status, { 'content-type': given.type }).end(given.body);
+    answer(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    answer(status: number, type: string, body: string) {
-      given = { status, type, body };
+    /** @param encoding the `Content-Encoding` of the body. */
+    answer(status: number, type: string, body: string | Buffer, encoding = 'identity') {
+      const headers = {
+        'content-type': type,
+        'content-encoding': encoding,
+        // Whoever asks again there is told that all is well.
+        ...(status >= 300 && status < 400 && { location: '/sign-in' }),
+      };
+      answer = (response) => response.writeHead(status, headers).end(status === 204 ? undefined : body);
     },
     async stop() {
       server.closeAllConnections();
