@@ -21,6 +21,8 @@ import type { CarrierCall } from '#providers/carriers/observed.ts';
 /** The Prometheus metrics of a worker process. No label names a tenant, a line or an address. */
 export interface WorkerMetrics {
   registry: Registry;
+  /** Begins to count, so that alerts notice the first call that is not answered: a series that only begins with it shows no increase. */
+  expectCallsOf(carriers: readonly string[]): void;
   onCarrierCall(call: CarrierCall): void;
   onDelivery(result: { responseStatus: number | null; latencyMs: number }): void;
   /** Measures how late messages are sent: since no rule or gap has held them. */
@@ -94,6 +96,9 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
     },
     onModelTokens(tokens) {
       modelTokens.inc(tokens);
+    },
+    expectCallsOf(carriers) {
+      for (const carrier of carriers) carrierCalls.zero({ carrier, operation: 'send', outcome: 'unknown' });
     },
     onCarrierCall({ carrier, operation, outcome, seconds }) {
       carrierCalls.observe({ carrier, operation, outcome }, seconds);

@@ -83,6 +83,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     fetchMedia: storedMedia(links, storage),
     onCall: onCarrierCall,
   });
+  metrics.expectCallsOf(carriers.names);
   const payments = paymentsCheck(config);
   const chats = createChats(config, signer);
   const parts = watchParts(
