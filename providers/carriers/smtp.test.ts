@@ -1,7 +1,6 @@
-import { type AddressInfo, createServer } from 'node:net';
-import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { outbound, smtpWorld, type SmtpWorld } from '#test/conformance/carrier-worlds.ts';
+import { startReplying } from '#test/support/replying-mail-server.ts';
 
 let world: SmtpWorld;
 beforeEach(async () => {
@@ -52,27 +51,10 @@ describe('the outcome of a send', () => {
   });
 });
 
-/** A mail server that replies to a command as given, and as usual to the others. */
-async function startReplying(replies: Record<string, string>) {
-  const server = createServer((socket) => {
-    let isData = false;
-    socket.on('error', () => {});
-    const reply = (command: string, usual: string) => socket.write(`${replies[command] ?? usual}\r\n`);
-    reply('greeting', '220 mail.example ESMTP');
-    createInterface(socket).on('line', (line) => {
-      if (isData) {
-        if (line !== '.') return;
-        isData = false;
-        return reply('.', '250 2.0.0 queued');
-      }
-      const command = /^(ehlo|helo|mail from|rcpt to|data)/i.exec(line)?.[0].toLowerCase() ?? '';
-      isData = command === 'data' && !/^[45]/.test(replies['data'] ?? '');
-      return reply(command, isData ? '354 go on' : '250 2.1.0 mail.example');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` };
+async function replying(replies: Record<string, string>) {
+  const server = await startReplying(replies);
+  onTestFinished(() => void server.stop());
+  return server;
 }
 
 describe('a permanent reply', () => {
@@ -87,7 +69,7 @@ describe('a permanent reply', () => {
     ['.', '550 5.7.26 This mail is unauthenticated, which poses a security risk'],
     ['.', '554 Message rejected: Email address is not verified.'],
   ])('to %s that speaks of the sender or the server, “%s”, fails no message', async (command, text) => {
-    const { url } = await startReplying({ [command]: text });
+    const { url } = await replying({ [command]: text });
     expect(await send('ada@example.com', {}, { url })).toMatchObject({ kind: 'transient', ofLine: true });
   });
 
@@ -98,7 +80,7 @@ describe('a permanent reply', () => {
     ['.', '554 5.7.1 Message contains spam'],
     ['.', '552 5.3.4 Message size exceeds fixed limit'],
   ])('to %s that speaks of the recipient or the text, “%s”, is final', async (command, text) => {
-    const { url } = await startReplying({ [command]: text });
+    const { url } = await replying({ [command]: text });
     expect((await send('ada@example.com', {}, { url })).kind).toBe('refused');
   });
 });
@@ -118,7 +100,7 @@ describe('a server that breaks the protocol', () => {
     ['replies to the data with something else', { '.': 'HTTP/1.1 502 Bad Gateway' }, 'unknown'],
     ['accepts the data before it has them', { data: '354 go on\r\n250 queued' }, 'unknown'],
   ])('and %s: the outcome is as certain as the reply', async (_what, replies, kind) => {
-    const { url } = await startReplying(replies);
+    const { url } = await replying(replies);
     expect((await send('ada@example.com', {}, { url })).kind).toBe(kind);
   });
 
@@ -129,7 +111,7 @@ describe('a server that breaks the protocol', () => {
     ['rcpt to', 'what?'],
     ['.', '502 Command not implemented'],
   ])('by answering %s with “%s” fails no message', async (command, text) => {
-    const { url } = await startReplying({ [command]: text });
+    const { url } = await replying({ [command]: text });
     expect(await send('ada@example.com', {}, { url })).toMatchObject({ kind: 'transient', ofLine: true });
   });
 });

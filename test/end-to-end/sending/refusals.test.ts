@@ -14,6 +14,10 @@ import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { startReplying } from '#test/support/replying-mail-server.ts';
+import { HTTP_CARRIERS, startSomebodyElse } from '#test/conformance/http-carrier-worlds.ts';
+import { smtpCarrier } from '#providers/carriers/smtp.ts';
+import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 
 let app: TestApp;
 
@@ -49,7 +53,7 @@ async function startLine(minGapSeconds: number) {
       const send = { attempt, carrierMessageId: newId(), text: null, at, happenedIn: happenedIn() };
       await settleAccepted(db, [send], at);
     });
-  const calls: { at: number; answer: Answer }[] = [];
+  const calls: { at: number; answer: SendOutcome }[] = [];
   let time = Date.now() + 1000;
   return {
     lineId,
@@ -58,14 +62,18 @@ async function startLine(minGapSeconds: number) {
     /** Nothing is tried, as while the send window of the line is closed. */
     rest: (days: number) => void (time += days * 24 * 3_600_000),
     /** Plans, and answers what is sent, until the line rests. */
-    async run(answer: (call: number) => Answer, { rounds = 40 } = {}): Promise<void> {
+    async run(
+      answer: (call: number, attempt: AttemptRow) => Answer | Promise<SendOutcome>,
+      { rounds = 40 } = {},
+    ): Promise<void> {
       for (let round = 0; round < rounds; round += 1) {
         const at = new Date(time);
         const plan = await withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, 1000, () => at));
         for (const { attempt } of plan?.claims ?? []) {
-          const given = answer(calls.length);
-          calls.push({ at: time, answer: given });
-          await settle(attempt, ANSWERS[given], at);
+          const given = answer(calls.length, attempt);
+          const outcome = typeof given === 'string' ? ANSWERS[given] : await given;
+          calls.push({ at: time, answer: outcome });
+          await settle(attempt, outcome, at);
         }
         if (!plan?.nextAt) return;
         time = Math.max(time + 1, plan.nextAt.getTime());
@@ -154,34 +162,148 @@ test('messages keep their places while somebody else answers for the carrier', a
   expect(line.calls.length).toBeLessThan(20);
 });
 
+type Line = Awaited<ReturnType<typeof startLine>>;
+
+/** That it has called no faster than its gap, and has failed at most five messages before it stopped and said so. */
+async function expectBounded(line: Line, gap: number): Promise<void> {
+  const { calls } = line;
+  for (const [n, call] of calls.slice(1).entries()) {
+    const last = calls[n] as (typeof calls)[number];
+    const gapMs = lineGapMs({ id: line.lineId, minGapSeconds: gap }, new Date(last.at));
+    expect(call.at - last.at).toBeGreaterThanOrEqual(gap === 0 ? 0 : gapMs);
+  }
+  const kinds = calls.map(({ answer }) => answer.kind);
+  const accepted = kinds.filter((kind) => kind === 'accepted').length;
+  const optOuts = calls.filter(({ answer }) => answer.kind === 'refused' && answer.optedOut).length;
+  expect(failed(await line.messages()) - optOuts).toBeLessThanOrEqual(5 * (accepted + 1));
+  if (accepted === 0 && kinds.filter((kind) => kind === 'refused').length - optOuts > 5)
+    expect((await line.line()).blocked).not.toBeNull();
+}
+
+/** Each element up to nine times. */
+const runsOf = <T>(elements: readonly T[]): fc.Arbitrary<T[]> =>
+  fc
+    .array(fc.record({ one: fc.constantFrom(...elements), times: fc.integer({ min: 1, max: 9 }) }), {
+      minLength: 2,
+      maxLength: 5,
+    })
+    .map((runs) => runs.flatMap(({ one, times }) => Array.from({ length: times }, () => one)));
+const GAPS = fc.constantFrom(0, 20);
+
 test('no sequence of answers makes a line call its carrier faster than its gap, or fail more than five messages in a row', async () => {
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(
-        fc.record({
-          answer: fc.constantFrom(...(Object.keys(ANSWERS) as Answer[])),
-          times: fc.integer({ min: 1, max: 9 }),
-        }),
-        { minLength: 2, maxLength: 5 },
-      ),
-      fc.constantFrom(0, 20),
-      async (runs, gap) => {
-        const line = await startLine(gap);
-        const answers = runs.flatMap(({ answer, times }) => Array.from({ length: times }, () => answer));
-        await line.run((call) => answers[call % answers.length] ?? 'accepted');
-        const { calls } = line;
-        for (const [n, call] of calls.slice(1).entries()) {
-          const last = calls[n] as (typeof calls)[number];
-          const gapMs = lineGapMs({ id: line.lineId, minGapSeconds: gap }, new Date(last.at));
-          expect(call.at - last.at).toBeGreaterThanOrEqual(gap === 0 ? 0 : gapMs);
-        }
-        const accepted = calls.filter(({ answer }) => answer === 'accepted').length;
-        const optOuts = calls.filter(({ answer }) => answer === 'optedOut').length;
-        expect(failed(await line.messages()) - optOuts).toBeLessThanOrEqual(5 * (accepted + 1));
-        if (accepted === 0 && calls.filter(({ answer }) => answer === 'refused').length > 5)
-          expect((await line.line()).blocked).not.toBeNull();
-      },
-    ),
+    fc.asyncProperty(runsOf(Object.keys(ANSWERS) as Answer[]), GAPS, async (answers, gap) => {
+      const line = await startLine(gap);
+      await line.run((call) => answers[call % answers.length] ?? 'accepted');
+      await expectBounded(line, gap);
+    }),
     { numRuns: 15 },
+  );
+}, 120_000);
+
+/** What stands in the place of the carrier: a tunnel, a page to sign in, another service; and the carrier's own refusal of a recipient. */
+const RESPONSES = {
+  tunnel: [404, 'text/html', '<!doctype html><title>The endpoint is offline</title>'],
+  signIn: [302, 'text/html', ''],
+  page: [200, 'text/html', '<!doctype html><title>Sign in</title>'],
+  nothing: [204, 'text/plain', ''],
+  half: [200, 'application/json', '{"data":{"id":"40319","record_type":"mess'],
+  otherObject: [200, 'application/json', '{"data":{"id":"42","type":"sessions"}}'],
+  otherError: [
+    400,
+    'application/json',
+    '{"success":false,"error":{"type":"api_error","code":400,"message":"no"}}',
+  ],
+  gateway: [502, 'text/html', '<html>Bad gateway</html>'],
+  forbidden: [403, 'application/json', '{"message":"Forbidden"}'],
+  twilio: [400, 'application/json', '{"code":21211,"message":"Invalid To","status":400}'],
+  telnyx: [400, 'application/json', '{"errors":[{"code":"10016","title":"Invalid to"}]}'],
+  linq: [400, 'application/json', '{"success":false,"error":{"code":1002,"message":"Invalid number"}}'],
+  sendblue: [
+    400,
+    'application/json',
+    '{"status":"ERROR","error_code":4000,"error_message":"Invalid number"}',
+  ],
+  bluebubbles: [400, 'application/json', '{"status":400,"message":"no","error":{"type":"Validation Error"}}'],
+} as const;
+type Response = keyof typeof RESPONSES;
+const OF_NOBODY = (Object.keys(RESPONSES) as Response[]).filter(
+  (name) => !HTTP_CARRIERS.some((carrier) => carrier.name === name),
+);
+
+/** Sends an attempt by the adapter of a carrier. */
+const sendBy = (
+  { carrier, config, channel }: ReturnType<(typeof HTTP_CARRIERS)[number]['connect']>,
+  { id: attemptId, messageId, lineId }: AttemptRow,
+): Promise<SendOutcome> => {
+  const from = channel === 'email' ? 'dana@line.example' : '+14155550111';
+  const to = channel === 'email' ? 'ada@example.com' : '+14155550100';
+  return carrier.send(
+    carrier.config.parse(config),
+    {
+      attemptId,
+      messageId,
+      lineId,
+      channel,
+      from: { address: from, name: 'Dana Line' },
+      to: { address: to, name: 'Ada' },
+      text: 'Hello Ada',
+      attachments: [],
+      callbackUrl: 'http://localhost',
+    },
+    new AbortController().signal,
+  );
+};
+
+test.each(HTTP_CARRIERS.filter(({ name }) => name !== 'simulated'))(
+  'nothing that answers for the carrier $name makes a line call it too fast, or fails more than five messages in a row',
+  async ({ name, connect }) => {
+    const other = await startSomebodyElse();
+    const connected = connect(other.url);
+    const refusal = name as Response;
+    await fc.assert(
+      fc.asyncProperty(runsOf([...OF_NOBODY, refusal]), GAPS, async (answers, gap) => {
+        const line = await startLine(gap);
+        await line.run((call, attempt) => {
+          const [status, type, body] = RESPONSES[answers[call % answers.length] ?? 'tunnel'];
+          other.answer(status, type, body);
+          return sendBy(connected, attempt);
+        });
+        await expectBounded(line, gap);
+        expect(line.calls.map(({ answer }) => answer.kind)).not.toContain('accepted');
+        if (!answers.includes(refusal)) expect(failed(await line.messages())).toBe(0);
+      }),
+      { numRuns: 4 },
+    );
+    await connected.carrier.close();
+    await other.stop();
+  },
+  120_000,
+);
+
+test('nothing that answers for a mail server makes a line call it too fast, or fails more than five messages in a row', async () => {
+  const foreign = [
+    'HTTP/1.1 404 Not Found',
+    '554 5.7.1 Relay access denied',
+    '500 unrecognized command',
+    '421 no',
+  ];
+  const refusal = '550 5.1.1 No such user here';
+  await fc.assert(
+    fc.asyncProperty(runsOf([...foreign, refusal]), GAPS, async (replies, gap) => {
+      const line = await startLine(gap);
+      await line.run(async (call, attempt) => {
+        const reply = replies[call % replies.length] ?? refusal;
+        const server = await startReplying({ [reply === refusal ? 'rcpt to' : 'greeting']: reply });
+        const carrier = smtpCarrier({ untrusted: createUntrustedWork() });
+        const sent = await sendBy({ carrier, config: { url: server.url }, channel: 'email' }, attempt);
+        await carrier.close();
+        await server.stop();
+        return sent;
+      });
+      await expectBounded(line, gap);
+      if (!replies.includes(refusal)) expect(failed(await line.messages())).toBe(0);
+    }),
+    { numRuns: 4 },
   );
 }, 120_000);
