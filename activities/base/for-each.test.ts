@@ -1,8 +1,20 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { forEachConcurrently } from './for-each.ts';
+import { forEachConcurrently, forEachInTurn } from './for-each.ts';
 
 const running = new AbortController().signal;
+
+describe('forEachInTurn', () => {
+  it('works on what follows an item that fails, and throws at the end', async () => {
+    const ended: number[] = [];
+    const work = async (item: number): Promise<void> => {
+      if (item < 3) throw new Error(`failed ${item}`);
+      ended.push(item);
+    };
+    await expect(forEachInTurn([1, 2, 3, 4], running, work)).rejects.toThrow('failed 1');
+    expect(ended).toEqual([3, 4]);
+  });
+});
 
 describe('forEachConcurrently', () => {
   it('works on as many items at once as it may', async () => {

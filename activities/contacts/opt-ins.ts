@@ -5,6 +5,7 @@ import { decide, type Look } from '#db/wakes/decisions.ts';
 import { optInEntrantId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { forEachInTurn } from '../base/for-each.ts';
 import { dueNow, isDue, repeatFor } from '../base/round.ts';
 
 const BATCH = 50;
@@ -18,10 +19,9 @@ export function createOptInActivities({ pools }: Pick<Dependencies, 'pools'>) {
       repeatFor(ROUND_MS, MORE, async (canceled) => {
         const work = await decide(pools, workspaceId, optInEntrantId(workspaceId), look);
         if (!isDue(work)) return work;
-        for (const waiting of work.waiting) {
-          if (canceled.aborted) break;
-          await withTenant(pools, workspaceId, (db) => enterOptIn(db, waiting, currentTime()));
-        }
+        await forEachInTurn(work.waiting, canceled, (waiting) =>
+          withTenant(pools, workspaceId, (db) => enterOptIn(db, waiting, currentTime())),
+        );
         return null;
       }),
   };

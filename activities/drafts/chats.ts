@@ -35,17 +35,28 @@ type Needs = Pick<Dependencies, 'pools' | 'chats' | 'logger'>;
 type Step = { kind: 'send' | 'edit' | 'remove'; card: Card } | { kind: 'forget' | 'keep' };
 
 export function createChatActivities({ pools, chats, logger }: Needs) {
-  /** Brings the message that is longest overdue up to date. @returns whether one was due. */
-  async function deliverNext(workspaceId: string): Promise<boolean> {
+  /** Brings the message that is longest overdue up to date, without those that have failed. @returns whether one was due. */
+  async function deliverNext(workspaceId: string, failed: Map<string, unknown>): Promise<boolean> {
+    const start = currentTime();
+    const until = new Date(start.getTime() + CLAIM_MS);
+    const message = await withTenant(pools, workspaceId, (db) =>
+      claimChatMessage(db, start, { until, without: [...failed.keys()] }),
+    );
+    if (!message) return false;
+    await deliver(workspaceId, message).catch(async (error: unknown) => {
+      failed.set(message.id, error);
+      // As it was, so that the next attempts fail with it until it is set aside; those after it come first.
+      await withTenant(pools, workspaceId, (db) =>
+        postponeChatMessage(db, message, { until: start, restsChat: false }),
+      );
+    });
+    return true;
+  }
+
+  async function deliver(workspaceId: string, message: ChatMessageRow): Promise<void> {
     const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
       withTenant(pools, workspaceId, work);
-    const start = currentTime();
-    const found = await tenant(async (db) => {
-      const message = await claimChatMessage(db, start, new Date(start.getTime() + CLAIM_MS));
-      return message && { message, step: await stepOf(db, message) };
-    });
-    if (!found) return false;
-    const { message, step } = found;
+    const step = await tenant((db) => stepOf(db, message));
     const outcome = await carryOut(chats[message.provider], message, step);
     if (outcome && outcome.kind !== 'done')
       // Without the reason, in which a provider may repeat a text.
@@ -54,17 +65,18 @@ export function createChatActivities({ pools, chats, logger }: Needs) {
         'a chat did not get a message',
       );
     await tenant((db) => keep(db, message, step, outcome, currentTime()));
-    return true;
   }
 
   return {
     /** Brings the messages of a workspace in chats up to date. If a worker dies while it sends one, that one is sent again. */
-    updateChats: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
-      repeatFor(ROUND_MS, 'more messages are due', async () =>
-        (await deliverNext(workspaceId))
-          ? null
-          : decide(pools, workspaceId, chatMessengerId(workspaceId), look),
-      ),
+    updateChats: ({ workspaceId }: { workspaceId: string }): Promise<Round> => {
+      const failed = new Map<string, unknown>();
+      return repeatFor(ROUND_MS, 'more messages are due', async () => {
+        if (await deliverNext(workspaceId, failed)) return null;
+        for (const error of failed.values()) throw error;
+        return decide(pools, workspaceId, chatMessengerId(workspaceId), look);
+      });
+    },
   };
 }
 

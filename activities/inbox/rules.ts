@@ -6,6 +6,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import { ruleRunnerId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { forEachInTurn } from '../base/for-each.ts';
 import { isDue, repeatFor } from '../base/round.ts';
 
 const BATCH = 50;
@@ -18,10 +19,9 @@ export function createRuleActivities({ pools }: Pick<Dependencies, 'pools'>) {
       repeatFor(ROUND_MS, 'more rules are due', async (canceled) => {
         const work = await decide(pools, workspaceId, ruleRunnerId(workspaceId), look);
         if (!isDue(work)) return work;
-        for (const id of work.due) {
-          if (canceled.aborted) break;
-          await withTenant(pools, workspaceId, (db) => runRule(db, id, currentTime()));
-        }
+        await forEachInTurn(work.due, canceled, (id) =>
+          withTenant(pools, workspaceId, (db) => runRule(db, id, currentTime())),
+        );
         return null;
       }),
   };

@@ -125,14 +125,20 @@ const MESSAGE = sql.fragment`m.*, c.provider, c.chat_id, c.status connection_sta
 /**
  * Claims the message that is longest overdue by postponing it.
  * @param until when it is tried again if the process crashes.
+ * @param without the ids of those that are not to be claimed.
  */
-export async function claimChatMessage(db: TenantDb, now: Date, until: Date): Promise<ChatMessageRow | null> {
+export async function claimChatMessage(
+  db: TenantDb,
+  now: Date,
+  { until, without }: { until: Date; without: readonly string[] },
+): Promise<ChatMessageRow | null> {
   return db.maybeOne(sql.type(ChatMessageRow)`
     update chat_messages m set due_at = ${sql.timestamp(until)}
     from chat_connections c
     where c.workspace_id = ${db.workspaceId} and c.id = m.connection_id and m.workspace_id = ${db.workspaceId} and m.id = (
       select id from chat_messages
       where workspace_id = ${db.workspaceId} and due_at <= ${sql.timestamp(now)}
+        and id <> all(${sql.array([...without], 'text')})
       order by due_at, id limit 1 for no key update skip locked)
     returning ${MESSAGE}`);
 }

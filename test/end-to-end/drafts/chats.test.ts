@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { NoRows } from '#db/connection/rows.ts';
 import { withSystem } from '#db/connection/transactions.ts';
 import { newUserId } from '#domain/base/ids.ts';
 import {
@@ -25,6 +26,7 @@ import {
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLead, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { mailsTo } from '#test/support/mails.ts';
+import { refuseUpdates } from '#test/support/refused-updates.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
 let app: OwnApp;
@@ -381,6 +383,31 @@ describe('a draft', () => {
       expect(count).toBe(contacts.length);
     }
   });
+});
+
+test('a message that always fails holds up none of the same workspace, and is counted as failing', async () => {
+  const desk = await createCopilot(app, receiver);
+  const [ada, grace] = [await addMember(desk), await addMember(desk)];
+  const hers = await linked(ada.session);
+  const { body } = await ada.session('GET', '/api/chat-connections');
+  const others = await linked(grace.session);
+  const [poison, contact] = [phone(), phone()];
+  await createLead(app, desk.workspace.id, { phones: [poison], contact_owner_email: ada.email });
+  await createLead(app, desk.workspace.id, { phones: [contact], contact_owner_email: grace.email });
+  const ofHers = `new.message_id is not null and new.connection_id = '${body.chatConnections[0]._id}'`;
+  const heal = await refuseUpdates(app.ownerUrl, 'chat_messages', ofHers);
+  await createDraft(desk, poison);
+  await eventually(async () => messagesIn(hers.id).length > 1);
+  const draft = await createDraft(desk, contact);
+  await shownIn(others.id, draft.draftMessage);
+  const isFailing = () =>
+    withSystem(app.pools, (db) =>
+      db.exists(sql.type(NoRows)`
+        select 1 from set_aside where workflow_id = ${chatMessengerId(desk.workspace.id)}`),
+    );
+  await eventually(isFailing);
+  await heal();
+  await eventually(async () => !(await isFailing()));
 });
 
 describe('a provider that misbehaves', () => {

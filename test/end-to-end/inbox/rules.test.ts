@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { runRule } from '#db/commands/inbox/rules.ts';
+import { NoRows } from '#db/connection/rows.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -16,8 +17,10 @@ import {
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { firstMailTo } from '#test/support/mails.ts';
+import { refuseUpdates } from '#test/support/refused-updates.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
+import { ruleRunnerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;
@@ -94,6 +97,25 @@ describe('a rule', () => {
     expect(message).toMatchObject({ source: 'rule', fromLineId: workspace.lineId });
     const { events } = (await api('GET', `/api/messages/${deed.messageId}/timeline`)).body;
     expect(events[0].text).toBe('Sent by the rule “Greeting”.');
+  });
+
+  it('that always fails about one contact holds up no other, and is counted as failing', async () => {
+    await createRule('reply', { reply: HELLO });
+    const [poison, contact] = [phone(), phone()];
+    const heal = await refuseUpdates(app.ownerUrl, 'rule_runs', `new.address = '${poison}'`);
+    await write(poison);
+    await eventually(async () => (await waiting(workspace.id)).length === 1);
+    await write(contact);
+    await eventually(async () => (await texts(contact)).length === 1);
+    const failing = systemDb(app.pools);
+    await eventually(async () =>
+      failing.exists(
+        sql.type(NoRows)`select 1 from set_aside where workflow_id = ${ruleRunnerId(workspace.id)}`,
+      ),
+    );
+    expect(await texts(poison)).toEqual([]);
+    await heal();
+    await eventually(async () => (await texts(poison)).length === 1);
   });
 
   it('answers nobody: the contact still waits for an answer', async () => {
