@@ -19,6 +19,7 @@ import {
   dripDrainerId,
   linePacerId,
   mailboxReaderId,
+  ruleRunnerId,
   webhookDispatcherId,
 } from '../../workflows/protocol/workflow-ids.ts';
 import { billableActions } from '../../test/support/actions.ts';
@@ -31,9 +32,10 @@ import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
  * What a message costs in Temporal: `npm run bench -- cost [--drips 1000 --paced 10 --gaps 8,20 --busy 24 --idle 60 --waiting 300
- * --held 1 --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines in
+ * --held 1 --replies 10 --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines in
  * a workspace with one webhook for all events, of the webhook of a workspace with `busy` such lines, of a single message, of a
- * line that has nothing to do for `idle` seconds, and of messages posted one by one for lines that hold them (0: not); those of a
+ * line that has nothing to do for `idle` seconds, and of messages posted one by one for lines that hold them (0: not); those of a rule
+ * per reply that it is about; those of a
  * mailbox in which nothing arrives and of a campaign that waits for its second step, counted for `waiting` seconds and scaled to a
  * day; and those of a line whose carrier accepts nothing, and of one whose carrier no worker serves, in `blocked` seconds. API and
  * worker are processes of their own.
@@ -47,6 +49,7 @@ const { values } = parseArgs({
     idle: { type: 'string', default: '60' },
     waiting: { type: 'string', default: '300' },
     held: { type: 'string', default: '1' },
+    replies: { type: 'string', default: '10' },
     blocked: { type: 'string', default: '0' },
   },
 });
@@ -58,6 +61,7 @@ const IDLE_MS = Number(values.idle) * 1000;
 const WAITING_MS = Number(values.waiting) * 1000;
 const DAY_MS = 86_400_000;
 
+const REPLIES = Number(values.replies);
 const BLOCKED_MS = Number(values.blocked) * 1000;
 /** So slow that each message needs its own signal: faster requests would share one. */
 const POST_EVERY_MS = 200;
@@ -80,6 +84,7 @@ try {
   if (BUSY_LINES > 0) await busy();
   if (WAITING_MS > 0) await waiting();
   if (values.held !== '0') await held();
+  if (REPLIES > 0) await ruled();
   if (BLOCKED_MS > 0)
     await Promise.all([blocked('whose device does not answer'), blocked('that no worker serves')]);
 } finally {
@@ -152,12 +157,8 @@ async function waiting(): Promise<void> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
   const mailbox = await startMailbox();
   const emailLineId = await createLine({ pools, url: config.publicUrl }, id, 'email');
-  const connected = await fetch(`${config.publicUrl}/api/lines/${emailLineId}/carrier`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ provider: 'smtp', config: { url: product.smtpUrl, imapUrl: mailbox.url } }),
-  });
-  if (!connected.ok) throw new Error(`the mailbox was not connected: ${connected.status}`);
+  const settings = { provider: 'smtp', config: { url: product.smtpUrl, imapUrl: mailbox.url } };
+  await request('PUT', `/api/lines/${emailLineId}/carrier`, key, settings);
   const campaignId = await startCampaign(id);
   await until(async () => (await count(id, 'delivered')) === 1);
   const watched = {
@@ -261,6 +262,34 @@ async function held(): Promise<void> {
   await posted('40 drips on a paused line', 40, '/api/drip', paused);
 }
 
+/** A rule about replies, which come one by one, and then at once. */
+async function ruled(): Promise<void> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
+  await request('POST', '/api/rules', key, { name: 'Bench', on: 'reply', do: [{ addTags: ['wrote'] }] });
+  const ran = () =>
+    db.oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(*) "count" from rule_runs where workspace_id = ${id} and ran_at is not null`);
+  const write = async (from: string): Promise<void> => {
+    const reply = { lineId: lineIds[0], from, text: 'Hello' };
+    await request('POST', '/simulated/carrier/inbound', key, reply, product.simulatorUrl);
+  };
+  const runner = ruleRunnerId(id);
+  const settles = async (runs: number): Promise<void> => {
+    await until(async () => (await ran()) === runs);
+    await rests(runner);
+  };
+  const contacts = numbers(2 * REPLIES);
+  for (const [n, from] of contacts.slice(0, REPLIES).entries()) {
+    await write(from);
+    await settles(n + 1);
+  }
+  const before = await events(runner);
+  show(`${REPLIES} replies one by one: the runner of the rules`, before, { messages: REPLIES });
+  for (const from of contacts.slice(REPLIES)) await write(from);
+  await settles(2 * REPLIES);
+  show('  as many at once', (await events(runner)).slice(before.length), { messages: REPLIES });
+}
+
 /** What its pacer does from the first post until it rests. */
 async function posted(
   name: string,
@@ -307,13 +336,22 @@ async function blocked(carrier: 'whose device does not answer' | 'that no worker
   });
 }
 
-async function post(path: string, key: string, recipientPhone: string): Promise<void> {
-  const answer = await fetch(`${config.publicUrl}${path}`, {
-    method: 'POST',
+const post = (path: string, key: string, recipientPhone: string): Promise<void> =>
+  request('POST', path, key, { message: 'Bench', recipientPhone });
+
+async function request(
+  method: 'POST' | 'PUT',
+  path: string,
+  key: string,
+  body: object,
+  origin = config.publicUrl,
+): Promise<void> {
+  const answer = await fetch(`${origin}${path}`, {
+    method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ message: 'Bench', recipientPhone }),
+    body: JSON.stringify(body),
   });
-  if (!answer.ok) throw new Error(`answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}`);
   await answer.arrayBuffer();
 }
 

@@ -73,7 +73,8 @@ async function startLine(minGapSeconds: number) {
           const given = answer(calls.length, attempt);
           const outcome = typeof given === 'string' ? ANSWERS[given] : await given;
           calls.push({ at: time, answer: outcome });
-          await settle(attempt, outcome, at);
+          // It stays open, and its carrier is asked.
+          if (outcome.kind !== 'unknown') await settle(attempt, outcome, at);
         }
         if (!plan?.nextAt) return;
         time = Math.max(time + 1, plan.nextAt.getTime());
@@ -255,6 +256,24 @@ const sendBy = (
   );
 };
 
+/** Asks by the adapter of a carrier what became of an attempt. */
+const askBy = (
+  { carrier, config, channel }: ReturnType<(typeof HTTP_CARRIERS)[number]['connect']>,
+  { id: attemptId, lineId, startedAt }: AttemptRow,
+) =>
+  carrier.reconcile(carrier.config.parse(config), {
+    attemptId,
+    lineId,
+    channel,
+    from: null,
+    to: '+14155550100',
+    text: 'Hello Ada',
+    attachmentCount: 0,
+    takenIds: [],
+    startedAt,
+    startedBy: startedAt,
+  });
+
 test.each(HTTP_CARRIERS.filter(({ name }) => name !== 'simulated'))(
   'nothing that answers for the carrier $name makes a line call it too fast, or fails more than five messages in a row',
   async ({ name, connect }) => {
@@ -264,10 +283,13 @@ test.each(HTTP_CARRIERS.filter(({ name }) => name !== 'simulated'))(
     await fc.assert(
       fc.asyncProperty(runsOf([...OF_NOBODY, refusal]), GAPS, async (answers, gap) => {
         const line = await startLine(gap);
-        await line.run((call, attempt) => {
+        await line.run(async (call, attempt) => {
           const [status, type, body] = RESPONSES[answers[call % answers.length] ?? 'tunnel'];
           other.answer(status, type, body);
-          return sendBy(connected, attempt);
+          const sent = await sendBy(connected, attempt);
+          if (sent.kind === 'unknown')
+            expect(await askBy(connected, attempt)).toMatchObject({ kind: 'unreachable' });
+          return sent;
         });
         await expectBounded(line, gap);
         expect(line.calls.map(({ answer }) => answer.kind)).not.toContain('accepted');
