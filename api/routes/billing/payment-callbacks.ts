@@ -82,5 +82,7 @@ async function readEvent(context: Context, { payments, rateLimits }: Services): 
 
 /** The provider retries after any response other than 2xx. */
 function translatedError(error: unknown): unknown {
-  return error instanceof PaymentsUnavailable ? new ApiError('UNAVAILABLE') : error;
+  return error instanceof PaymentsUnavailable
+    ? new ApiError('UNAVAILABLE', 'The payment provider is unavailable; try again')
+    : error;
 }

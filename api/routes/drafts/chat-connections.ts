@@ -73,7 +73,9 @@ export const chatConnectionRoutes = [
       if (!provider) throw invalid('provider', 'is not configured in this installation');
       const code = newSecretToken();
       const linkUrl = await provider.linkUrl(code, body.scope).catch((error: unknown) => {
-        throw error instanceof ChatUnavailable ? new ApiError('UNAVAILABLE') : error;
+        throw error instanceof ChatUnavailable
+          ? new ApiError('UNAVAILABLE', `${provider.title} is unavailable; try again`)
+          : error;
       });
       const key = header('idempotency-key');
       const keyed = { route: 'createChatConnection', key, hash: key === '' ? '' : await requestHash(body) };
