@@ -26,11 +26,8 @@ const server = createServer(async (request, response) => {
       .end(typeof body === 'string' ? body : JSON.stringify(body));
   if (pathname === '/.well-known/openid-configuration')
     return give(200, {
-      issuer,
-      authorization_endpoint: `${issuer}/auth`,
-      token_endpoint: `${issuer}/token`,
+      ...whole(issuer),
       userinfo_endpoint: `${issuer}/userinfo`,
-      jwks_uri: `${issuer}/jwks`,
       scopes_supported: ['openid', 'offline_access'],
     });
   if (pathname === '/jwks')
@@ -48,19 +45,20 @@ const server = createServer(async (request, response) => {
   give(200, { token_type: 'Bearer', access_token: 'access', id_token: idToken, refresh_token: 'rotated' });
 });
 
+const OPTIONS = {
+  clientId: 'client',
+  clientSecret: null,
+  redirectUri: 'http://localhost/auth/callback',
+  signedOutUri: 'http://localhost/console',
+  scopes: ['openid', 'offline_access'],
+  placeClaims: ['organization', 'realm_access.roles'],
+  caFile: null,
+};
+
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  provider = createIdentityProvider({
-    issuer,
-    clientId: 'client',
-    clientSecret: null,
-    redirectUri: 'http://localhost/auth/callback',
-    signedOutUri: 'http://localhost/console',
-    scopes: ['openid', 'offline_access'],
-    placeClaims: ['organization', 'realm_access.roles'],
-    caFile: null,
-  });
+  provider = createIdentityProvider({ ...OPTIONS, issuer });
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 beforeEach(() => {
@@ -71,10 +69,10 @@ beforeEach(() => {
 
 const PLACE = { organization: ['acme'], realm_access: { roles: ['admin'] } };
 
-async function signIn() {
-  const { checks } = await provider.begin({ offline: true });
+async function signIn({ offline = true } = {}) {
+  const { checks } = await provider.begin({ offline });
   ({ nonce } = checks);
-  return provider.finish(`?code=1&state=${checks.state}`, checks);
+  return provider.finish(`?code=1&state=${checks.state}`, checks, { offline });
 }
 
 describe('the claims of somebody who signs in', () => {
@@ -122,6 +120,47 @@ describe('a renewal', () => {
   });
 });
 
+describe('a configuration', () => {
+  it.each<[string, number, (own: string) => object, string | null]>([
+    ['is not there', 404, () => ({ error: 'Realm does not exist' }), 'it responds 404 where'],
+    [
+      'is of another issuer',
+      200,
+      (own) => ({ ...whole(own), issuer: `${own}/realms/other` }),
+      'its configuration is of the issuer http://127.0.0.1',
+    ],
+    [
+      'is of machines',
+      200,
+      (own) => ({ issuer: own, jwks_uri: `${own}/jwks` }),
+      'its configuration names no authorization_endpoint and no token_endpoint',
+    ],
+    ['cannot be given now', 503, () => ({}), null],
+    ['is asked for too often', 429, () => ({}), null],
+    ['is of a page', 200, () => [], null],
+  ])('that %s tells what is wrong, if trying again does not help', async (_, status, body, answer) => {
+    const other = createServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body(own)));
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const own = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const broken = createIdentityProvider({ ...OPTIONS, issuer: own });
+    for (const ask of [() => broken.check(), () => broken.begin({ offline: true })])
+      await expect(ask()).rejects.toMatchObject({
+        name: 'IdentityProviderUnavailable',
+        answer: answer === null ? null : expect.stringContaining(answer),
+      });
+    other.close();
+  });
+});
+
+const whole = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: `${issuer}/auth`,
+  token_endpoint: `${issuer}/token`,
+  jwks_uri: `${issuer}/jwks`,
+});
+
 describe('a provider that exchanges no code', () => {
   it.each([
     ['not_allowed', 400, OfflineAccessRefused],
@@ -131,6 +170,14 @@ describe('a provider that exchanges no code', () => {
   ])('is understood by its error: %s', async (error, status, kind) => {
     token = { status, body: { error, error_description: null } };
     await expect(signIn()).rejects.toThrow(kind);
+  });
+
+  it('because of another scope than offline_access does not let the client sign anybody in', async () => {
+    token = { status: 400, body: { error: 'invalid_scope', error_description: 'Invalid scopes: groups' } };
+    await expect(signIn({ offline: false })).rejects.toMatchObject({
+      name: 'IdentityProviderUnavailable',
+      answer: 'invalid_scope: Invalid scopes: groups',
+    });
   });
 
   it.each([

@@ -81,9 +81,10 @@ export interface IdentityProvider {
    * Exchanges the code for tokens, and verifies `state`, `iss` of the answer, and of the ID token signature, issuer,
    * audience, expiry and nonce.
    * @param search the query with which the provider sent the browser back.
+   * @param offline as the attempt began.
    * @throws SignInRefused, OfflineAccessRefused, IdentityProviderUnavailable
    */
-  finish(search: string, checks: SignInChecks): Promise<SignedIn>;
+  finish(search: string, checks: SignInChecks, options: { offline: boolean }): Promise<SignedIn>;
   /** @returns the claims, null if they cannot be told now. @throws SignInRefused, IdentityProviderUnavailable */
   renew(
     tokens: ProviderTokens,
@@ -162,7 +163,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
         return { url, checks };
       }),
 
-    finish: (search, { state, nonce, verifier }) =>
+    finish: (search, { state, nonce, verifier }, { offline }) =>
       counted(async () => {
         const server = await configuration();
         const tokens = await authorizationCodeGrant(server, new URL(redirectUri + search), {
@@ -170,7 +171,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
-        }).catch(translated);
+        }).catch((error: unknown) => translated(error, offline));
         const claims = tokens.claims();
         if (!claims || tokens.id_token === undefined) throw new SignInRefused('there is no ID token');
         return {
@@ -216,8 +217,31 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
 }
 
 function unreadable(cause: unknown): never {
-  throw new IdentityProviderUnavailable('the configuration of AUTH_ISSUER cannot be read', { cause });
+  const answer = wrongConfiguration(cause);
+  throw new IdentityProviderUnavailable('the configuration of AUTH_ISSUER cannot be read', { cause, answer });
 }
+
+/** What AUTH_ISSUER responds that will be the same the next time; null: it may respond something else then. */
+function wrongConfiguration(error: unknown): string | null {
+  if (error instanceof IncompleteConfiguration) return error.message;
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  const about = cause instanceof Error ? cause.cause : cause;
+  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
+    const { body } = about as { body?: { issuer?: unknown } };
+    return `its configuration is of the issuer ${String(body?.issuer).slice(0, MAX_ISSUER)}, which is not AUTH_ISSUER`;
+  }
+  const isRefused =
+    about instanceof Response && about.status >= 400 && about.status < 500 && about.status !== 429;
+  return isRefused ? `it responds ${about.status} where the configuration of AUTH_ISSUER should be` : null;
+}
+
+const MAX_ISSUER = 200;
+
+/** The provider names no place where people sign in, such as that of machines. */
+class IncompleteConfiguration extends Error {}
+
+/** What signing in needs. */
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
 
 /** Reads the provider's metadata, whose `issuer` must be the configured one. */
 async function discover({
@@ -237,6 +261,9 @@ async function discover({
     [customFetch]: request,
   });
   const metadata = discovered.serverMetadata();
+  const missing = ENDPOINTS.filter((name) => metadata[name] === undefined);
+  if (missing.length > 0)
+    throw new IncompleteConfiguration(`its configuration names no ${missing.join(' and no ')}`);
   const configuration = new Configuration(
     metadata,
     clientId,
@@ -305,14 +332,14 @@ const isOfAnotherKind = ({ cause }: Error): boolean =>
   cause instanceof Error && typeof cause.cause === 'object' && cause.cause !== null && 'body' in cause.cause;
 
 /** A renewal that fails for another reason than a refusal is retried, so that an outage signs nobody out. */
-function translated(error: unknown): never {
+function translated(error: unknown, offline = false): never {
   const message = error instanceof Error ? error.message : String(error);
   const options = { cause: error };
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const answer = [error.error, error.error_description].filter((text) => text !== undefined).join(': ');
     const isDown = error instanceof ResponseBodyError && error.status >= 500;
     if (isDown || OUT_OF_ORDER.has(error.error)) throw new IdentityProviderUnavailable(message, options);
-    if (SCOPE_REFUSED.has(error.error)) throw new OfflineAccessRefused(answer, options);
+    if (SCOPE_REFUSED.has(error.error) && offline) throw new OfflineAccessRefused(answer, options);
     if (error instanceof AuthorizationResponseError || error.error === 'invalid_grant')
       throw new SignInRefused(answer, options);
     throw new IdentityProviderUnavailable(message, { ...options, answer });

@@ -115,9 +115,9 @@ export const signInRoutes = [
       await orShowFailure(context, services, async () => {
         let signedIn: SignedIn;
         try {
-          signedIn = await provider.finish(context.search, attempt);
+          signedIn = await provider.finish(context.search, attempt, attempt);
         } catch (error) {
-          if (error instanceof OfflineAccessRefused && attempt.offline)
+          if (error instanceof OfflineAccessRefused)
             return goToProvider(context, services, { ...attempt, offline: false });
           if (error instanceof SignInRefused) return refuse(context, services, error.message);
           throw error;
