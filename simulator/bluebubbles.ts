@@ -79,6 +79,8 @@ export interface BlueBubblesStandIn {
   requests: ReadonlyMap<string, number>;
   /** How far the Mac's clock is ahead, in milliseconds. */
   clockAheadMs: number;
+  /** False: the Mac cannot ask Apple's servers for the time. */
+  knowsTime: boolean;
   /** How many times each webhook call is made. */
   repeats: number;
   /** The service in the GUIDs of conversations; newer systems use `any`. */
@@ -172,6 +174,7 @@ export async function startBlueBubbles(
     webhooks,
     requests,
     clockAheadMs: 0,
+    knowsTime: true,
     repeats: 1,
     chatService: null,
     info: { detected_imessage: 'dana@line.example', private_api: false, helper_connected: false },
@@ -401,7 +404,7 @@ export async function startBlueBubbles(
       server_version: '1.9.9',
       proxy_service: 'dynamic-dns',
       // Seconds to be added to the Mac's clock.
-      macos_time_sync: -standIn.clockAheadMs / 1000,
+      macos_time_sync: standIn.knowsTime ? -standIn.clockAheadMs / 1000 : null,
     };
     context.body = {
       status: 200,

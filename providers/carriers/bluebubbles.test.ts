@@ -26,7 +26,11 @@ const recipient = (): string => `+1415557${String((recipients += 1)).padStart(4,
 const at = (to: string) => world.server.messages.filter((message) => message.to === to);
 
 /** Retries as the product's sender does: resends what was certainly not sent, gives up what stays unknown. */
-async function sendWithRetries(to: string, fields: Partial<OutboundMessage> = {}): Promise<string> {
+async function sendWithRetries(
+  to: string,
+  fields: Partial<OutboundMessage> = {},
+  beforeAsking = () => {},
+): Promise<string> {
   const takenIds: string[] = [];
   for (let attempts = 0; attempts < 8; attempts += 1) {
     const message = outbound(world, to, fields);
@@ -35,6 +39,7 @@ async function sendWithRetries(to: string, fields: Partial<OutboundMessage> = {}
     const outcome = await world.carrier.send(world.config, message, never);
     if (outcome.kind === 'transient') continue;
     if (outcome.kind !== 'unknown') return outcome.kind;
+    beforeAsking();
     const about = { attemptId, lineId, channel, from: null, to, text, attachmentCount: 0, takenIds };
     const ask = (time: Date) =>
       world.carrier.reconcile(world.config, { ...about, startedAt: time, startedBy: time });
@@ -129,6 +134,20 @@ describe('after a lost response, a message is not sent twice', () => {
     const to = recipient();
     world.server.fault(to, { kind: 'response_lost' });
     expect(await sendWithRetries(to, { text })).toBe('accepted');
+    expect(at(to)).toHaveLength(1);
+  });
+
+  it.each([
+    ['three hours behind, and does not know it', -3 * 3_600_000, false],
+    ['in another zone, and was set before it was asked', 11 * 3_600_000, true],
+  ])('by a Mac whose clock was %s', async (_name, clockAheadMs, isSet) => {
+    Object.assign(world.server, { clockAheadMs, knowsTime: isSet });
+    const to = recipient();
+    world.server.fault(to, { kind: 'response_lost' });
+    const result = sendWithRetries(to, { text: 'Hello' }, () => {
+      if (isSet) world.server.clockAheadMs = 0;
+    });
+    expect(await result).toBe('unknown');
     expect(at(to)).toHaveLength(1);
   });
 

@@ -109,6 +109,8 @@ const COMPLETE_TIMEOUT_MS = 3000;
 /** How far clocks differ beyond what the server knows of its own, and where it knows nothing. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const UNKNOWN_SKEW_MS = 3_600_000;
+/** How wrong a clock may have been that was set afterwards, for example in another zone. */
+const WRONG_CLOCK_MS = 15 * 3_600_000;
 const PAGE = 100;
 const MAX_PAGES = 100;
 /** Pages of a batch. */
@@ -494,10 +496,19 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const skew = await clockSkew(config);
       const after = attempt.startedAt.getTime() - skew;
       const before = attempt.startedBy.getTime() + SETTLE_FILES_MS + skew;
-      const read = await readMessages(config, { after, before, sort: 'DESC' }, MAX_PAGES);
-      return 'failure' in read
-        ? { kind: 'unreachable', reason: read.failure }
-        : findAttempt(read, attempt, clock());
+      const wide = { after: after - WRONG_CLOCK_MS, before: before + WRONG_CLOCK_MS };
+      const read = await readMessages(config, { ...wide, sort: 'DESC' }, MAX_PAGES);
+      if ('failure' in read) return { kind: 'unreachable', reason: read.failure };
+      const search = (messages: BlueBubblesMessage[]): Promise<ReconcileOutcome> =>
+        findAttempt({ ...read, messages }, attempt, clock());
+      const isInTime = ({ dateCreated }: BlueBubblesMessage): boolean =>
+        !dateCreated || (dateCreated >= after && dateCreated <= before);
+      const outcome = await search(read.messages.filter(isInTime));
+      if (outcome.kind !== 'not_sent') return outcome;
+      // The Mac may have sent it by another clock than it has now.
+      const atOtherTimes = await search(read.messages.filter((message) => !isInTime(message)));
+      const mayBeIt = atOtherTimes.kind === 'accepted' || (!attempt.text && atOtherTimes.kind === 'unknown');
+      return mayBeIt ? { kind: 'unknown' } : outcome;
     },
 
     async probe(config) {
