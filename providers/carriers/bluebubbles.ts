@@ -62,6 +62,7 @@ import {
   MAX_OBJECT_BYTES,
   MAX_PAGE_BYTES,
   mediaOf,
+  rangeFrom,
   readJson,
   readOk,
 } from './http-response.ts';
@@ -575,9 +576,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     async openMedia(config, address, signal, from = 0) {
       const [path] = /\/attachment\/[^/]+\/download$/.exec(new URL(address).pathname) ?? [];
       if (path === undefined) throw new Error("not one of this carrier's addresses");
-      const headers = from > 0 ? { range: `bytes=${from}-` } : {};
       return mediaOf(
-        await request(addressOf(config, path), { dispatcher: agentOf(config), signal, headers }),
+        await request(addressOf(config, path), {
+          dispatcher: agentOf(config),
+          signal,
+          headers: rangeFrom(from),
+        }),
         from,
       );
     },

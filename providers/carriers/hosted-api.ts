@@ -4,7 +4,7 @@ import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import { caCertificatesOf } from './ca-certificates.ts';
 import { HTTP_PORTS, type CarrierMedia, type CarrierServer, type SendOutcome } from './carrier.ts';
-import { MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf } from './http-response.ts';
+import { MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf, rangeFrom } from './http-response.ts';
 import { createTrustingAgents } from './trusting-agents.ts';
 
 export interface HostedCarrierOptions {
@@ -58,7 +58,7 @@ export interface HostedApi {
     request: HostedRequest & { body: unknown; signal: AbortSignal },
   ): Promise<Exchange>;
   /** A file at an address that a verified callback named. No credentials are sent, as it may be anywhere. */
-  openMedia(url: string, signal: AbortSignal): Promise<CarrierMedia>;
+  openMedia(url: string, signal: AbortSignal, from?: number): Promise<CarrierMedia>;
   close(): Promise<void>;
 }
 
@@ -114,11 +114,8 @@ export function createHostedApi(
         ...sent,
         signal: AbortSignal.any([sent.signal, AbortSignal.timeout(timeoutMs)]),
       }),
-    async openMedia(url, signal) {
-      const response = await request(url, { dispatcher: agent, signal });
-      const length = response.headers['content-length'];
-      return { ...(await mediaOf(response)), ...(typeof length === 'string' && { size: Number(length) }) };
-    },
+    openMedia: async (url, signal, from = 0) =>
+      mediaOf(await request(url, { dispatcher: agent, signal, headers: rangeFrom(from) }), from),
     async close() {
       await Promise.all([agent.destroy(), trusting.destroy()]);
     },

@@ -79,6 +79,10 @@ export function failureOfLine(
   return isOwn && !ABOUT_THE_LINE.has(status) ? null : { kind: 'transient', reason, ofLine: true };
 }
 
+/** The header that asks for a file from a byte on. Servers may ignore it. */
+export const rangeFrom = (from: number): Record<string, string> =>
+  from > 0 ? { range: `bytes=${from}-` } : {};
+
 /**
  * The file in a response.
  * @param from the byte at which it was asked to start.
@@ -93,10 +97,10 @@ export async function mediaOf(
     await body.dump();
     throw new Error(`the carrier responded ${statusCode}`);
   }
-  const contentType = headers['content-type'];
+  const { 'content-type': contentType, 'content-length': length } = headers;
   return {
     contentType: typeof contentType === 'string' ? contentType : null,
     body,
-    ...(isPart && { from }),
+    ...(isPart ? { from } : typeof length === 'string' && { size: Number(length) }),
   };
 }

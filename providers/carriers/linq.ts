@@ -371,7 +371,7 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
       return sanitizeEvents(eventsOf(config, LinqWebhook.parse(readJsonBody(callback.rawBody)), now), now);
     },
 
-    openMedia: (_config, url, signal) => api.openMedia(url, signal),
+    openMedia: (_config, url, signal, from) => api.openMedia(url, signal, from),
     close: api.close,
   };
 }

@@ -267,7 +267,7 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
       return sanitizeEvents(eventsOf(config, Reported.parse(readJsonBody(callback.rawBody)), now), now);
     },
 
-    openMedia: (_config, url, signal) => api.openMedia(url, signal),
+    openMedia: (_config, url, signal, from) => api.openMedia(url, signal, from),
     close: api.close,
   };
 }

@@ -244,7 +244,7 @@ export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<Telny
       return sanitizeEvents(readWebhook(config, readJsonBody(callback.rawBody), now), now);
     },
 
-    openMedia: (_config, url, signal) => api.openMedia(url, signal),
+    openMedia: (_config, url, signal, from) => api.openMedia(url, signal, from),
     close: api.close,
   };
 }

@@ -20,7 +20,14 @@ import {
 import { caCertificatesOf } from './ca-certificates.ts';
 import { createTrustingAgents } from './trusting-agents.ts';
 import { serverCheck, unknown } from './connection-checks.ts';
-import { Explanation, MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf, readJson } from './http-response.ts';
+import {
+  Explanation,
+  MAX_OBJECT_BYTES,
+  MAX_PAGE_BYTES,
+  mediaOf,
+  rangeFrom,
+  readJson,
+} from './http-response.ts';
 import { readTwilioForm, statusEvents, verifyTwilioSignature } from './twilio-callback.ts';
 import {
   accountCheck,
@@ -272,13 +279,13 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
       return sanitizeEvents(readTwilioForm(form, now), now);
     },
 
-    async openMedia(config, address, signal) {
+    async openMedia(config, address, signal, from = 0) {
       const base = config.baseUrl ?? defaultUrl;
       if (new URL(address).origin !== new URL(base).origin)
         throw new Error("not one of this carrier's addresses");
       const first = await request(address, {
         dispatcher: agentOf(config),
-        headers: { authorization: basicAuth(config) },
+        headers: { authorization: basicAuth(config), ...rangeFrom(from) },
         signal,
       });
       // Redirects lead to signed storage URLs, which must not receive the credentials.
@@ -286,10 +293,13 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
       const isMoved = first.statusCode >= 300 && first.statusCode < 400 && typeof location === 'string';
       if (isMoved) await first.body.dump();
       const response = isMoved
-        ? await request(storeAddress(location, address), { dispatcher: guarded, signal })
+        ? await request(storeAddress(location, address), {
+            dispatcher: guarded,
+            signal,
+            headers: rangeFrom(from),
+          })
         : first;
-      const length = response.headers['content-length'];
-      return { ...(await mediaOf(response)), ...(typeof length === 'string' && { size: Number(length) }) };
+      return mediaOf(response, from);
     },
 
     call: (config, path, request = {}) =>
