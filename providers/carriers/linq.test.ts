@@ -147,6 +147,11 @@ test('a message of a contact has its files and what it answers, and is of the li
   ]);
   const other = { ...message.chat, owner_handle: { handle: '+14155550112' } };
   expect(await told('message.received', { ...message, chat: other })).toEqual([]);
+  const app = { type: 'imessage_app', url: 'data:,', layout: {}, app: { bundle_id: 'game' } };
+  expect(await told('message.received', { ...message, parts: [app] })).toEqual([]);
+  expect(
+    await told('message.received', { ...message, parts: [{ ...app, fallback_text: 'Your turn' }] }),
+  ).toMatchObject([{ kind: 'reply', text: 'Your turn', attachments: [] }]);
   const group = { ...message.chat, id: 'C2', is_group: true };
   expect(await told('message.received', { ...message, chat: group })).toMatchObject([
     { ...reply, group: { id: 'C2', participants: [] } },
@@ -154,6 +159,8 @@ test('a message of a contact has its files and what it answers, and is of the li
   const edit = { ...message, part: { index: 0, text: 'Hello' } };
   expect(await told('message.edited', edit)).toMatchObject([{ kind: 'edited', text: 'Hello' }]);
   const reaction = { message_id: 'M1', is_from_me: false, from_handle: { handle: '+14155550123' } };
+  const bare = { ...reaction, from_handle: undefined, from: '+14155550123', reaction_type: 'like' };
+  expect(await told('reaction.added', bare)).toMatchObject([{ from: '+14155550123', reaction: 'like' }]);
   expect(await told('reaction.added', { ...reaction, reaction_type: 'love' })).toMatchObject([
     { kind: 'reaction', reaction: 'love', removed: false },
   ]);

@@ -108,6 +108,8 @@ const Chats = z.object({ chats: listOf(Chat, PAGE) });
 const Part = z.object({
   type: readable(z.string()),
   value: readable(z.string()),
+  /** What an app shows on phones without it. */
+  fallback_text: readable(z.string()),
   url: readable(z.string()),
   filename: readable(z.string()),
   mime_type: readable(z.string()),
@@ -172,6 +174,8 @@ const ReactionEvent = z.object({
   reaction_type: z.string(),
   custom_emoji: readable(z.string()),
   from_handle: readable(Handle),
+  /** Of older reports. */
+  from: readable(z.string().min(1)),
 });
 
 /** How long after its start a request without a response may still reach Linq or appear in the list. */
@@ -502,7 +506,9 @@ async function findAttempt(
 }
 
 const textOf = (parts: z.infer<typeof Parts> | null | undefined): string =>
-  (parts ?? []).flatMap(({ type, value }) => (type === 'media' || !value ? [] : [value])).join('\n');
+  (parts ?? [])
+    .flatMap(({ type, value, fallback_text: fallback }) => (type === 'media' ? [] : value || fallback || []))
+    .join('\n');
 
 /** The ids of the same events in webhooks. */
 function reportsOf(id: string, status: string, at: Date): CarrierEvent[] {
@@ -545,7 +551,10 @@ function eventsOf(
     }
     case 'message.received': {
       const message = MessageEvent.parse(data);
-      return isOwn(message.chat) && message.sender_handle ? [inboundEvent(message, at)] : [];
+      const event = inboundEvent(message, at);
+      // What an app of the phone has added is no message.
+      const isEmpty = event.text === '' && event.attachments.length === 0;
+      return isOwn(message.chat) && message.sender_handle && !isEmpty ? [event] : [];
     }
     case 'message.edited': {
       const { id, direction, part } = EditEvent.parse(data);
@@ -556,7 +565,8 @@ function eventsOf(
     case 'reaction.added':
     case 'reaction.removed': {
       const event = ReactionEvent.parse(data);
-      if (event.is_from_me || !event.from_handle) return [];
+      const from = event.from_handle?.handle ?? event.from;
+      if (event.is_from_me || !from) return [];
       const tapback = TAPBACKS.find((one) => one === event.reaction_type);
       const emoji = event.custom_emoji ?? undefined;
       return [
@@ -568,7 +578,7 @@ function eventsOf(
           reaction: tapback ?? (event.reaction_type === 'sticker' ? 'sticker' : 'emoji'),
           ...(!tapback && emoji !== undefined && { emoji }),
           removed: type === 'reaction.removed',
-          from: event.from_handle.handle,
+          from,
         },
       ];
     }
@@ -577,7 +587,10 @@ function eventsOf(
   }
 }
 
-function inboundEvent(message: z.infer<typeof MessageEvent>, at: Date): CarrierEvent {
+function inboundEvent(
+  message: z.infer<typeof MessageEvent>,
+  at: Date,
+): Extract<CarrierEvent, { kind: 'reply' }> {
   const attachments = (message.parts ?? []).flatMap(({ type, url, filename, mime_type: contentType }) =>
     type === 'media' && url
       ? [{ url, contentType: contentType ?? null, name: filename ?? 'attachment' }]

@@ -112,6 +112,12 @@ test('failures that are reported later have their reason, and other statuses say
   );
   expect(await told({ ...status, error_code: 4001 })).toMatchObject([{ ...failed, ofLine: true }]);
   expect(await told({ ...status, opted_out: true })).toMatchObject([{ ...failed, optedOut: true }]);
+  const unregistered = 'The from_number is not registered';
+  expect(await told({ ...status, error_message: unregistered })).toMatchObject([
+    { ...failed, reason: unregistered, ofLine: true },
+  ]);
+  const [spam] = await told({ ...status, error_message: 'Rejected by the recipient' });
+  expect(spam).not.toHaveProperty('ofLine');
   for (const other of ['QUEUED', 'SENT', 'PENDING', 'ACCEPTED'])
     expect(await told({ is_outbound: true, status: other })).toEqual([]);
 });
@@ -135,6 +141,9 @@ test('a message of a contact has its file and what it answers, and is of the lin
     },
   ]);
   expect(await told({ ...message, sendblue_number: '+14155550112' })).toEqual([]);
+  expect(await told({ ...message, from_number: null, number: '+14155550123' })).toMatchObject([
+    { from: '+14155550123', text: 'Hi' },
+  ]);
   const participants = ['+14155550123', '+14155550177'];
   expect(await told({ ...message, message_type: 'group', group_id: 'G1', participants })).toMatchObject([
     { group: { id: 'G1', participants } },

@@ -72,6 +72,8 @@ type Message = z.infer<typeof Message>;
 /** What webhooks report. */
 export const Reported = Message.extend({
   from_number: readable(z.string()),
+  /** The contact, whoever wrote. */
+  number: readable(z.string()),
   to_number: readable(z.string()),
   sendblue_number: readable(z.string()),
   media_url: readable(z.string()),
@@ -298,16 +300,20 @@ function partsOf(config: SendblueConfig, message: OutboundMessage): Record<strin
   ];
 }
 
+/** Whether an error concerns the account or the number, and not the message, whenever it is reported. */
+function concernsLine(code: number | null, text: string): boolean {
+  const known = code === null ? undefined : FAILURES[code];
+  return known === 'line' || (known === undefined && ABOUT_THE_LINE.test(text));
+}
+
 function failureOf(response: Exchange): SendOutcome {
   const own = readJson(response, Failure);
   const code = own?.error_code ?? null;
   const text = reasonOf(response);
   const reason = code === null ? text : `${code}: ${text}`;
   if (own?.opted_out) return { kind: 'refused', reason, optedOut: true };
-  const known = code === null ? undefined : FAILURES[code];
-  if (known === 'line' || (own && known === undefined && ABOUT_THE_LINE.test(text)))
-    return { kind: 'transient', reason, ofLine: true };
-  if (known === 'refused') return { kind: 'refused', reason };
+  if (own && concernsLine(code, text)) return { kind: 'transient', reason, ofLine: true };
+  if (code !== null && FAILURES[code] === 'refused') return { kind: 'refused', reason };
   // An error without a code in a response with status 200 is about the message.
   const about = isOk(response) ? { status: 400 } : response;
   if (code === 5000) return { kind: 'unknown', reason };
@@ -413,7 +419,8 @@ function eventsOf(
   if (message.is_outbound !== false) return statusEvents(message, now);
   const line = message.sendblue_number ?? message.to_number;
   // A webhook that names no number gets the messages of the whole account.
-  if ((line !== null && line !== undefined && line !== fromNumber) || !message.from_number) return [];
+  const from = message.from_number || message.number;
+  if ((line !== null && line !== undefined && line !== fromNumber) || !from) return [];
   const group = message.group_id || (message.message_type === 'group' ? message.message_handle : null);
   const url = message.media_url ?? '';
   return [
@@ -422,7 +429,7 @@ function eventsOf(
       eventId: message.message_handle,
       carrierMessageId: message.message_handle,
       at,
-      from: message.from_number,
+      from,
       text: message.content ?? '',
       attachments: url === '' ? [] : [{ url, contentType: null, name: nameOf(url) }],
       ...(message.reply_to && { replyTo: message.reply_to.message_handle }),
@@ -448,7 +455,7 @@ function statusEvents(
       status: 'failed',
       reason: code === null ? text : `${code}: ${text}`,
       ...(message.opted_out && { optedOut: true }),
-      ...(code !== null && FAILURES[code] === 'line' && { ofLine: true }),
+      ...(concernsLine(code, text) && { ofLine: true }),
     },
   ];
 }
