@@ -364,6 +364,17 @@ test('files are sent after the text, and a voice note is marked as one', async (
   ]);
 });
 
+test('a file with an effect opens a conversation without it, because only the Private API knows effects', async () => {
+  Object.assign(world.server.info, { private_api: true, helper_connected: true });
+  const config = { ...world.config, method: 'private-api' as const };
+  const to = recipient();
+  world.server.stranger(to);
+  const file = { name: 'a.png', url: 'https://files.example/a', contentType: 'image/png', voiceNote: false };
+  const message = outbound(world, to, { text: '', attachments: [file], effect: 'slam' });
+  expect(await world.carrier.send(config, message, never)).toMatchObject({ kind: 'accepted' });
+  expect(at(to)).toMatchObject([{ file: { name: 'a.png' }, effectId: null }]);
+});
+
 describe('the webhook of a server', () => {
   const read = (type: string, data: object) =>
     world.carrier.parseCallback(

@@ -300,6 +300,8 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       return sendOutcome(response, BlueBubblesMessage);
     // The Private API opens conversations only with a text, AppleScript also with a file.
     form.set('method', 'apple-script');
+    // With them, the server would take the Private API again.
+    for (const name of Object.keys(richFields(config, message))) form.delete(name);
     return sendOutcome(await send(), BlueBubblesMessage);
   }
 
