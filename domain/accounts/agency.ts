@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimeZone } from '../base/calendar.ts';
+import { TimeZone } from '../base/time-zone.ts';
 import { BillingMode, Plan, SubscriptionStatus } from '../billing/entitlement.ts';
 import { WorkspaceId } from '../base/ids.ts';
 import { oneLine } from '../base/text.ts';
@@ -30,7 +30,7 @@ export const SubAccountInput = z
       .overwrite(oneLine)
       .optional()
       .meta({ description: 'Default: the name.' }),
-    timezone: z.string().refine(isTimeZone, 'must be an IANA time zone').default('UTC'),
+    timezone: TimeZone.default('UTC'),
     country: z
       .string()
       .regex(/^[A-Z]{2}$/, 'must be an ISO 3166 country code')

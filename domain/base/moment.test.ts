@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { Instant, Moment } from './moment.ts';
+
+/** Whether the published schema of an input allows a text. */
+function isTold(schema: z.ZodType, text: string): boolean {
+  const { pattern = '' } = z.toJSONSchema(schema, { io: 'input' });
+  return new RegExp(pattern, 'u').test(text);
+}
 
 test.each([
   ['2026-12-24T10:00:00Z', '2026-12-24T10:00:00Z'],
@@ -15,6 +22,7 @@ test.each([
 ])('the instant %j is %s', (text, canonical) => {
   expect(Instant.parse(text)).toBe(canonical);
   expect(Moment.parse(text)).toBe(canonical);
+  expect([isTold(Instant, text), isTold(Moment, text)]).toEqual([true, true]);
 });
 
 test.each([
@@ -23,7 +31,12 @@ test.each([
   ['2026-12-24 10:00:00', '2026-12-24T10:00:00'],
 ])('the moment %j is %s, and no instant', (text, canonical) => {
   expect(Moment.parse(text)).toBe(canonical);
+  expect(isTold(Moment, text)).toBe(true);
   expect(Instant.safeParse(text).success).toBe(false);
+});
+
+test.each(['24.12.2026', '1795919687', 'tomorrow'])('the schema tells that %j is neither', (text) => {
+  expect([isTold(Instant, text), isTold(Moment, text)]).toEqual([false, false]);
 });
 
 test.each([

@@ -17,26 +17,26 @@ const canonical = (text: string): string =>
       (_, time, sign, hours, minutes = '00') => `${time}${sign === '+' ? '+' : '-'}${hours}:${minutes}`,
     );
 
+/** What the schema tells of the forms that are read. */
+const written = (pattern: string) => z.string().overwrite(canonical).meta({ pattern });
+const DAY = String.raw`^\s*\d{4}-\d{2}-\d{2}`;
+
 /** ISO 8601: an instant. */
-export const Instant = z
-  .string()
-  .overwrite(canonical)
-  .pipe(z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' }));
+export const Instant = written(String.raw`${DAY}[Tt ]\d{2}:\d{2}`).pipe(
+  z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' }),
+);
 
 /** ISO 8601: an instant, or a local time or a whole day in a time zone that the request names or implies. */
-export const Moment = z
-  .string()
-  .overwrite(canonical)
-  .pipe(
-    z.union(
-      [
-        z.iso.datetime({ offset: true, local: true }),
-        z.iso.datetime({ offset: true, local: true, precision: -1 }),
-        z.iso.date(),
-      ],
-      'must be an ISO 8601 date or date-time',
-    ),
-  );
+export const Moment = written(DAY).pipe(
+  z.union(
+    [
+      z.iso.datetime({ offset: true, local: true }),
+      z.iso.datetime({ offset: true, local: true, precision: -1 }),
+      z.iso.date(),
+    ],
+    'must be an ISO 8601 date or date-time',
+  ),
+);
 
 /** Whether a moment is a whole day. */
 export const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
-import { MessageInput, TimeZone } from '../messages/message.ts';
+import { MessageInput } from '../messages/message.ts';
+import { TimeZone } from '../base/time-zone.ts';
 import { CampaignQuietHours } from '../sending/quiet-hours.ts';
 import { Condition } from './condition.ts';
 import { CampaignStep, NewSteps } from './step.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimeZone } from '../base/calendar.ts';
+import { TimeZone } from '../base/time-zone.ts';
 import { Channel } from '../base/channel.ts';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
 import { Effect } from './effect.ts';
@@ -26,10 +26,6 @@ export const TemplateText = z
   .meta({ description: "A Liquid template, rendered with the lead's fields when the message is sent." });
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
-export const TimeZone = z
-  .string()
-  .refine(isTimeZone, 'must be an IANA time zone')
-  .meta({ example: 'America/New_York' });
 
 /** The maximum length of names and correlation ids. */
 export const MAX_NAME_LENGTH = 200;

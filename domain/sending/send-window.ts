@@ -1,6 +1,7 @@
 import { Temporal as Time } from 'temporal-polyfill';
 import { z } from 'zod';
-import { fromWallClock, isTimeZone, toDate, wallClock, wallTime } from '../base/calendar.ts';
+import { fromWallClock, toDate, wallClock, wallTime } from '../base/calendar.ts';
+import { TimeZone } from '../base/time-zone.ts';
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 
@@ -10,7 +11,7 @@ const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time 
  * `days` (0 is Sunday) are the days on which the window starts: Friday's 22:00 to 02:00 extends into Saturday.
  */
 export const SendWindow = z.object({
-  timezone: z.string().refine(isTimeZone, 'must be an IANA time zone'),
+  timezone: TimeZone,
   start: TimeOfDay.optional(),
   end: TimeOfDay.optional(),
   days: z.array(z.int().min(0).max(6)).min(1).optional(),

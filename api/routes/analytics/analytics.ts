@@ -11,7 +11,7 @@ import {
   SERIES_YEARS,
 } from '#domain/analytics/analytics.ts';
 import { DayConversation } from '#domain/analytics/analytics-conversation.ts';
-import { isTimeZone } from '#domain/base/calendar.ts';
+import { TimeZone } from '#domain/base/time-zone.ts';
 import { Id } from '#domain/base/ids.ts';
 import { EXPLAINER, Metrics, metricsOf, NO_COUNTS } from '#domain/analytics/metrics.ts';
 import { dayOf } from '#domain/base/moment.ts';
@@ -20,8 +20,6 @@ import { ApiError, invalid } from '#api/http/errors.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const Explainer = z.record(z.string(), z.string()).meta({ description: 'What each metric counts.' });
-
-const Zone = z.string().refine(isTimeZone, 'must be an IANA time zone');
 
 const AgencyId = z.string().optional().meta({ description: 'Reserved; responds 501.' });
 
@@ -36,8 +34,8 @@ const MAX_CONVERSATIONS = 60;
 const SeriesQuery = AnalyticsQuery.extend({
   agencyId: AgencyId,
   interval: Interval.default('day'),
-  timezone: Zone.optional().meta({ description: "Default: the workspace's." }),
-  tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
+  timezone: TimeZone.optional().meta({ description: "Default: the workspace's." }),
+  tz: TimeZone.optional().meta({ description: 'Short for `timezone`.' }),
 });
 
 /** The length of a series without `dateFrom`. */
@@ -86,8 +84,8 @@ export const analyticsRoutes = [
     query: z.object({
       date: z.iso.date(),
       lineId: Id.optional(),
-      timezone: Zone.optional().meta({ description: "Default: the workspace's." }),
-      tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
+      timezone: TimeZone.optional().meta({ description: "Default: the workspace's." }),
+      tz: TimeZone.optional().meta({ description: 'Short for `timezone`.' }),
     }),
     responses: {
       200: z.object({

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "50e2e1c6437114314e7dd79a43ca6e6c075c5aac5b8039f5aec102523cdfe22e"
+DIGEST = "6addbd10e15f5451f0925e8b05c891bbdeb91b18c525ecc237662cd0520d4abe"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
