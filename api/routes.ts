@@ -14,6 +14,7 @@ import { attentionRoutes } from './routes/inbox/attention.ts';
 import { availabilityRoutes } from './routes/lines/availability.ts';
 import { callRoutes } from './routes/inbox/calls.ts';
 import { campaignCheckRoutes } from './routes/campaigns/campaign-check.ts';
+import { campaignCorrectionRoutes } from './routes/campaigns/campaign-corrections.ts';
 import { campaignFunnelRoutes } from './routes/campaigns/campaign-funnel.ts';
 import { campaignEntryRoutes, leadCampaignRoutes } from './routes/campaigns/campaign-entries.ts';
 import { campaignLeadRoutes } from './routes/campaigns/campaign-leads.ts';
@@ -162,6 +163,7 @@ const declared = [
   ...under('/api/segments', segmentRoutes),
   ...under('/api/campaigns', campaignRoutes),
   ...under('/api/campaigns', campaignCheckRoutes),
+  ...under('/api/campaigns', campaignCorrectionRoutes),
   ...under('/api/campaigns', campaignFunnelRoutes),
   ...under('/api/campaigns', campaignEntryRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),

@@ -21,6 +21,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { LineAtCarrier } from '../lines/line-location.ts';
 import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
+import { followCorrection } from '#db/commands/campaigns/corrections.ts';
 import { type ClaimedAction, isUnwelcomeAt, settleAction } from '#db/commands/messages/message-actions.ts';
 import type { OutboundAction } from '#providers/carriers/carrier.ts';
 import { type ActionRow, type ActionTarget, findActionTarget } from '#db/queries/messages/message-actions.ts';
@@ -144,6 +145,18 @@ export function createSender(dependencies: Dependencies) {
     return (await carrier.findAction?.(config, action, AbortSignal.timeout(FIND_ACTION_MS))) === 'done';
   }
 
+  async function endAction(
+    { workspaceId }: LineAtCarrier,
+    row: ActionRow,
+    of: LineRow,
+    outcome: ActionOutcome,
+  ): Promise<void> {
+    await withTenant(pools, workspaceId, (db) => settleAction(db, row, of, outcome));
+    // Afterwards, since choosing a line comes before the lock of the message.
+    if (row.action.kind === 'edit' && outcome.kind !== 'accepted')
+      await withTenant(pools, workspaceId, (db) => followCorrection(db, row.id, currentTime()));
+  }
+
   /** Ends an action that nobody carries out any more: the process that called the carrier has crashed, or it is too late. */
   async function end(
     line: LineAtCarrier,
@@ -152,7 +165,7 @@ export function createSender(dependencies: Dependencies) {
     const target = await withTenant(pools, line.workspaceId, (db) => findActionTarget(db, row.messageId));
     const isFound = row.status === 'calling' && target !== null && (await isDone(row, of, target));
     const outcome: ActionOutcome = isFound ? { kind: 'accepted' } : { kind: 'refused', reason };
-    await withTenant(pools, line.workspaceId, (db) => settleAction(db, row, of, outcome));
+    await endAction(line, row, of, outcome);
   }
 
   /** @returns whether the action has ended. */
@@ -183,7 +196,7 @@ export function createSender(dependencies: Dependencies) {
         : { kind: 'refused', reason: 'the carrier cannot do this' };
     const isFound = called.kind === 'unknown' && target && (await isDone(row, of, target));
     const outcome: ActionOutcome = isFound ? { kind: 'accepted' } : called;
-    await withTenant(pools, line.workspaceId, (db) => settleAction(db, row, of, outcome));
+    await endAction(line, row, of, outcome);
     return outcome.kind !== 'transient';
   }
 

@@ -10,6 +10,7 @@ const AUDIT_ACTIONS = [
   'agency_admin.removed',
   'agency_invitation.deleted',
   'campaign.archived',
+  'campaign.corrected',
   'campaign.created',
   'campaign.deleted',
   'campaign.paused',

@@ -114,6 +114,32 @@ export const StepChanges = z
   .meta({ id: 'CampaignStepChanges' });
 type StepChanges = z.infer<typeof StepChanges>;
 
+const CHANGES = ['added', 'removed', 'moved', 'changed'] as const;
+
+/** How many leads an edit of a step concerns. */
+export const StepEffect = z
+  .object({
+    stepId: z.string(),
+    changes: z.array(z.enum(CHANGES)),
+    waiting: z
+      .int()
+      .meta({ description: 'Leads that have not got it: they wait at it, or its message waits.' }),
+    received: z.int().meta({ description: 'Leads that have got its message. They do not get it again.' }),
+  })
+  .meta({ id: 'CampaignStepEffect' });
+
+/** @param leads how many wait at each step, and have got it. */
+export const effectsOf = (
+  changes: StepChanges,
+  leads: ReadonlyMap<string, { waiting: number; received: number }>,
+): z.infer<typeof StepEffect>[] =>
+  [...new Set(CHANGES.flatMap((change) => changes[change]))].map((stepId) => ({
+    stepId,
+    changes: CHANGES.filter((change) => changes[change].includes(stepId)),
+    waiting: leads.get(stepId)?.waiting ?? 0,
+    received: leads.get(stepId)?.received ?? 0,
+  }));
+
 export function changesBetween(before: readonly CampaignStep[], after: readonly CampaignStep[]): StepChanges {
   const [old, now] = [stepsById(before), stepsById(after)];
   const [oldLists, lists] = [listsOf(before), listsOf(after)];

@@ -19,6 +19,7 @@ const record: MessageRecord = {
     errorMessage: null,
     isNew: true,
   },
+  corrects: null,
   rule: null,
   holds: [],
   edits: [],

@@ -76,6 +76,8 @@ export interface MessageRecord {
     /** It is in a lane of new contacts. */
     isNew: boolean;
   };
+  /** The message that it corrects; null: none. */
+  corrects: string | null;
   /** The name of the rule that sent it; null: none did, or it is not recorded any more. */
   rule: string | null;
   /** In order of time, like all lists here. */
@@ -215,22 +217,34 @@ const SOURCES: Record<string, string> = {
   'fallback-sms': 'Requested as an SMS in place of another message.',
 };
 
-function beginning({ message, rule, moves, orders, attempts, timezone }: MessageRecord): Happened[] {
+function beginning({
+  message,
+  corrects,
+  rule,
+  moves,
+  orders,
+  attempts,
+  timezone,
+}: MessageRecord): Happened[] {
   const { createdAt: at, source, campaignId } = message;
   const campaignVersion = message.campaignVersion ?? 1;
   const isEdited = campaignId !== null && campaignVersion > 1;
   const accepted: Happened = {
     at,
     type: 'accepted',
-    text: isEdited
-      ? `Created by a campaign, and has the text of version ${campaignVersion}.`
-      : rule === null
-        ? (SOURCES[source] ?? `Accepted (${source}).`)
-        : `Sent by the rule “${rule}”.`,
+    text:
+      corrects !== null
+        ? 'Sent to correct a message of a campaign.'
+        : isEdited
+          ? `Created by a campaign, and has the text of version ${campaignVersion}.`
+          : rule === null
+            ? (SOURCES[source] ?? `Accepted (${source}).`)
+            : `Sent by the rule “${rule}”.`,
     data: {
       source,
       ...(campaignId !== null && { campaignId }),
       ...(isEdited && { campaignVersion }),
+      ...(corrects !== null && { corrects }),
     },
   };
   const [first] = attempts;

@@ -137,7 +137,8 @@ function stopOutsideLine({
   if (optedOut) return 'recipient_opted_out';
   if (campaign === 'paused') return 'campaign_paused';
   if (unqueued) return oneOf(UNQUEUED, holdReason) ?? 'previous_step';
-  return campaign !== null && campaign !== 'active' ? 'campaign_inactive' : null;
+  // Corrections are sent after a campaign is completed.
+  return campaign === 'draft' || campaign === 'archived' ? 'campaign_inactive' : null;
 }
 
 function stopOfLine(line: WaitingLine | NoLine, { smsOnly }: WaitingMessage): WaitReason | null {

@@ -32,6 +32,7 @@ const LABELS: Record<string, string> = {
   'response.id': 'of an authenticator, which anybody may have',
   'response.rawId': 'of an authenticator, which anybody may have',
   'steps[].id': "the caller's own name of a step",
+  stepId: "the caller's own name of a step",
   'last-event-id': 'a position in the stream of the caller',
   'x-workspace-id': 'has a test of its own',
 };

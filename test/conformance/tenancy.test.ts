@@ -94,6 +94,8 @@ const BODIES: Record<string, object> = {
   createLeads: { leads: [{ phone: phone() }] },
   createCampaign: { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] },
   updateCampaign: { steps: [{ message: 'Hi', delay: {} }] },
+  dryRunCampaignEdit: { steps: [{ message: 'Hi', delay: {} }] },
+  correctCampaign: { stepId: 'one' },
   updateCampaignLead: { resumesAt: null },
   createWebhook: { url: 'http://127.0.0.1:9/', events: ['message.sent'] },
   replayWebhookDeliveries: { since: tomorrow() },

@@ -18,6 +18,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'campaign.paused': msg`Paused a campaign`,
   'campaign.resumed': msg`Resumed a campaign`,
   'campaign.started': msg`Started a campaign`,
+  'campaign.corrected': msg`Corrected a text of a campaign`,
   'campaign.updated': msg`Changed a campaign`,
   'chat_connection.created': msg`Asked to link a chat`,
   'chat_connection.deleted': msg`Unlinked a chat`,

@@ -204,6 +204,8 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
     select 1 from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is not null`);
   if (!isDeleted) return true;
   if ((await deleteRows(db, { table: 'personalizations', key: 'message_id' }, id, limit)) > 0) return false;
+  if ((await deleteRows(db, { table: 'campaign_corrections', key: 'message_id' }, id, limit)) > 0)
+    return false;
   if ((await deleteRows(db, { table: 'campaign_responses', key: 'message_id' }, id, limit)) > 0) return false;
   if ((await deleteRows(db, { table: 'campaign_leads', key: 'lead_id' }, id, limit)) > 0) return false;
   await db.query(

@@ -72,7 +72,7 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
         where p.workspace_id = ${db.workspaceId} and p.message_id = messages.id and p.status = 'waiting'
       ) held
     from messages
-    where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending')`);
+    where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending') and step_index is not null`);
   if (step.isOutdated) {
     const passed = { stepId: step.stepId, at: step.sentAt ?? now };
     return reviseLead(db, step, waiting.length > 0 ? null : passed, now);

@@ -263,6 +263,6 @@ export async function reviseLead(
   await db.query(sql.type(NoRows)`
     update messages set held = true, hold_reason = ${PREVIOUS_STEP}, updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}
-      and status in ('pending', 'scheduled') and not held`);
+      and status in ('pending', 'scheduled') and not held and step_index is not null`);
   wake(db, campaignWorkflowId(campaignId), now, 'progressDue');
 }

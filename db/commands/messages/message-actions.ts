@@ -58,20 +58,20 @@ export async function requestUnsend(db: TenantDb, request: ActionRequest, id: st
   await requestAction(db, request, { target, line }, { kind: 'unsend' }, expiryOf(target, UNSEND_WITHIN_MS));
 }
 
-/** Has the text of a message of ours replaced after it was sent. @param text rendered. @throws Refusal */
+/** Has the text of a message of ours replaced after it was sent. @param text rendered. @returns the action. @throws Refusal */
 export async function requestEdit(
   db: TenantDb,
   request: ActionRequest,
   id: string,
   text: string,
-): Promise<void> {
+): Promise<string> {
   const { target, line } = await lockSent(db, request, id, 'edit', EDIT_WITHIN_MS);
   if (!target.hasText) throw refused('The message has no text');
   const edits = (await actionsOf(db, id)).filter(
     ({ action, status }) => action.kind === 'edit' && status !== 'failed',
   );
   if (edits.length >= MAX_EDITS) throw refused(`A message can be edited ${MAX_EDITS} times`);
-  await requestAction(
+  return requestAction(
     db,
     request,
     { target, line },
@@ -155,14 +155,14 @@ async function requireCapability(
   return line;
 }
 
-/** Has the pacer of the line carry out an action. Requires the target's lock. @throws Refusal */
+/** Has the pacer of the line carry out an action. Requires the target's lock. @returns its id. @throws Refusal */
 async function requestAction(
   db: TenantDb,
   { actorName, now }: ActionRequest,
   { target, line }: { target: ActionTarget; line: LineRow },
   action: MessageAction,
   expiresAt: Date,
-): Promise<void> {
+): Promise<string> {
   if (tells(action) && (await isUnwelcomeAt(db, target.address)))
     throw refused('The contact may not be written to');
   if ((await openActions(db, line.id)).length >= MAX_OPEN_ACTIONS)
@@ -184,6 +184,7 @@ async function requestAction(
       withOwnReaction(target.reactions, ownReaction(action, line, now), 'pending'),
     );
   wake(db, linePacerId(line.id), now, 'messagesDue');
+  return id;
 }
 
 const ownReaction = (

@@ -24,6 +24,13 @@ const Move = z.object({
   toLineId: z.string().nullable(),
 });
 
+const CorrectedRow = z.object({ messageId: z.string() });
+
+/** The message of a campaign that a message corrects. */
+const correctedBy = (db: TenantDb, id: string): Promise<string | null> =>
+  db.maybeOneFirst(sql.type(CorrectedRow)`
+    select message_id from campaign_corrections where workspace_id = ${db.workspaceId} and sent_message_id = ${id}`);
+
 const Ordered = z.object({
   at: z.date(),
   action: z.string(),
@@ -97,6 +104,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
     record: {
       timezone,
       message: row,
+      corrects: await correctedBy(db, id),
       rule: row.source === RULE_SOURCE ? await ruleOfMessage(db, row) : null,
       moves: held ? [...moves, held] : moves,
       holds,

@@ -13,13 +13,13 @@ import { erasedAmong, hasErasedOptOuts } from '../contacts/opt-outs.ts';
 
 /**
  * Whether a message's campaign is active and its messages have the texts of its steps, so that pausing and editing change one row and
- * every message keeps its place. The
+ * every message keeps its place. Of a completed one, only corrections are left. The
  * subquery is not correlated, so that campaigns are looked up once and not for each message.
  */
 export const campaignAllowsSending = (
   db: TenantDb,
 ) => sql.fragment`(m.campaign_id is null or m.campaign_id in (
-  select id from campaigns where workspace_id = ${db.workspaceId} and status = 'active' and revised_at is null))`;
+  select id from campaigns where workspace_id = ${db.workspaceId} and status in ('active', 'completed') and revised_at is null))`;
 
 /** The messages in a line's queue: without later steps (`held`) and without forced SMS, which do not use the line. */
 const queued = (db: TenantDb, lineId: string) => sql.fragment`

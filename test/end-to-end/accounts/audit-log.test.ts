@@ -177,8 +177,10 @@ async function changeEverything(of: World): Promise<void> {
   const { campaign } = await bodyOf(api('POST', '/api/campaigns', { name: 'Spring', steps }));
   const path = `/api/campaigns/${campaign._id}`;
   await bodyOf(api('PATCH', path, { name: 'Summer' }));
-  for (const action of ['start', 'pause', 'resume', 'archive'])
-    await bodyOf(api('POST', `${path}/${action}`));
+  for (const action of ['start', 'pause', 'resume']) await bodyOf(api('POST', `${path}/${action}`));
+  const correction = { stepId: campaign.steps[0].id, message: 'secret correction' };
+  await bodyOf(api('POST', `${path}/corrections`, correction));
+  await bodyOf(api('POST', `${path}/archive`));
   await bodyOf(api('DELETE', path));
 
   const join = { name: 'Poster', lineId, text: 'Join', consent: 'secret wording' };
@@ -550,6 +552,7 @@ const NOT_RECORDED: Record<string, string> = {
   uploadAttachment: 'files are no settings',
   previewCampaign: 'changes nothing',
   checkCampaign: 'changes nothing',
+  dryRunCampaignEdit: 'changes nothing',
   dryRunRule: 'changes nothing',
   checkAvailability: 'changes nothing',
   checkAvailabilityRoundRobinPost: 'changes nothing',

@@ -351,6 +351,7 @@ describe('a workspace that never had a subscription', () => {
     const routes = tenantRoutes.filter(({ needsSubscription }) => needsSubscription);
     expect(routes.map(({ id }) => id).toSorted()).toEqual([
       'addCampaignLead',
+      'correctCampaign',
       'drip',
       'editMessage',
       'importLeads',

@@ -1233,6 +1233,18 @@ export type CampaignPatch = {
     version?: number;
 };
 
+export type CampaignCorrectionInput = {
+    stepId: string;
+    /**
+     * The template of the message for those whose message cannot be edited. Default: the text of the step.
+     */
+    message?: string;
+    /**
+     * The `nextCursor` of the previous response.
+     */
+    cursor?: string;
+};
+
 export type VariantName = 'A' | 'B' | 'C' | 'D';
 
 export type CampaignLeadInput = {
@@ -3841,7 +3853,7 @@ export type Evidence = {
             name: string | null;
         };
         channel: 'api' | 'session' | 'operator' | 'system';
-        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         target: {
             type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
             id: string;
@@ -4085,6 +4097,46 @@ export type CampaignCheck = {
     emptyFields: {
         [key: string]: number;
     };
+};
+
+export type CampaignStepEffect = {
+    stepId: string;
+    changes: Array<'added' | 'removed' | 'moved' | 'changed'>;
+    /**
+     * Leads that have not got it: they wait at it, or its message waits.
+     */
+    waiting: number;
+    /**
+     * Leads that have got its message. They do not get it again.
+     */
+    received: number;
+};
+
+export type CampaignStepCorrection = {
+    stepId: string;
+    /**
+     * The number of the step, as in the funnel.
+     */
+    stepIndex: number;
+    /**
+     * Who got another text: `byEdit`, `byMessage` and `cannot` together.
+     */
+    leads: number;
+    /**
+     * Whose message can be edited where it is.
+     */
+    byEdit: number;
+    /**
+     * Who would get another message.
+     */
+    byMessage: number;
+    /**
+     * Who is not written to, because the lead stopped or is paused, or opted out.
+     */
+    cannot: Array<{
+        reason: 'stopped' | 'paused' | 'opted_out' | 'suppressed';
+        leads: number;
+    }>;
 };
 
 export type CampaignFunnel = {
@@ -4744,7 +4796,7 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
         type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
@@ -11373,6 +11425,129 @@ export type PostApiCampaignsByIdCheckResponses = {
 
 export type PostApiCampaignsByIdCheckResponse = PostApiCampaignsByIdCheckResponses[keyof PostApiCampaignsByIdCheckResponses];
 
+export type PostApiCampaignsByIdDryRunData = {
+    body: {
+        steps: Array<CampaignStep>;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/campaigns/{id}/dry-run';
+};
+
+export type PostApiCampaignsByIdDryRunErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiCampaignsByIdDryRunError = PostApiCampaignsByIdDryRunErrors[keyof PostApiCampaignsByIdDryRunErrors];
+
+export type PostApiCampaignsByIdDryRunResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        changes: CampaignStepChanges;
+        /**
+         * Leads with remaining steps.
+         */
+        running: number;
+        steps: Array<CampaignStepEffect>;
+        /**
+         * Who got a text that the edit changes. `POST /api/campaigns/{id}/corrections` corrects it.
+         */
+        corrections: Array<CampaignStepCorrection>;
+    };
+};
+
+export type PostApiCampaignsByIdDryRunResponse = PostApiCampaignsByIdDryRunResponses[keyof PostApiCampaignsByIdDryRunResponses];
+
+export type GetApiCampaignsByIdCorrectionsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/campaigns/{id}/corrections';
+};
+
+export type GetApiCampaignsByIdCorrectionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiCampaignsByIdCorrectionsError = GetApiCampaignsByIdCorrectionsErrors[keyof GetApiCampaignsByIdCorrectionsErrors];
+
+export type GetApiCampaignsByIdCorrectionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        version: number;
+        steps: Array<CampaignStepCorrection>;
+    };
+};
+
+export type GetApiCampaignsByIdCorrectionsResponse = GetApiCampaignsByIdCorrectionsResponses[keyof GetApiCampaignsByIdCorrectionsResponses];
+
+export type PostApiCampaignsByIdCorrectionsData = {
+    body: {
+        stepId: string;
+        /**
+         * The template of the message for those whose message cannot be edited. Default: the text of the step.
+         */
+        message?: string;
+        /**
+         * The `nextCursor` of the previous response.
+         */
+        cursor?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/campaigns/{id}/corrections';
+};
+
+export type PostApiCampaignsByIdCorrectionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiCampaignsByIdCorrectionsError = PostApiCampaignsByIdCorrectionsErrors[keyof PostApiCampaignsByIdCorrectionsErrors];
+
+export type PostApiCampaignsByIdCorrectionsResponses = {
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        /**
+         * Messages that are edited.
+         */
+        edited: number;
+        /**
+         * Messages that are sent.
+         */
+        sent: number;
+        /**
+         * null: there are no others.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type PostApiCampaignsByIdCorrectionsResponse = PostApiCampaignsByIdCorrectionsResponses[keyof PostApiCampaignsByIdCorrectionsResponses];
+
 export type GetApiCampaignsByIdFunnelData = {
     body?: never;
     path: {
@@ -13889,7 +14064,7 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -14391,7 +14566,7 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "6addbd10e15f5451f0925e8b05c891bbdeb91b18c525ecc237662cd0520d4abe"
+DIGEST = "e0225e20069f41e0acf5b9444131e83c69ae0fc44fd97b98b5ac326cc1852f16"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -407,6 +407,12 @@ class CampaignQuietHours(TypedDict):
     law: NotRequired[Literal["none", "us"]]
 
 
+class CampaignCorrectionInput(TypedDict):
+    stepId: str
+    message: NotRequired[str]
+    cursor: NotRequired[str]
+
+
 class CampaignLeadInput(TypedDict):
     leadId: NotRequired[str]
     lead: NotRequired[LeadInput]
@@ -1792,6 +1798,27 @@ class CampaignCheck(TypedDict):
     emptyFields: dict[str, int]
 
 
+class CampaignStepEffect(TypedDict):
+    stepId: str
+    changes: list[Literal["added", "removed", "moved", "changed"]]
+    waiting: int
+    received: int
+
+
+class CampaignStepCorrectionCannotItem(TypedDict):
+    reason: Literal["stopped", "paused", "opted_out", "suppressed"]
+    leads: int
+
+
+class CampaignStepCorrection(TypedDict):
+    stepId: str
+    stepIndex: int
+    leads: int
+    byEdit: int
+    byMessage: int
+    cannot: list[CampaignStepCorrectionCannotItem]
+
+
 class FunnelStepSkippedItem(TypedDict):
     reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "step_removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
     leads: int
@@ -2129,7 +2156,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -3749,6 +3776,33 @@ class CheckCampaignResponse(TypedDict):
     check: CampaignCheck
 
 
+class DryRunCampaignEditResponse(TypedDict):
+    success: Literal[True]
+    changes: CampaignStepChanges
+    running: int
+    steps: list[CampaignStepEffect]
+    corrections: list[CampaignStepCorrection]
+
+
+class ListCampaignCorrectionsResponse(TypedDict):
+    success: Literal[True]
+    version: int
+    steps: list[CampaignStepCorrection]
+
+
+class CorrectCampaignRequest(TypedDict):
+    stepId: str
+    message: NotRequired[str]
+    cursor: NotRequired[str]
+
+
+class CorrectCampaignResponse(TypedDict):
+    success: Literal[True]
+    edited: int
+    sent: int
+    nextCursor: str | None
+
+
 class ListCampaignLeadsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -4426,7 +4480,7 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
@@ -4569,7 +4623,7 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
@@ -5789,7 +5843,7 @@ class EvidenceAuditItem(TypedDict):
     at: str
     actor: EvidenceAuditItemActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: EvidenceAuditItemTarget
     reason: str | None
     changes: dict[str, Any]
@@ -6638,3 +6692,7 @@ class ResumeCampaignResponse(TypedDict):
 class ArchiveCampaignResponse(TypedDict):
     success: Literal[True]
     campaign: Campaign
+
+
+class DryRunCampaignEditRequest(TypedDict):
+    steps: list[Union[CampaignMessageStep, CampaignWaitStep, CampaignWaitUntilStep, CampaignDoStep, CampaignEndStep, "CampaignBranchStep"]]

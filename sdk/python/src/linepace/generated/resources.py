@@ -2006,6 +2006,24 @@ class Campaigns:
         Changes nothing. The times are those of the forecast. A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/check")
 
+    def dry_run_edit(self, id: str, **body: Unpack[models.DryRunCampaignEditRequest]) -> models.DryRunCampaignEditResponse:
+        """Say what an edit of the steps would do, and to how many leads.
+
+        Changes nothing. `PATCH /api/campaigns/{id} {steps}` carries it out. A key needs the scope `read`."""
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/dry-run", body=body)
+
+    def list_corrections(self, id: str) -> models.ListCampaignCorrectionsResponse:
+        """Say who got a text of a campaign that has changed since, and how each can be corrected.
+
+        Steps whose text everybody has are left out. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/corrections")
+
+    def correct(self, id: str, **body: Unpack[models.CorrectCampaignRequest]) -> models.CorrectCampaignResponse:
+        """Correct a text of a campaign for those who got the former one.
+
+        Messages that their line can edit get the text of the step where they are. The others get a message, paced like every step. Nobody gets a version of a text twice, and who stopped, is paused or opted out gets none. A request corrects at most 500 messages, oldest first; `nextCursor`, sent as `cursor`, continues. An edit that fails is followed by a message. A key needs the scope `send`. Recorded in the audit log as `campaign.corrected`."""
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/corrections", body=body)
+
     def get_funnel(self, id: str) -> models.CampaignFunnel:
         """Get how far the leads of a campaign got, by step and variant, and how many replied and opted out.
 
@@ -2118,6 +2136,24 @@ class AsyncCampaigns:
 
         Changes nothing. The times are those of the forecast. A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/check")
+
+    async def dry_run_edit(self, id: str, **body: Unpack[models.DryRunCampaignEditRequest]) -> models.DryRunCampaignEditResponse:
+        """Say what an edit of the steps would do, and to how many leads.
+
+        Changes nothing. `PATCH /api/campaigns/{id} {steps}` carries it out. A key needs the scope `read`."""
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/dry-run", body=body)
+
+    async def list_corrections(self, id: str) -> models.ListCampaignCorrectionsResponse:
+        """Say who got a text of a campaign that has changed since, and how each can be corrected.
+
+        Steps whose text everybody has are left out. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/corrections")
+
+    async def correct(self, id: str, **body: Unpack[models.CorrectCampaignRequest]) -> models.CorrectCampaignResponse:
+        """Correct a text of a campaign for those who got the former one.
+
+        Messages that their line can edit get the text of the step where they are. The others get a message, paced like every step. Nobody gets a version of a text twice, and who stopped, is paused or opted out gets none. A request corrects at most 500 messages, oldest first; `nextCursor`, sent as `cursor`, continues. An edit that fails is followed by a message. A key needs the scope `send`. Recorded in the audit log as `campaign.corrected`."""
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/corrections", body=body)
 
     async def get_funnel(self, id: str) -> models.CampaignFunnel:
         """Get how far the leads of a campaign got, by step and variant, and how many replied and opted out.
