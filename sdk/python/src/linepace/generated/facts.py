@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "e0225e20069f41e0acf5b9444131e83c69ae0fc44fd97b98b5ac326cc1852f16"
+DIGEST = "192a6b3674778e48f74f47ad18672268e67b7a6f79204a21bedf0e5ff4632d50"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
