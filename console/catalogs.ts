@@ -13,7 +13,7 @@ export const PAGE_CATALOGS = {
   requests: ['requests'],
   analytics: ['analytics'],
   compliance: ['compliance', 'analytics', 'contacts', 'inbox', 'lines'],
-  settings: ['settings'],
+  settings: ['settings', 'campaigns'],
   operations: ['operations'],
   agency: ['agency', 'lines', 'settings', 'webhooks'],
 } as const satisfies Record<string, readonly string[]>;

@@ -15,6 +15,7 @@ const TEXTS = {
   customFields: (used: string, max: string) => t`${used} of at most ${max} distinct names of custom fields.`,
   lists: (used: string, max: string) => t`${used} of at most ${max} lists, besides Quick Sends.`,
   pools: (used: string, max: string) => t`${used} of at most ${max} pools of lines.`,
+  rules: (used: string, max: string) => t`${used} of at most ${max} rules.`,
   webhooks: (used: string, max: string) => t`${used} of at most ${max} webhooks.`,
 } satisfies Partial<Record<LimitName, (used: string, max: string) => string>>;
 

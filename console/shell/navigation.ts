@@ -77,6 +77,7 @@ export const SETTINGS = [
   { value: 'sessions', title: msg`Sessions` },
   { value: 'pools', title: msg`Line pools` },
   { value: 'copilot', title: msg`AI copilot` },
+  { value: 'rules', title: msg`Rules` },
   { value: 'fallback', title: msg`SMS fallback` },
   { value: 'emails', title: msg`Emails` },
   { value: 'audit', title: msg`Audit log` },

@@ -70,6 +70,24 @@ describe('the page Compliance', () => {
     await page.getByText('In the last 30 days', { exact: true }).waitFor();
   });
 
+  it('caps how often campaigns write to a person', async () => {
+    const { page } = tab;
+    const form = page.getByRole('form', { name: 'Frequency cap' });
+    const cap = async () => (await ask('GET', '/api/workspace/frequency-cap')).frequencyCap;
+    await form.getByLabel('Messages at most').fill('2');
+    await form.getByLabel('In how many days').fill('0');
+    await form.getByRole('button', { name: 'Save the cap' }).click();
+    await form.getByText(/1 or more|at least 1|>= ?1/).waitFor();
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    await form.getByLabel('In how many days').fill('7');
+    await form.getByRole('button', { name: 'Save the cap' }).click();
+    await page.getByText('The cap was saved').waitFor();
+    expect(await cap()).toEqual({ messages: 2, days: 7 });
+    await page.getByLabel('Campaigns wait while a member is in conversation').click();
+    await eventually(async () => (await ask('GET', '/api/workspace')).workspace.contactBusy === false);
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
   it('lists opt-outs with their words, decides about suspected ones by keyboard, and exports them', async () => {
     const { page, app } = tab;
     const { lineId } = workspace;

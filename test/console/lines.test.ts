@@ -88,6 +88,30 @@ describe('the lines', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
+  it('have a contact card, and say when contacts get it', async () => {
+    const { page } = tab;
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('tab', { name: 'Contact card' }).click();
+    await drawer.getByLabel('Address of a picture').fill('http://example.test/dana.png');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await drawer.getByText(/URL/).waitFor();
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    await drawer.getByLabel('Address of a picture').fill('https://example.test/dana.png');
+    await drawer.getByLabel('Organization').fill('Lee & Co');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The contact card was saved').waitFor();
+    const { body } = await workspace.api('GET', `/api/lines/${workspace.lineId}/contact-card`);
+    expect(body.contactCard).toMatchObject({
+      firstName: 'Dana',
+      lastName: 'Lee',
+      organization: 'Lee & Co',
+      photoUrl: 'https://example.test/dana.png',
+    });
+    await drawer.getByLabel('Contacts get the card').selectOption('Never');
+    await eventually(async () => (await line()).shareContactCard === 'never');
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
   it('pause a line with a reason, and resume it', async () => {
     const { page } = tab;
     const drawer = page.getByRole('dialog', { name: /Dana Lee/ });

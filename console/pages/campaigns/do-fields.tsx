@@ -4,21 +4,23 @@ import { useRead } from '#console/api/queries.ts';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { SelectField, TextAreaField, TextField } from '#console/components/field.tsx';
 import { CUSTOM, customField, customName } from './conditions.ts';
-import type { DoDraft } from './step-draft.ts';
+import type { LeadActionsDraft } from './step-draft.ts';
 
 /** In place of a member: the conversations are assigned to nobody. */
 const NOBODY = 'nobody';
+/** As the API names it. */
+const IN_TURN = 'round_robin';
 const FIELDS = ['companyName', 'jobTitle', 'notes'] as const;
 
-/** What a step changes of a contact. */
-export function DoFields({
+/** What a step or a rule changes of a contact. */
+export function DoFields<D extends LeadActionsDraft>({
   step,
   onChange,
   errorOf,
   error,
 }: {
-  step: DoDraft;
-  onChange: (step: DoDraft) => void;
+  step: D;
+  onChange: (step: D) => void;
   errorOf: (field: string) => string | undefined;
   /** Of the whole step. */
   error: string | undefined;
@@ -135,6 +137,7 @@ export function DoFields({
           [
             { value: '', label: t`As it is` },
             { value: NOBODY, label: t`Nobody` },
+            { value: IN_TURN, label: t`Members in turn, who are not away` },
             ...members.map(({ userId, name, email }) => ({ value: userId, label: name || email || userId })),
           ],
           assignee,

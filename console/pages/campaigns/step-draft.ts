@@ -50,8 +50,10 @@ export interface BranchDraft extends Common {
 }
 
 type DoStep = Extract<AnyStep, { kind: 'do' }>;
-export interface DoDraft extends Common {
-  kind: 'do';
+type LeadActions = Omit<DoStep, 'kind' | 'id' | 'stopWhen'>;
+
+/** What a step or a rule changes of a contact, as it is being written. */
+export interface LeadActionsDraft {
   /** One tag a line. */
   addTags: string;
   removeTags: string;
@@ -64,6 +66,10 @@ export interface DoDraft extends Common {
   enterCampaignId: string;
   /** Empty: none. */
   webhook: string;
+}
+
+export interface DoDraft extends Common, LeadActionsDraft {
+  kind: 'do';
 }
 
 interface EndDraft extends Common {
@@ -90,7 +96,7 @@ const common = ({ id, stopWhen }: Pick<AnyStep, 'id' | 'stopWhen'> = {}): Common
   id,
   ...(stopWhen && { stopWhen }),
 });
-const NO_TIME: SpanDraft = { days: '', hours: '', minutes: '' };
+export const NO_TIME: SpanDraft = { days: '', hours: '', minutes: '' };
 
 export const NEW_STEP = (): MessageDraft => ({
   ...common(),
@@ -124,17 +130,7 @@ export function newStep(kind: StepDraft['kind'], name: string): StepDraft {
     case 'branch':
       return { ...common(), kind, branches: [NEW_BRANCH(name)], else: [] };
     case 'do':
-      return {
-        ...common(),
-        kind,
-        addTags: '',
-        removeTags: '',
-        setFields: [],
-        moveToListId: '',
-        assign: undefined,
-        enterCampaignId: '',
-        webhook: '',
-      };
+      return { ...common(), kind, ...leadActionsDraftOf({}) };
     case 'end':
       return { ...common(), kind };
   }
@@ -142,13 +138,13 @@ export function newStep(kind: StepDraft['kind'], name: string): StepDraft {
 
 const textOf = (amount: number | undefined): string => (amount ? String(amount) : '');
 
-const spanOf = ({ days, hours, minutes }: Step['delay']): SpanDraft => ({
+export const spanOf = ({ days, hours, minutes }: Step['delay']): SpanDraft => ({
   days: textOf(days),
   hours: textOf(hours),
   minutes: textOf(minutes),
 });
 
-const lengthOf = ({ days, hours, minutes }: SpanDraft) => ({
+export const lengthOf = ({ days, hours, minutes }: SpanDraft) => ({
   days: Number(days),
   hours: Number(hours),
   minutes: Number(minutes),
@@ -180,25 +176,25 @@ export function draftOf(step: AnyStep): StepDraft {
         else: step.else.map(draftOf),
       };
     case 'do':
-      return {
-        ...shared,
-        kind: step.kind,
-        addTags: (step.addTags ?? []).join('\n'),
-        removeTags: (step.removeTags ?? []).join('\n'),
-        setFields: Object.entries(step.setFields ?? {}).map(([field, value]) => ({
-          key: crypto.randomUUID(),
-          field,
-          value,
-        })),
-        moveToListId: step.moveToListId ?? '',
-        assign: step.assign,
-        enterCampaignId: step.enterCampaignId ?? '',
-        webhook: step.webhook ?? '',
-      };
+      return { ...shared, kind: step.kind, ...leadActionsDraftOf(step) };
     case 'end':
       return { ...shared, kind: step.kind };
   }
 }
+
+export const leadActionsDraftOf = (actions: LeadActions): LeadActionsDraft => ({
+  addTags: (actions.addTags ?? []).join('\n'),
+  removeTags: (actions.removeTags ?? []).join('\n'),
+  setFields: Object.entries(actions.setFields ?? {}).map(([field, value]) => ({
+    key: crypto.randomUUID(),
+    field,
+    value,
+  })),
+  moveToListId: actions.moveToListId ?? '',
+  assign: actions.assign,
+  enterCampaignId: actions.enterCampaignId ?? '',
+  webhook: actions.webhook ?? '',
+});
 
 const messageDraftOf = (step: Step): MessageDraft => ({
   ...common(step),
@@ -251,19 +247,19 @@ export function stepOf(draft: StepDraft): AnyStep {
         else: draft.else.map(stepOf),
       };
     case 'do':
-      return { ...named, ...doOf(draft) };
+      return { ...named, kind: draft.kind, ...leadActionsOf(draft) };
     case 'end':
       return { ...named, kind: draft.kind };
   }
 }
 
-const linesOf = (text: string): string[] =>
+export const linesOf = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-function doOf({
+export function leadActionsOf({
   addTags,
   removeTags,
   setFields,
@@ -271,10 +267,9 @@ function doOf({
   assign,
   enterCampaignId,
   webhook,
-}: DoDraft): DoStep {
+}: LeadActionsDraft): LeadActions {
   const [added, removed] = [linesOf(addTags), linesOf(removeTags)];
   return {
-    kind: 'do',
     ...(added.length > 0 && { addTags: added }),
     ...(removed.length > 0 && { removeTags: removed }),
     ...(setFields.length > 0 && {

@@ -1,5 +1,5 @@
 import type { Condition } from './conditions.ts';
-import type { StepDraft } from './step-draft.ts';
+import type { LeadActionsDraft, StepDraft } from './step-draft.ts';
 
 const UNITS = ['days', 'hours', 'minutes'];
 const MESSAGE = [
@@ -49,11 +49,16 @@ function ownPaths(step: StepDraft): string[] {
         ]),
       ];
     case 'do':
-      return [...DO, ...step.setFields.map(({ field }) => `setFields.${field}`)];
+      return leadActionPaths(step);
     case 'end':
       return [];
   }
 }
+
+export const leadActionPaths = ({ setFields }: LeadActionsDraft): string[] => [
+  ...DO,
+  ...setFields.map(({ field }) => `setFields.${field}`),
+];
 
 export const conditionPaths = (path: string, conditions: readonly Condition[]): string[] =>
   conditions.flatMap((_, number) => CONDITION.map((field) => `${path}.${number}.${field}`));

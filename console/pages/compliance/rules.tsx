@@ -7,6 +7,7 @@ import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Consent } from './consent.tsx';
 import { EmailLines } from './email-lines.tsx';
+import { PersonPace } from './person-pace.tsx';
 import { QuietHours } from './quiet-hours.tsx';
 
 /** What is on, and what it does. */
@@ -17,6 +18,7 @@ export function Rules() {
   return (
     <div className="flex flex-col gap-4">
       <QuietHours key={JSON.stringify(data.quietHours)} saved={data.quietHours} />
+      <PersonPace />
       <Consent counts={data.campaigns} />
       <NoMessages overview={data} />
       <EmailLines />

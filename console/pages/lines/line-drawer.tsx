@@ -4,6 +4,7 @@ import { Drawer } from '#console/components/dialog.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { CHANNELS, type Line, lineAddress, lineName } from '#console/lib/line.ts';
 import { CarrierForm } from './carrier-form.tsx';
+import { ContactCard } from './contact-card.tsx';
 import { DownEmails } from './down-emails.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { Overview } from './overview.tsx';
@@ -44,6 +45,15 @@ export function LineDrawer({ line, close }: { line: Line | undefined; close: () 
                 </>
               ),
             },
+            ...(line.requestedChannelType === 'email'
+              ? []
+              : [
+                  {
+                    value: 'contact-card',
+                    label: t`Contact card`,
+                    content: <ContactCard key={line._id} line={line} />,
+                  },
+                ]),
             { value: 'carrier', label: t`Carrier`, content: <CarrierForm key={line._id} line={line} /> },
           ]}
         />

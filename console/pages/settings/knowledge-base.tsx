@@ -17,6 +17,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
 import { AUTOPILOT_FIELDS, AutopilotFields } from './autopilot.tsx';
+import { Chats } from './chats.tsx';
 import { Documents } from './documents.tsx';
 import { ModelBudget } from './model-budget.tsx';
 
@@ -38,6 +39,7 @@ export default function KnowledgeBase() {
   return (
     <div className="flex flex-col gap-4">
       <Form key={JSON.stringify(saved)} saved={saved} />
+      <Chats />
       <ModelBudget />
     </div>
   );

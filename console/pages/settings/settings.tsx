@@ -9,6 +9,7 @@ import { Team } from './team.tsx';
 const Keys = lazy(() => import('./keys.tsx'));
 const Sessions = lazy(() => import('./sessions.tsx'));
 const Pools = lazy(() => import('./pools.tsx'));
+const Rules = lazy(() => import('./rules.tsx'));
 const KnowledgeBase = lazy(() => import('./knowledge-base.tsx'));
 const Fallback = lazy(() => import('./fallback.tsx'));
 const EmailPreferences = lazy(() => import('./email-preferences.tsx'));
@@ -20,6 +21,7 @@ const CONTENTS: Record<(typeof SETTINGS)[number]['value'], ReactNode> = {
   sessions: <Sessions />,
   pools: <Pools />,
   copilot: <KnowledgeBase />,
+  rules: <Rules />,
   fallback: <Fallback />,
   emails: <EmailPreferences />,
   audit: <AuditLog />,
