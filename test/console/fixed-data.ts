@@ -621,6 +621,7 @@ export const RESPONSES: {
     ),
   },
   'GET /api/workspace/quiet-hours': { success: true, quietHours: QUIET_HOURS },
+  'GET /api/workspace/frequency-cap': { success: true, frequencyCap: { messages: 3, days: 7 } },
   'GET /api/lists/{id}/consent': {
     success: true,
     channel: 'imessage',
