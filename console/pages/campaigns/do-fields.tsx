@@ -12,6 +12,14 @@ const NOBODY = 'nobody';
 const IN_TURN = 'round_robin';
 const FIELDS = ['companyName', 'jobTitle', 'notes'] as const;
 
+type Option = { value: string; label: string };
+
+/** With what was chosen, also if it is no longer offered. */
+const known = (options: readonly Option[], value: string): readonly Option[] =>
+  value === '' || options.some((one) => one.value === value)
+    ? options
+    : [...options, { value, label: value }];
+
 /** What a step or a rule changes of a contact. */
 export function DoFields<D extends LeadActionsDraft>({
   step,
@@ -30,16 +38,8 @@ export function DoFields<D extends LeadActionsDraft>({
   const members = useRead('GET /api/team', {}).data?.members ?? [];
   const campaigns =
     useRead('GET /api/campaigns', { query: { status: 'active', limit: 200 } }).data?.campaigns ?? [];
-  const webhooks = useRead('GET /api/webhooks', { query: { limit: 200 } }).data?.webhooks ?? [];
   const { setFields, assign } = step;
   const names = { companyName: t`Company`, jobTitle: t`Job title`, notes: t`Notes` };
-  const known = <T extends { value: string }>(
-    options: T[],
-    value: string,
-  ): (T | { value: string; label: string })[] =>
-    value === '' || options.some((one) => one.value === value)
-      ? options
-      : [...options, { value, label: value }];
   const assignee = assign === undefined ? '' : (assign ?? NOBODY);
   return (
     <div className="flex flex-col gap-3">
@@ -157,20 +157,37 @@ export function DoFields<D extends LeadActionsDraft>({
         onChange={({ target }) => onChange({ ...step, enterCampaignId: target.value })}
         error={errorOf('enterCampaignId')}
       />
-      <SelectField
-        label={t`Call a webhook`}
-        value={step.webhook}
-        options={known(
-          [
-            { value: '', label: t`None` },
-            ...webhooks.map(({ _id, name, url }) => ({ value: _id, label: name || new URL(url).host })),
-          ],
-          step.webhook,
-        )}
-        onChange={({ target }) => onChange({ ...step, webhook: target.value })}
-        error={errorOf('webhook')}
-      />
       {error && <p className="text-bad">{error}</p>}
     </div>
+  );
+}
+
+/** The webhook that a step calls. */
+export function WebhookField({
+  value,
+  onChange,
+  error,
+}: {
+  /** Empty: none. */
+  value: string;
+  onChange: (webhook: string) => void;
+  error: string | undefined;
+}) {
+  const { t } = useLingui();
+  const webhooks = useRead('GET /api/webhooks', { query: { limit: 200 } }).data?.webhooks ?? [];
+  return (
+    <SelectField
+      label={t`Call a webhook`}
+      value={value}
+      options={known(
+        [
+          { value: '', label: t`None` },
+          ...webhooks.map(({ _id, name, url }) => ({ value: _id, label: name || new URL(url).host })),
+        ],
+        value,
+      )}
+      onChange={({ target }) => onChange(target.value)}
+      error={error}
+    />
   );
 }

@@ -7,7 +7,7 @@ import { SelectField, TextField } from '#console/components/field.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { kindText } from './campaign.ts';
 import { ConditionFields } from './condition-fields.tsx';
-import { DoFields } from './do-fields.tsx';
+import { DoFields, WebhookField } from './do-fields.tsx';
 import { SpanFields } from './span-fields.tsx';
 import { type BranchDraft, NEW_BRANCH, newStep, type StepDraft } from './step-draft.ts';
 import { StepFields } from './step-fields.tsx';
@@ -265,7 +265,16 @@ function Fields({ step, path, builder }: { step: StepDraft; path: string; builde
     case 'branch':
       return <Branches step={step} path={path} builder={builder} update={update} />;
     case 'do':
-      return <DoFields step={step} onChange={update} errorOf={errorOf} error={builder.errorOf(path)} />;
+      return (
+        <div className="flex flex-col gap-3">
+          <WebhookField
+            value={step.webhook}
+            onChange={(webhook) => update({ ...step, webhook })}
+            error={errorOf('webhook')}
+          />
+          <DoFields step={step} onChange={update} errorOf={errorOf} error={builder.errorOf(path)} />
+        </div>
+      );
     case 'end':
       return (
         <p className="text-muted">

@@ -50,7 +50,7 @@ export interface BranchDraft extends Common {
 }
 
 type DoStep = Extract<AnyStep, { kind: 'do' }>;
-type LeadActions = Omit<DoStep, 'kind' | 'id' | 'stopWhen'>;
+type LeadActions = Omit<DoStep, 'kind' | 'id' | 'stopWhen' | 'webhook'>;
 
 /** What a step or a rule changes of a contact, as it is being written. */
 export interface LeadActionsDraft {
@@ -64,12 +64,12 @@ export interface LeadActionsDraft {
   assign: string | null | undefined;
   /** Empty: none. */
   enterCampaignId: string;
-  /** Empty: none. */
-  webhook: string;
 }
 
 export interface DoDraft extends Common, LeadActionsDraft {
   kind: 'do';
+  /** Empty: none. */
+  webhook: string;
 }
 
 interface EndDraft extends Common {
@@ -130,7 +130,7 @@ export function newStep(kind: StepDraft['kind'], name: string): StepDraft {
     case 'branch':
       return { ...common(), kind, branches: [NEW_BRANCH(name)], else: [] };
     case 'do':
-      return { ...common(), kind, ...leadActionsDraftOf({}) };
+      return { ...common(), kind, ...leadActionsDraftOf({}), webhook: '' };
     case 'end':
       return { ...common(), kind };
   }
@@ -176,7 +176,7 @@ export function draftOf(step: AnyStep): StepDraft {
         else: step.else.map(draftOf),
       };
     case 'do':
-      return { ...shared, kind: step.kind, ...leadActionsDraftOf(step) };
+      return { ...shared, kind: step.kind, ...leadActionsDraftOf(step), webhook: step.webhook ?? '' };
     case 'end':
       return { ...shared, kind: step.kind };
   }
@@ -193,7 +193,6 @@ export const leadActionsDraftOf = (actions: LeadActions): LeadActionsDraft => ({
   moveToListId: actions.moveToListId ?? '',
   assign: actions.assign,
   enterCampaignId: actions.enterCampaignId ?? '',
-  webhook: actions.webhook ?? '',
 });
 
 const messageDraftOf = (step: Step): MessageDraft => ({
@@ -247,7 +246,12 @@ export function stepOf(draft: StepDraft): AnyStep {
         else: draft.else.map(stepOf),
       };
     case 'do':
-      return { ...named, kind: draft.kind, ...leadActionsOf(draft) };
+      return {
+        ...named,
+        kind: draft.kind,
+        ...leadActionsOf(draft),
+        ...(draft.webhook !== '' && { webhook: draft.webhook }),
+      };
     case 'end':
       return { ...named, kind: draft.kind };
   }
@@ -266,7 +270,6 @@ export function leadActionsOf({
   moveToListId,
   assign,
   enterCampaignId,
-  webhook,
 }: LeadActionsDraft): LeadActions {
   const [added, removed] = [linesOf(addTags), linesOf(removeTags)];
   return {
@@ -278,7 +281,6 @@ export function leadActionsOf({
     ...(moveToListId !== '' && { moveToListId }),
     ...(assign !== undefined && { assign }),
     ...(enterCampaignId !== '' && { enterCampaignId }),
-    ...(webhook !== '' && { webhook }),
   };
 }
 

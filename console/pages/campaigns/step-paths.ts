@@ -19,7 +19,6 @@ const DO = [
   'moveToListId',
   'assign',
   'enterCampaignId',
-  'webhook',
 ];
 
 /** The paths of all fields of steps at which the API's errors are shown. */
@@ -49,7 +48,7 @@ function ownPaths(step: StepDraft): string[] {
         ]),
       ];
     case 'do':
-      return leadActionPaths(step);
+      return [...leadActionPaths(step), 'webhook'];
     case 'end':
       return [];
   }
