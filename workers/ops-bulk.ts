@@ -29,6 +29,7 @@ import {
   orderCommand,
   Refused,
   type Session,
+  timeOf,
   WrongUsage,
 } from './ops-command.ts';
 
@@ -68,7 +69,7 @@ async function find({ pools }: Session, options: Options, statuses: readonly Sto
     choice: {
       lineId: line ?? null,
       campaignId: campaign ?? null,
-      since: since === undefined ? null : timeOf(since),
+      since: since === undefined ? null : timeOf(since, '--since'),
       status: wanted ?? null,
     },
   };
@@ -77,12 +78,6 @@ async function find({ pools }: Session, options: Options, statuses: readonly Sto
 function idOf(given: string, option: string): string {
   if (!isId(given)) throw new WrongUsage(`${option} must be an id`);
   return given;
-}
-
-function timeOf(given: string): Date {
-  const time = new Date(given);
-  if (Number.isNaN(time.getTime())) throw new WrongUsage('--since must be a time, as 2026-03-05T14:20:00Z');
-  return time;
 }
 
 interface OfMessages {

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Order } from '#workflows/protocol/updates.ts';
 import type { Pools } from '#db/connection/pools.ts';
+import { Instant } from '#domain/base/moment.ts';
 import type { BillingMode } from '#domain/billing/entitlement.ts';
 
 /** The dependencies of a command. */
@@ -77,6 +78,17 @@ export class Refused extends Error {
 
 /** The arguments of the command are wrong. */
 export class WrongUsage extends Error {}
+
+/**
+ * The time that an option gives, with its offset: as a date, "5" would be a day of 2001, and a command would take all that came since.
+ * @throws WrongUsage
+ */
+export function timeOf(given: string | undefined, option: string): Date {
+  const instant = Instant.safeParse(given);
+  if (!instant.success)
+    throw new WrongUsage(`${option} must be a time with its offset, as 2026-03-05T14:20:00Z`);
+  return new Date(instant.data);
+}
 
 export const usageOf = (name: string, { argument, options }: Command): string =>
   ['npm run ops --', name, argument, options].filter((part) => part !== null && part !== undefined).join(' ');

@@ -50,6 +50,7 @@ import {
   orderCommand,
   Refused,
   type Session,
+  timeOf,
   WrongUsage,
 } from './ops-command.ts';
 import { BULK_COMMANDS } from './ops-bulk.ts';
@@ -105,7 +106,8 @@ export const COMMANDS: Record<string, Command> = {
       summary:
         'before the first start on a restored database, which has no record of what was sent between the times of its last commit and of the failure: carriers are asked before a message is sent; lines whose carriers cannot tell are paused',
       async run({ pools }, _id, order, times) {
-        const [from, until] = [timeOf(times.from), timeOf(times.until ?? new Date().toISOString())];
+        const from = timeOf(times.from, '--from');
+        const until = timeOf(times.until ?? new Date().toISOString(), '--until');
         if (from >= until) throw new WrongUsage('--from must be before --until');
         const isAsked = (carrier: string): boolean => FIND_BY_CONTENT.includes(carrier);
         const askedLines = await recordLostTime(systemDb(pools), FIND_BY_CONTENT, { from, until });
@@ -223,13 +225,6 @@ export const COMMANDS: Record<string, Command> = {
     },
   },
 };
-
-function timeOf(text: string | undefined): Date {
-  const time = new Date(text ?? '');
-  if (Number.isNaN(time.getTime()))
-    throw new WrongUsage('--from and --until are times, as 2026-03-05T14:20:00Z');
-  return time;
-}
 
 type OrderUpdate<Verdict> = UpdateDefinition<Verdict, [Order]>;
 

@@ -72,6 +72,8 @@ test('messages that wait are canceled by filter, after a look at how many, and o
     expect.arrayContaining(ids.map((id) => `Dana: message.skipped ${id} maintenance`)),
   );
   expect(await statusOf('cancel')).toBe(2);
+  for (const since of ['5', 'foo 2', '2026-11-28', '2026-11-28T09:00:00', '1h'])
+    expect([since, await statusOf('cancel', '--since', since, '--yes')]).toEqual([since, 2]);
   expect(await statusOf('cancel', '--line', lineId, '--workspace', other.workspace.id)).toBe(1);
   expect(await statusOf('cancel', '--line', lineId, '--status', 'sent')).toBe(2);
 });
