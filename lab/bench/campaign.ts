@@ -11,6 +11,8 @@ import {
   insertCampaign,
   lockCampaign,
 } from '../../db/queries/campaigns/campaigns.ts';
+import { funnelCounts } from '../../db/queries/campaigns/campaign-funnel.ts';
+import { nextDue } from '../../db/commands/campaigns/campaign-continuation.ts';
 import { insertLeads } from '../../db/queries/contacts/leads.ts';
 import { insertList, lockList } from '../../db/queries/contacts/lists.ts';
 import { type TenantDb, withTenant } from '../../db/connection/transactions.ts';
@@ -30,6 +32,7 @@ import { createBenchWorkspace, unpaced } from './support/workspace.ts';
  * Runs a large campaign from start to end on durable servers while the worker is repeatedly killed with SIGKILL:
  * `npm run bench -- campaign [--leads 100000 --steps 5 --lines 100 --kills 5]`. Then counts every lead's messages in the
  * database and in the carrier's log: none may be missing or doubled.
+ * With `--branches` it has twelve steps that decide, of which each lead gets four messages on one of three ways.
  * With `--enter-only` the first step is a day away, to measure how leads enter and how long changes of the campaign take.
  */
 const { values: options } = parseArgs({
@@ -38,14 +41,20 @@ const { values: options } = parseArgs({
     steps: { type: 'string', default: '5' },
     lines: { type: 'string', default: '100' },
     kills: { type: 'string', default: '5' },
+    branches: { type: 'boolean', default: false },
     'enter-only': { type: 'boolean', default: false },
   },
 });
-const [LEADS, STEPS, LINES, KILLS] = [options.leads, options.steps, options.lines, options.kills].map(
-  Number,
-) as [number, number, number, number];
+const BRANCHES = options.branches;
+const [LEADS, STEPS, LINES, KILLS] = [
+  options.leads,
+  BRANCHES ? '4' : options.steps,
+  options.lines,
+  options.kills,
+].map(Number) as [number, number, number, number];
 const ENTER_ONLY = options['enter-only'];
 const MESSAGES = LEADS * STEPS;
+const WAYS = 3;
 const REPORT_EVERY_MS = 15_000;
 
 const product = await startProduct();
@@ -74,7 +83,7 @@ async function fillList(): Promise<string> {
       const input = {
         firstName: `Ada${start + index}`,
         phone: contactNumber(start + index),
-        customFields: { city: 'Rome' },
+        customFields: { city: 'Rome', way: String((start + index) % WAYS) },
       };
       return normalizeLead(input, { country: 'US' }).lead;
     });
@@ -124,10 +133,29 @@ const watch = setInterval(() => {
 }, 1000);
 
 const listId = await timed(`${LEADS} leads in a list`, fillList);
-const steps = Array.from({ length: STEPS }, (_, index) => ({
-  message: `Hi {{ firstName }}, step ${index}`,
-  ...(ENTER_ONLY && { delay: { days: 1 } }),
-}));
+const message = (index: number, way = '') => ({ message: `Hi {{ firstName }},${way} step ${index}` });
+const plainSteps = () =>
+  Array.from({ length: STEPS }, (_, index) => ({
+    ...message(index),
+    ...(ENTER_ONLY && { delay: { days: 1 } }),
+  }));
+const decidingSteps = () => [
+  ENTER_ONLY ? { kind: 'wait' as const, for: { days: 1 } } : message(0),
+  {
+    kind: 'branch' as const,
+    branches: Array.from({ length: WAYS }, (_, way) => ({
+      name: `way ${way}`,
+      when: [{ field: 'customFields.way', op: 'eq' as const, value: String(way) }],
+      steps: [
+        message(1, ` way ${way},`),
+        { kind: 'do' as const, setFields: { 'customFields.done': String(way) } },
+        message(2, ` way ${way},`),
+      ],
+    })),
+  },
+  message(3),
+];
+const steps = BRANCHES ? decidingSteps() : plainSteps();
 const { id } = await tenant((db) =>
   insertCampaign(db, CampaignInput.parse({ name: 'Bench', steps, listId }), null, new Date()),
 );
@@ -176,7 +204,7 @@ say(
 );
 await report([
   {
-    work: `a campaign: ${MESSAGES.toLocaleString('en')} messages ${ENTER_ONLY ? 'accepted' : 'sent'}, ${KILLS} kills`,
+    work: `a campaign${BRANCHES ? ' with three branches' : ''}: ${MESSAGES.toLocaleString('en')} messages ${ENTER_ONLY ? 'accepted' : 'sent'}, ${KILLS} kills`,
     subject: LINEPACE,
     unit: 'a second',
     more: true,
@@ -193,7 +221,9 @@ const stored = await tenant((db) =>
     from messages where workspace_id = ${workspaceId} and campaign_id = ${id}`),
 );
 say(`in the database: ${JSON.stringify(stored)}`);
-let right = stored.messages === MESSAGES && stored.distinct === MESSAGES && stored.failed === 0;
+const EXPECTED = ENTER_ONLY && BRANCHES ? 0 : MESSAGES;
+let right = stored.messages === EXPECTED && stored.distinct === EXPECTED && stored.failed === 0;
+await timed('funnel', () => tenant((db) => funnelCounts(db, id)));
 
 if (!ENTER_ONLY) {
   const seen = new Set<string>();
@@ -218,6 +248,25 @@ say(`history of the campaign's workflow: ${history.historyLength} events`);
 const actions = await actionsOf(temporal);
 say(`Temporal, all workflows: ${actions} actions, ${(actions / MESSAGES).toFixed(4)} a message`);
 
+/** How the database finds the leads that are due among those that wait. */
+async function explainDue(): Promise<void> {
+  const ofCampaign = sql.fragment`workspace_id = ${workspaceId} and campaign_id = ${id} and state = 'running'`;
+  for (const query of [
+    sql.fragment`select min(due_at) from campaign_leads where ${ofCampaign} and due_at is not null`,
+    sql.fragment`select lead_id from campaign_leads where ${ofCampaign} and paused_at is null and due_at <= now() order by due_at limit 200`,
+    sql.fragment`select lead_id from campaign_leads where ${ofCampaign} and paused_at is null and version < 1 order by version limit 200`,
+  ]) {
+    const plan = await tenant((db) =>
+      db.anyFirst(sql.type(z.object({ 'QUERY PLAN': z.string() }))`explain (analyze, buffers) ${query}`),
+    );
+    say(plan.join('\n'));
+  }
+}
+
+if (BRANCHES && ENTER_ONLY) {
+  await timed('the next that is due', () => tenant((db) => nextDue(db, id)));
+  await explainDue();
+}
 if (ENTER_ONLY) {
   say(JSON.stringify(await timed('progress', () => progressOf(id))));
   const inTwoDays = new Date(Date.now() + 2 * 86_400_000);

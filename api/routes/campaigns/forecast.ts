@@ -8,7 +8,7 @@ import { workspaceRoute } from '#api/http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
 
 const ABOUT =
-  'Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen.';
+  'Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later.';
 
 export const forecastRoutes = [
   workspaceRoute({

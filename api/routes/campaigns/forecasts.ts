@@ -1,5 +1,12 @@
 import { forecastLines } from '#db/queries/campaigns/forecast.ts';
-import { requireCarried, sharesOf, type Site, stepsOf } from '#db/queries/campaigns/forecast-plan.ts';
+import {
+  requireCarried,
+  sharesOf,
+  type Site,
+  stepsOf,
+  underCap,
+} from '#db/queries/campaigns/forecast-plan.ts';
+import { personRules } from '#db/queries/sending/person-holds.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { existingLines, usableLines } from '#db/queries/lines/lines.ts';
 import { workspacePace } from '#db/queries/accounts/workspaces.ts';
@@ -29,7 +36,7 @@ export async function planOfInput(db: TenantDb, input: ForecastInput, site: Site
     ...site,
     lines: await forecastLines(db, shares, null, site),
     leads: input.newConversations,
-    steps: requireCarried(stepsOf(input.steps), shares),
+    steps: requireCarried(underCap(stepsOf(input.steps), (await personRules(db)).frequencyCap), shares),
     places: leadPlacesOf({ quiet, campaignId: null, window, places: [] }, site.timezone),
     sticky: pool ? pool.sticky : (input.stickinessPolicy ?? 'sticky') === 'sticky',
   };

@@ -2,12 +2,15 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
 import { durationMs } from '#domain/base/duration.ts';
 import { Refusal } from '#domain/base/refusal.ts';
+import { delaysUnderCap } from '#domain/campaigns/forecast/person-cap.ts';
 import { leadPlacesOf } from '#domain/campaigns/forecast/lead-places.ts';
 import type { ForecastPlan, ForecastStep } from '#domain/campaigns/forecast/plan.ts';
 import type { MessageStep } from '#domain/campaigns/step.ts';
+import type { FrequencyCap } from '#domain/sending/person-holds.ts';
 import { quietPath } from '#domain/campaigns/walk.ts';
 import { workspacePace } from '../accounts/workspaces.ts';
 import { leadPlaces } from '../contacts/lead-places.ts';
+import { personRules } from '../sending/person-holds.ts';
 import { findPool, type PoolRow } from '../lines/line-pools.ts';
 import { type ChoosableLine, usableLines } from '../lines/lines.ts';
 import { leadsYetToEnter } from './audience.ts';
@@ -26,7 +29,9 @@ export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: 
   const pool = campaign.poolId === null ? null : await findPool(db, campaign.poolId);
   const shares = sharesOf(await usableLines(db), pool, campaign.eligibleLineIds);
   const reach = await reachOf(db, toEnter);
-  const steps = stepsOf(quietPath(campaign.steps)).filter(({ channel }) => reach[channel] > 0);
+  const { frequencyCap } = await personRules(db);
+  const reached = stepsOf(quietPath(campaign.steps)).filter(({ channel }) => reach[channel] > 0);
+  const steps = underCap(reached, frequencyCap);
   const leads = Math.max(0, ...steps.map(({ channel }) => reach[channel]));
   if (leads > 0) requireCarried(steps, shares);
   // Including messages that wait on lines that the campaign may no longer use.
@@ -87,6 +92,15 @@ export const stepsOf = (steps: readonly Pick<MessageStep, 'delay' | 'messageType
     carriers: CARRYING_CHANNELS[channel],
     delayMs: durationMs(delay),
   }));
+
+/** Steps with the delays that the frequency cap allows. */
+export function underCap(steps: readonly ForecastStep[], cap: FrequencyCap | null): ForecastStep[] {
+  const delays = delaysUnderCap(
+    steps.map(({ delayMs }) => delayMs),
+    cap,
+  );
+  return steps.map((step, index) => ({ ...step, delayMs: delays[index] ?? step.delayMs }));
+}
 
 /** @throws Refusal if no line can send one of the steps. */
 export function requireCarried(steps: ForecastStep[], shares: readonly Share[]): ForecastStep[] {

@@ -1,3 +1,5 @@
+import { delaysUnderCap } from '#domain/campaigns/forecast/person-cap.ts';
+import { personRules } from '../sending/person-holds.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { dayBounds, hourBounds } from '#domain/base/calendar.ts';
@@ -122,6 +124,7 @@ async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: 
         and m.step_index is not null
       group by 1, 2, 3, 4, 5
     ) h join campaigns k on k.workspace_id = ${db.workspaceId} and k.id = h.campaign_id`);
+  const { frequencyCap } = await personRules(db);
   const keyOf = (row: Omit<LaterRow, 'stepIndex' | 'count' | 'steps' | 'stepIds'>): string =>
     JSON.stringify([row.lineId, row.campaignId, row.recipientZones, row.recipientRegion]);
   const later = Map.groupBy(rows, keyOf);
@@ -134,7 +137,7 @@ async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: 
     const placeOf = (number: number | null) =>
       placed.findIndex(({ id: stepId }) => numbers.get(stepId) === number);
     let done = Math.max(0, placeOf(stepIndex));
-    return rows
+    const following = rows
       .map(({ stepIndex: number, count }) => ({ place: placeOf(number), count }))
       .filter(({ place }) => place > done)
       .toSorted((a, b) => a.place - b.place)
@@ -143,6 +146,9 @@ async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: 
         done = place;
         return { delayMs: pause, count };
       });
+    // After the message that waits.
+    const [, ...delays] = delaysUnderCap([0, ...following.map(({ delayMs }) => delayMs)], frequencyCap);
+    return following.map(({ count }, index) => ({ delayMs: delays[index] ?? 0, count }));
   };
 }
 

@@ -4,6 +4,7 @@ import { campaignHelpers } from '#test/support/campaigns.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
@@ -106,6 +107,43 @@ describe('a forecast', () => {
       50,
     );
     expect(running.completesAt.slice(0, 10)).toBe(draft.completesAt.slice(0, 10));
+  });
+
+  it('of a campaign counts the frequency cap between its steps, before and after it starts', async () => {
+    await newLine();
+    await api('PUT', '/api/workspace/frequency-cap', { messages: 1, days: 7 });
+    const { listId } = await newList([{ phone: phone() }]);
+    const steps = ['One', 'Two', 'Three'].map((message) => ({ message, delay: { days: 1 } }));
+    const finishBy = inAYear(10);
+    const id = await newCampaign({ listId, steps, finishBy });
+    const daysAhead = ({ completesAt }: { completesAt: string }) =>
+      Math.round((Date.parse(completesAt) - Date.now()) / 86_400_000);
+    const draft = await forecast(`/api/campaigns/${id}/forecast`);
+    expect([daysAhead(draft), draft.finishBy.isPossible]).toEqual([15, false]);
+    await api('POST', `/api/campaigns/${id}/start`);
+    await eventually(async () => (await messagesOf(id)).length === 3);
+    expect(daysAhead(await forecast(`/api/campaigns/${id}/forecast`))).toBe(15);
+    await api('PUT', '/api/workspace/frequency-cap', { messages: 3, days: 7 });
+    expect(await forecast(`/api/campaigns/${id}/forecast`)).toMatchObject({ finishBy: { isPossible: true } });
+  });
+
+  it('of a campaign under a frequency cap is what the clock of test mode then does', async () => {
+    const twin = await openTestMode(app, workspace);
+    await twin.api('POST', '/api/test/lines', { channelType: 'imessage' });
+    await twin.api('PUT', '/api/workspace/frequency-cap', { messages: 2, days: 7 });
+    const steps = ['One', 'Two', 'Three', 'Four'].map((message) => ({ message, delay: { days: 1 } }));
+    const { body } = await twin.api('POST', '/api/campaigns', { name: 'Capped', steps, start: true });
+    const id = body.campaign._id;
+    await twin.api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } });
+    const begun = Date.parse((await twin.api('GET', '/api/test/clock')).body.now);
+    const { completesAt } = (await twin.api('POST', `/api/campaigns/${id}/forecast`)).body;
+    await advanceClock(twin.api, 12 * 86_400);
+    const sent = await eventually(async () => {
+      const { messages } = (await twin.api('GET', `/api/messages?campaignId=${id}`)).body;
+      return messages.every(({ sentAt }: { sentAt: string | null }) => sentAt !== null) && messages;
+    });
+    const last = Math.max(...sent.map(({ sentAt }: { sentAt: string }) => Date.parse(sentAt)));
+    expect((last - begun) / (Date.parse(completesAt) - begun)).toBeCloseTo(1, 1);
   });
 
   it('of a campaign does not complete before its last message is due', async () => {

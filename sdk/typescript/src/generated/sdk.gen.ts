@@ -4182,7 +4182,7 @@ export class Forecast extends HeyApiClient {
     /**
      * Forecast when a campaign finishes, or would finish if it were started or resumed now
      *
-     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
+     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`.
      */
     public forecastCampaign<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -4199,7 +4199,7 @@ export class Forecast extends HeyApiClient {
     /**
      * Forecast when a sequence to a number of new contacts finishes
      *
-     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
+     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`.
      */
     public forecast<ThrowOnError extends boolean = true>(parameters: {
         newConversations: number;

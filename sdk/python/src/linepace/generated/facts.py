@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "192a6b3674778e48f74f47ad18672268e67b7a6f79204a21bedf0e5ff4632d50"
+DIGEST = "58fe18a66bee5e0faf77390874268c60962fbeb37d936f69c750518b7340693a"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2193,13 +2193,13 @@ class Forecast:
     def forecast_campaign(self, id: str) -> models.Forecast:
         """Forecast when a campaign finishes, or would finish if it were started or resumed now.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
 
     def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
         """Forecast when a sequence to a number of new contacts finishes.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`."""
         return self._transport.call("POST", "/api/forecast", body=body)
 
 
@@ -2210,13 +2210,13 @@ class AsyncForecast:
     async def forecast_campaign(self, id: str) -> models.Forecast:
         """Forecast when a campaign finishes, or would finish if it were started or resumed now.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
 
     async def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
         """Forecast when a sequence to a number of new contacts finishes.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`."""
         return await self._transport.call("POST", "/api/forecast", body=body)
 
 
