@@ -163,7 +163,7 @@ export const optInPageRoutes = [
           ${open}
           <p>Or send this message to <b>${to}</b>:</p>
           <p><b>${text}</b></p>
-          ${new Html(encodeQR(url ?? optInUrl(services.config.publicUrl, row.code), 'svg'))}`,
+          ${new Html(encodeQR(url !== null && url.length <= MAX_QR ? url : optInUrl(services.config.publicUrl, row.code), 'svg'))}`,
       );
     },
   }),
@@ -184,6 +184,9 @@ export const optInPageRoutes = [
     },
   }),
 ];
+
+/** The longest link in the QR code. Longer ones are too fine for most cameras, and some fit into none. */
+const MAX_QR = 500;
 
 async function linkOf(context: Context, { pools }: Services) {
   const { code: given = '' } = context['params'] as Record<string, string>;

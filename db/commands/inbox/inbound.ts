@@ -128,7 +128,8 @@ async function receiveReply(
   } else if (!reply.autoReply) {
     const subject = ownSubject(event.subject, original?.subject ?? null);
     const opens = conversation.status !== 'open';
-    await followReply(db, reply, { at: event.at, answered, subject, own, opens }, { links, now });
+    const { isEmail } = sender;
+    await followReply(db, reply, { at: event.at, answered, subject, own, opens, isEmail }, { links, now });
   } else if (reply.keyword !== null) {
     await lockContact(db, address);
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
@@ -168,11 +169,13 @@ async function followReply(
     subject,
     own,
     opens,
+    isEmail,
   }: Answering & {
     subject: string;
     own: string;
     /** The conversation was closed or snoozed. */
     opens: boolean;
+    isEmail: boolean;
   },
   { links, now }: InboundContext,
 ): Promise<void> {
@@ -181,7 +184,8 @@ async function followReply(
   const text = `${subject}\n${own}`.trim();
   await draftForReply(db, reply, now);
   await lockContact(db, address);
-  if (keyword !== 'stop') await receiveCodes(db, reply, { text, at }, now);
+  // Anybody can read the code of a link, and send an email in the name of a contact.
+  if (keyword !== 'stop' && !isEmail) await receiveCodes(db, reply, { text, at }, now);
   if (reply.counted) db.lineSignals.add(lineId, now, { received: 1 });
   await cancelAnswered(db, address, now);
   if (keyword === 'stop') {

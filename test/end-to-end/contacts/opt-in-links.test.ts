@@ -83,6 +83,20 @@ describe('an opt-in link', () => {
     expect(await isOut(away)).toBe(true);
   });
 
+  it('believes no email, which anybody can send in the name of a contact', async () => {
+    const link = await createLink();
+    const emailLine = await createLine(app, workspace.id, 'email');
+    const [contact, writer] = [`${phone().slice(1)}@example.com`, phone()];
+    await workspace.api('POST', '/api/opt-outs', { address: contact });
+    await write(emailLine, contact, `I want offers ${link.code}`);
+    await write(workspace.lineId, writer, link.code);
+    await eventually(async () => (await funnelOf(link._id)).messages > 0);
+    expect((await get(`/api/opt-outs/${encodeURIComponent(contact)}`)).body.optedOut).toBe(true);
+    const { consents } = (await get(`/api/consents?address=${encodeURIComponent(contact)}`)).body;
+    expect(consents.map(({ status }: { status: string }) => status)).not.toContain('granted');
+    expect((await funnelOf(link._id)).messages).toBe(1);
+  });
+
   it('adds a known lead to its list, and counts no new one', async () => {
     const contact = phone();
     await workspace.api('POST', '/api/leads', { leads: [{ firstName: 'Ada', phone: contact }] });
@@ -112,6 +126,15 @@ describe('an opt-in link', () => {
     expect(await funnelOf(link._id)).toMatchObject({ visits: 1 });
     expect((await fetch(new URL('/join/2222222', app.url))).status).toBe(404);
   });
+
+  it.each(['語'.repeat(300), '😀'.repeat(150)])(
+    'has a page for a text that no QR code holds (%.3s…)',
+    async (text) => {
+      const link = await createLink({ text });
+      const page = await fetch(new URL(new URL(link.url).pathname, app.url));
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<svg')]);
+    },
+  );
 
   it('ends when it is deleted, and other workspaces do not know its code', async () => {
     const link = await createLink();
