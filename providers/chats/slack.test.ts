@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { growth, LINEAR } from '#test/support/growth.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { newSecretToken } from '#domain/base/secret-token.ts';
 import { startTlsProxy } from '#test/support/tls-proxy.ts';
@@ -85,6 +86,12 @@ describe('a request of Slack', () => {
     expect(slack.read(eventOf({ ...message, text: 'Hello' }))).toBeNull();
     expect(slack.read(eventOf({ ...answer, parent_user_id: 'U2' }))).toBeNull();
     expect(slack.read(eventOf({ ...answer, subtype: 'message_changed' }))).toBeNull();
+  });
+
+  it('is read in linear time', () => {
+    const thread = { thread_ts: '1.0', parent_user_id: 'UBOT' };
+    const asked = (size: number) => eventOf({ ...message, ...thread, text: '<'.repeat(size) });
+    expect(growth(asked, slack.read, 4000)).toBeLessThan(LINEAR);
   });
 
   it('is a pressed button', () => {

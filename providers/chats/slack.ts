@@ -242,7 +242,7 @@ const escaped = (text: string): string =>
 /** As the person wrote it: links and numbers come marked. */
 const unescaped = (text: string): string =>
   text
-    .replaceAll(/<(?:mailto:|tel:)?([^|>]+)(?:\|[^>]*)?>/g, '$1')
+    .replaceAll(/<(?:mailto:|tel:)?([^|<>]+)(?:\|[^<>]*)?>/g, '$1')
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
