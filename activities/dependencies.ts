@@ -6,6 +6,7 @@ import type { StorageQuota } from '#domain/messages/storage-quota.ts';
 import type { PaymentProvider } from '#domain/billing/payments.ts';
 import type { MakeVoiceNote } from '#providers/audio/voice-note.ts';
 import type { Chats } from '#providers/chats/chat.ts';
+import type { Crms } from '#providers/crms/crm.ts';
 import type { CarrierRegistry } from '#providers/carriers/registry.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { Mailer } from '#providers/mail/mailer.ts';
@@ -25,6 +26,7 @@ export interface Dependencies {
   carriers: CarrierRegistry;
   payments: PaymentProvider;
   chats: Chats;
+  crms: Crms;
   egress: Egress;
   deliverer: WebhookDeliverer;
   /** Called when a carrier has accepted a message, with the seconds since it might have been sent. */
@@ -56,6 +58,8 @@ export interface Dependencies {
   publicUrl: string;
   /** How often to poll inboxes without callbacks. */
   inboxPollSeconds: number;
+  /** How often to ask connected CRMs. */
+  crmPollSeconds: number;
 }
 
 /** What a process has, whatever task queues it serves. */

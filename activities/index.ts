@@ -3,6 +3,7 @@ import { createAnalyticsActivities } from './analytics/analytics.ts';
 import { createAvailabilityActivities } from './lines/availability.ts';
 import { createCampaignActivities } from './campaigns/campaigns.ts';
 import { createChatActivities } from './drafts/chats.ts';
+import { createCrmActivities } from './crm/crm.ts';
 import { createContactErasureActivities } from './contacts/contact-erasure.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDrainActivities } from './messages/drip.ts';
@@ -57,6 +58,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createContactErasureActivities(dependencies),
     ...createDraftActivities(dependencies),
     ...createChatActivities(dependencies),
+    ...createCrmActivities(dependencies),
     ...createRetentionActivities(dependencies),
     ...createSweepActivities(dependencies),
     ...createAnalyticsActivities(dependencies),

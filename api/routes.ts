@@ -22,6 +22,7 @@ import { campaignRoutes } from './routes/campaigns/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/lines/carrier-callbacks.ts';
 import { draftLinkRoutes } from './routes/drafts/draft-links.ts';
 import { chatCallbackRoutes } from './routes/drafts/chat-callbacks.ts';
+import { crmConnectionRoutes } from './routes/crm/crm-connections.ts';
 import { chatConnectionRoutes } from './routes/drafts/chat-connections.ts';
 import { complianceRoutes } from './routes/contacts/compliance.ts';
 import { consentRoutes } from './routes/contacts/consents.ts';
@@ -127,6 +128,7 @@ const declared = [
   ...under('/api/saved-filters', savedFilterRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/chat-connections', chatConnectionRoutes),
+  ...under('/api/crm-connections', crmConnectionRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', [...optOutHistoryRoutes, ...optOutRoutes]),
   ...under('/api/opt-in-links', optInLinkRoutes),

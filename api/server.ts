@@ -8,6 +8,7 @@ import { type Config, readConfig } from '#domain/base/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { chatParts } from '#providers/chats/parts.ts';
 import { createChats } from '#providers/chats/registry.ts';
+import { createCrms } from '#providers/crms/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
@@ -144,6 +145,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     carriers,
     payments: createPayments(config),
     chats,
+    crms: createCrms(config),
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
     presence,

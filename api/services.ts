@@ -5,6 +5,7 @@ import type { WatchedParts } from '#providers/parts.ts';
 import type { Check } from '#providers/readiness.ts';
 import type { PaymentProvider } from '#domain/billing/payments.ts';
 import type { Chats } from '#providers/chats/chat.ts';
+import type { Crms } from '#providers/crms/crm.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { IdentityProvider } from '#providers/identity-provider.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
@@ -59,6 +60,7 @@ export interface Services {
   readonly carriers: CarrierRegistry;
   readonly payments: PaymentProvider;
   readonly chats: Chats;
+  readonly crms: Crms;
   readonly intake: DripIntake;
   readonly receipts: Receipts;
   readonly presence: PresenceBoard;

@@ -166,6 +166,7 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
     'linepace_misfit_senders',
     'Messages of the last day whose sender does not fit the channel of their line',
   ],
+  brokenCrms: ['linepace_broken_crms', 'Connected CRMs that refuse their token'],
   deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has detected in this database'],
 };
 

@@ -11,6 +11,7 @@ import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { chatParts } from '#providers/chats/parts.ts';
 import { createChats } from '#providers/chats/registry.ts';
+import { createCrms } from '#providers/crms/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { watchParts, type WatchedParts } from '#providers/parts.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
@@ -106,6 +107,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       carriers,
       payments: createPayments(config),
       chats,
+      crms: createCrms(config),
       egress,
       mailer,
       model,
@@ -126,6 +128,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       makeVoiceNote: createVoiceNoteMaker(ffmpeg, untrusted),
       publicUrl: config.publicUrl,
       inboxPollSeconds: config.inboxPollSeconds,
+      crmPollSeconds: config.crmPollSeconds,
     },
     metrics,
     parts,

@@ -44,6 +44,7 @@ export const SEALED: readonly Target[] = [
     secret: 'fallback',
     recordId: 'auth-token',
   },
+  { table: 'crm_connections', column: 'token_sealed', key: ROWS, kind: 'text', secret: 'crm' },
   { table: 'mails', column: 'data_sealed', key: ROWS, kind: 'text', secret: 'mail' },
   { table: 'agency_mails', column: 'data_sealed', key: ['agency_id', 'id'], kind: 'text', secret: 'mail' },
   {

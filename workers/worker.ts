@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Runtime, Worker, type WorkflowBundleOption, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '#activities/index.ts';
+import { crmRounds } from '#activities/crm/crm.ts';
 import { drainRounds } from '#activities/messages/drip.ts';
 import { createGapWaits } from '#activities/sending/gap-waits.ts';
 import { inboxRounds } from '#activities/lines/line-inboxes.ts';
@@ -22,6 +23,7 @@ import { startTracing } from '#providers/tracing.ts';
 import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
 import {
   carrierQueue,
+  MAIL_QUEUE,
   MAIN_QUEUE,
   processQueue,
   QUEUES,
@@ -234,6 +236,7 @@ function roundsOf(
     'webhook-dispatcher': webhookRounds(dependencies, slotsOf(WEBHOOK_QUEUE)),
     'drip-drainer': drainRounds(dependencies, slotsOf(MAIN_QUEUE) / 2),
     'mailbox-reader': inboxRounds(dependencies, INBOXES_AT_ONCE),
+    'crm-connection': crmRounds(dependencies, slotsOf(MAIL_QUEUE)),
   };
   return Object.fromEntries(Object.entries(all).filter(([, { slots }]) => slots > 0));
 }

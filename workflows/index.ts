@@ -13,6 +13,7 @@ export {
   availabilityJob,
   chatMessenger,
   contactErasure,
+  crmConnection,
   dripDrainer,
   leadImport,
   lineHandover,

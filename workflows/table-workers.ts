@@ -138,6 +138,18 @@ export const optInEntrant = worksThrough({
   round: (act, { workspaceId }) => act.enterOptIns({ workspaceId }),
 });
 
+/**
+ * One per connected CRM, which worker processes ask. It runs a round when the CRM is connected, and when it begins to fail or answers again,
+ * so that it shows that.
+ */
+export const crmConnection = worksThrough({
+  signal: 'connected',
+  queue: MAIL_QUEUE,
+  summary: 'Take over changes of contacts from the CRM, and tell it what has happened',
+  timeout: '5 minutes',
+  round: (act, { workspaceId, subjectId: connectionId }) => act.syncCrm({ workspaceId, connectionId }),
+});
+
 /** One per workspace with rules. Does what they say about what has happened, or about what has not happened in time. */
 export const ruleRunner = worksThrough({
   signal: 'rulesDue',

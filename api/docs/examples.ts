@@ -62,6 +62,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   actOnLineRequest: { action: 'payment_link' },
   checkAvailability: { address: '+14155550123' },
   createChatConnection: { provider: 'telegram', scope: 'member' },
+  createCrmConnection: { provider: 'hubspot', token: 'pat-eu1-00000000-0000-0000-0000-000000000000' },
   createOptInLink: {
     name: 'Poster in the shop',
     lineId: '652a1f0c9d3e4b0012a7c3b1',

@@ -84,6 +84,8 @@ const configOf = (env: Variables) => ({
   twilioServer: { url: env.TWILIO_API_URL, caFile: env.TWILIO_CA_FILE },
   twilioAccount: twilioAccount(env),
   inboxPollSeconds: env.INBOX_POLL_SECONDS,
+  crmPollSeconds: env.CRM_POLL_SECONDS,
+  crms: { hubspot: { apiUrl: env.HUBSPOT_API_URL, caFile: env.HUBSPOT_CA_FILE } },
   /** null: the operating system's. */
   dnsServers: env.DNS_SERVERS,
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },

@@ -384,6 +384,12 @@ const PROVIDERS = {
   ),
   SLACK_API_URL: forBoth(optional(HttpUrl), 'another server with the Web API', "Slack's"),
   SLACK_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
+  HUBSPOT_API_URL: forBoth(optional(HttpUrl), 'another server with the API of HubSpot', "HubSpot's"),
+  HUBSPOT_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
+  CRM_POLL_SECONDS: forWorkers(
+    z.coerce.number().min(1).max(3600).default(20),
+    'interval at which connected CRMs are asked for changes and told what has happened',
+  ),
   INBOX_POLL_SECONDS: forWorkers(
     z.coerce.number().min(1).max(3600).default(60),
     'interval at which the mailboxes of email lines are read',

@@ -22,6 +22,7 @@ export const AttentionKind = z.enum([
   'unanswered',
   'drafts',
   'failing_webhooks',
+  'broken_crms',
   'expiring_keys',
 ]);
 export type AttentionKind = z.infer<typeof AttentionKind>;
@@ -35,7 +36,7 @@ export const EXPIRING_DAYS = 14;
 export const AttentionItem = z
   .object({
     kind: AttentionKind.meta({
-      description: `\`lines\`: lines that do not send, or whose mailbox cannot be read, an item for each \`reason\`. \`throttled_lines\`: lines whose reputation slows them down. \`failed_messages\`: messages that failed in the last ${FAILED_HOURS} hours. \`unpaid\`: a subscription or lines that wait for a payment. \`expiring_keys\`: they end within ${EXPIRING_DAYS} days.`,
+      description: `\`lines\`: lines that do not send, or whose mailbox cannot be read, an item for each \`reason\`. \`throttled_lines\`: lines whose reputation slows them down. \`failed_messages\`: messages that failed in the last ${FAILED_HOURS} hours. \`unpaid\`: a subscription or lines that wait for a payment. \`broken_crms\`: connected CRMs that refuse their token. \`expiring_keys\`: they end within ${EXPIRING_DAYS} days.`,
     }),
     reason: LineTrouble.nullable().meta({ description: 'Of `lines`; null otherwise.' }),
     count: z.int().min(1),
@@ -58,6 +59,7 @@ const HREFS: Record<AttentionKind, string> = {
   unanswered: '/console/inbox?filter=unanswered',
   drafts: '/console/inbox?filter=drafts',
   failing_webhooks: '/console/webhooks',
+  broken_crms: '/console/settings',
   expiring_keys: '/console/settings?tab=keys',
 };
 

@@ -5,6 +5,8 @@ import { eventually, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import type { Endpoint } from '#test/support/endpoint.ts';
+import { crmTokenContext } from '#providers/crms/token.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
 import { createKey, insertRow, type TestAgency } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { newPerson, plantContact, type Planted } from '#test/support/planted-contact.ts';
@@ -107,6 +109,18 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const savedFilter = (await create('POST', '/api/saved-filters', vips)).savedFilter._id;
   const join = { name: 'Poster', lineId, text: 'Join', consent: 'I want offers' };
   const optInLink = (await create('POST', '/api/opt-in-links', join))._id;
+  const crmConnection = newId();
+  await insertRow(app, 'crm_connections', {
+    workspace_id: workspace.id,
+    id: crmConnection,
+    provider: 'hubspot',
+    account_id: '1',
+    token_sealed: createSecretBox(app.config.encryptionKeys).seal(
+      'pat-eu1-of-nobody',
+      crmTokenContext(workspace.id, crmConnection),
+    ),
+    read_until: new Date(),
+  });
   const chatConnection = newId();
   await insertRow(app, 'chat_connections', {
     workspace_id: workspace.id,
@@ -183,6 +197,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/opt-in-links/': optInLink,
       '/api/verifications/': verification,
       '/api/chat-connections/': chatConnection,
+      '/api/crm-connections/': crmConnection,
       '/api/webhooks/': webhook,
       '/api/webhooks/{id}/deliveries/': delivery,
       '/api/team/invitations/': invitation,

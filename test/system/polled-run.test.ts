@@ -66,6 +66,7 @@ test('what a process delivers, it delivers in the activity of its run, whose hea
     return (counts?.done ?? 0) + (counts?.running ?? 0) >= 1;
   }, 40_000);
   expect(Object.keys(await heartbeat(run)).toSorted()).toEqual([
+    'crm-connection',
     'drip-drainer',
     'mailbox-reader',
     'webhook-dispatcher',

@@ -8,7 +8,8 @@ import { connected } from '#db/connection/connected.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startEndpoint, verify } from '#test/support/endpoint.ts';
-import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
+import { createSecretBox, secretContext } from '#providers/secret-box.ts';
+import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { plantSession } from '#test/support/user-sessions.ts';
@@ -101,6 +102,15 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
   await bodyOf(api, 'POST', '/api/team/invite', { email: 'ada@example.com' });
   await bodyOf(owner, 'POST', '/api/agency/admins', { email: 'ada@example.com' });
 
+  const crm = newId();
+  await insertRow(app, 'crm_connections', {
+    workspace_id: workspace.id,
+    id: crm,
+    provider: 'hubspot',
+    account_id: '1',
+    token_sealed: createSecretBox(first).seal('pat-eu1', secretContext('crm', workspace.id, crm)),
+    read_until: new Date(),
+  });
   await plantSession(app, workspace);
   const contact = await bodyOf(api, 'POST', '/api/leads', { leads: [{ phone: '+14155550123' }] });
   await bodyOf(api, 'POST', '/api/opt-outs', { address: '+14155550123' });
@@ -118,6 +128,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
     'user_sessions.tokens_sealed': 1,
     'lines.carrier_config': 1,
     'fallback_configs.auth_token_sealed': 1,
+    'crm_connections.token_sealed': 1,
     'mails.data_sealed': 1,
     'agency_mails.data_sealed': 1,
     'idempotency_keys.response': 1,

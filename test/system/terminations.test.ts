@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { withSystem } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
+import { type HubSpotStandIn, startHubSpot } from '#simulator/hubspot.ts';
 import { startTelegram, type TelegramStandIn } from '#simulator/telegram.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
@@ -24,18 +25,22 @@ let app: OwnApp;
 let terminator: Terminator;
 let endpoint: Endpoint;
 let telegram: TelegramStandIn;
+let hubspot: HubSpotStandIn;
 const mailboxes: TestMailbox[] = [];
 
 beforeAll(async () => {
   terminator = watchWorkers(() => app.temporal);
   endpoint = await startEndpoint();
   telegram = await startTelegram();
+  hubspot = await startHubSpot();
   const chats = { TELEGRAM_BOT_TOKEN: telegram.token, TELEGRAM_API_URL: telegram.url };
-  app = await startTestApp({ environment: { INBOX_POLL_SECONDS: '1', ...chats } });
+  app = await startTestApp({
+    environment: { INBOX_POLL_SECONDS: '1', HUBSPOT_API_URL: hubspot.url, CRM_POLL_SECONDS: '1', ...chats },
+  });
 });
 afterAll(async () => {
   await app.stop();
-  await Promise.all([endpoint.close(), telegram.stop()]);
+  await Promise.all([endpoint.close(), telegram.stop(), hubspot.stop()]);
   await Promise.all(mailboxes.map((mailbox) => mailbox.stop()));
 });
 
@@ -210,6 +215,16 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
     await api('POST', '/api/knowledge-base/drafts', { phone: contact, message: 'Hello' });
     // Once at least: a provider of chats recognizes no repeated request.
     return async () => telegram.messages.some((message) => message.chatId === chatId);
+  },
+
+  async crmConnection({ api }) {
+    const [there, later] = [phone(), phone()];
+    hubspot.addContact({ phone: there });
+    await api('POST', '/api/crm-connections', { provider: 'hubspot', token: hubspot.token });
+    hubspot.addContact({ phone: later });
+    const leadsWith = async (address: string) =>
+      (await api('GET', `/api/leads?search=${encodeURIComponent(address)}`)).body.leads.length;
+    return once([there, later], leadsWith);
   },
 
   async ruleRunner({ api, lineId }) {

@@ -27,7 +27,7 @@ const DUE = {
 /** Something happened. Always sent after the commit. */
 const FACTS = {
   lineChanged: 'The settings, the health, the workspace or the subscription of the line has changed.',
-  connected: 'The line was connected to a carrier.',
+  connected: 'The line was connected to a carrier, or the CRM to the workspace.',
   paymentSettled: 'The payment provider reported the result of a payment.',
   cancelRequested: 'Its workspace canceled the request. Sent by an operator, it cancels it.',
   planChanged: 'The plan of the workspace has changed.',

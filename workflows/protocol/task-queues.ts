@@ -10,7 +10,7 @@ export const WEBHOOK_QUEUE = 'webhooks';
 export const MODEL_QUEUE = 'model';
 /** Copies the files of contacts from carriers to storage. */
 export const MEDIA_QUEUE = 'media';
-/** What the product itself tells its users: emails, and messages in chats. */
+/** What the product itself tells its users: emails, messages in chats, and what happens with their contacts in CRMs. */
 export const MAIL_QUEUE = 'mail';
 /** Calls to the payment provider. */
 export const PAYMENTS_QUEUE = 'payments';

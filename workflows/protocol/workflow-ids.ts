@@ -70,6 +70,11 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     type: 'chatMessenger',
     summary: 'Tells the linked chats of one workspace of drafts, and what became of them',
   },
+  'crm-connection': {
+    type: 'crmConnection',
+    summary: 'Brings the leads of one workspace and one of its CRMs together',
+    isPolled: true,
+  },
   'rule-runner': {
     type: 'ruleRunner',
     summary: 'Does what the rules of one workspace say about what has happened',
@@ -157,6 +162,7 @@ export const attachmentFetcherId = (workspaceId: string): string => `attachment-
 export const optOutJudgeId = (workspaceId: string): string => `opt-out-judge:${workspaceId}`;
 export const optInEntrantId = (workspaceId: string): string => `opt-in-entrant:${workspaceId}`;
 export const chatMessengerId = (workspaceId: string): string => `chat-messenger:${workspaceId}`;
+export const crmConnectionId = (connectionId: string): string => `crm-connection:${connectionId}`;
 export const ruleRunnerId = (workspaceId: string): string => `rule-runner:${workspaceId}`;
 export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
 export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;

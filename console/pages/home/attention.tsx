@@ -15,6 +15,7 @@ import {
   Sparkles,
   TrendingDown,
   TriangleAlert,
+  Unplug,
   Webhook,
 } from 'lucide-react';
 import type { Tone } from '#console/components/badge.tsx';
@@ -180,6 +181,14 @@ function matterOf(kind: Item['kind'], count: number): Omit<Matter, 'key'> | null
         title: plural(count, { one: '# webhook fails', other: '# webhooks fail' }),
         text: t`Its endpoint did not accept the last delivery.`,
         to: '/webhooks',
+      };
+    case 'broken_crms':
+      return {
+        icon: Unplug,
+        tone: 'warn',
+        title: plural(count, { one: '# CRM refuses its token', other: '# CRMs refuse their tokens' }),
+        text: t`Nothing is taken over from it or told to it until it is connected again.`,
+        to: '/settings',
       };
     case 'expiring_keys':
       return {

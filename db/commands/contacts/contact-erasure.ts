@@ -18,6 +18,7 @@ import { deleteSavedFiltersNaming } from '#db/queries/inbox/saved-filters.ts';
 import { deleteSuspicionsOf } from '#db/queries/contacts/opt-out-suspicions.ts';
 import { deleteVerificationsOf } from '#db/queries/contacts/verifications.ts';
 import { linesThatKnow, lockLinesShared } from '#db/queries/lines/lines.ts';
+import { forgetCrmContacts } from '#db/queries/crm/crm-links.ts';
 import { hideOptOuts } from '#db/queries/contacts/opt-outs.ts';
 import { insertion } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
@@ -48,6 +49,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   const id = newId(now);
   await insertErasure(db, { id, leadIds: contact.leadIds, erased });
   await eraseChats(db, contact.addresses, now);
+  await forgetCrmContacts(db, contact.leadIds);
   await supersedeDrafts(db, contact, now);
   await stopLeads(db, contact.leadIds, now);
   await cancelMessages(db, contact);

@@ -1,5 +1,6 @@
 import { KEY_LIVES } from '#db/queries/events/webhooks.ts';
 import { sql } from 'slonik';
+import { CRM_EVENTS } from '#domain/crm/news.ts';
 import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { subjectOf } from '#domain/events/subject.ts';
@@ -42,6 +43,7 @@ export async function emitEvents(
     }),
     ['text', 'text', 'text', 'text', 'text', 'text'],
   );
+  const isTold = events.some(({ event }) => TOLD.has(event));
   // A cluster would send what a with clause returns to every node.
   const { rowCount } = await db.query(sql.type(NoRows)`
     with written as (
@@ -53,7 +55,7 @@ export async function emitEvents(
       -- To be published to streams (publish-events.ts).
       insert into emitted_events (workspace_id, id) select ${db.workspaceId}, e.id from ${names} as e (id) order by e.id
       ${ROWS_INSERTED}
-    )
+    ) ${isTold ? toCrms(db, names) : sql.fragment``}
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     -- In the order of their events: by this id deliveries are claimed and listed.
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
@@ -70,6 +72,20 @@ export async function emitEvents(
     returning null`);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
+
+const TOLD: ReadonlySet<string> = new Set(CRM_EVENTS);
+
+/** Has connected CRMs told of events. One that has refused its token for so long is told nothing more. */
+const toCrms = (db: TenantDb, names: ReturnType<typeof sql.unnest>) => sql.fragment`, told as (
+      insert into crm_outbox (workspace_id, connection_id, event_id)
+      select ${db.workspaceId}, c.id, e.id
+      from ${names} as e (id, event, line_id, campaign_id, lead_id, address)
+      join crm_connections c on c.workspace_id = ${db.workspaceId}
+        and (c.failing_since is null or c.failing_since > now() - interval '30 days')
+      where e.event = any (${sql.array([...CRM_EVENTS], 'text')})
+      order by c.id, e.id
+      ${ROWS_INSERTED}
+    )`;
 
 /** Inserts the event of a delivery that does not come from a subscription. Streams do not show it. @returns its id. */
 export async function insertEvent(db: TenantDb, event: DeliveredEvent, body: string): Promise<string> {

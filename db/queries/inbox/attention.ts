@@ -66,7 +66,9 @@ export async function listAttention(db: TenantDb, now: Date): Promise<AttentionI
       from ai_drafts d where d.workspace_id = ${db.workspaceId} and d.status = 'drafted' and ${isOffered}
       union all select 9, 'failing_webhooks', null, count(*), min(coalesce(told_failing_at, last_failure_at))
       from webhooks where ${mine} and is_active and last_failure_at > coalesce(last_success_at, '-infinity')
-      union all select 10, 'expiring_keys', null, count(*), min(expires_at)
+      union all select 10, 'broken_crms', null, count(*), min(failing_since)
+      from crm_connections where ${mine} and status = 'broken'
+      union all select 11, 'expiring_keys', null, count(*), min(expires_at)
       from workspace_keys where ${mine} and revoked_at is null
         and expires_at > ${sql.timestamp(now)} and expires_at <= ${sql.timestamp(soon)}
     ) items

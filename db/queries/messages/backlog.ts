@@ -19,6 +19,7 @@ const Backlog = z.object({
   setAside: z.int(),
   exhaustedModelBudgets: z.int(),
   misfitSenders: z.int(),
+  brokenCrms: z.int(),
   deadlocks: z.int(),
 });
 /** The pending work of all workspaces. */
@@ -52,6 +53,7 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
         where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day) exhausted_model_budgets,
       (select count(*) from inbound_messages
         where warning = 'invalid_sender' and created_at > now() - interval '1 day') misfit_senders,
+      (select count(*) from crm_connections where status = 'broken') broken_crms,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from
       (select count(*), ${age('created_at')} age,

@@ -37,7 +37,7 @@ export async function findDueRounds(
     select w.workspace_id, w.workflow_id from workflow_wakes w
     left join lines l on ${kindOf} = 'mailbox-reader' and l.workspace_id = w.workspace_id and l.id = split_part(w.workflow_id, ':', 2)
     where ${kindOf} = any(${sql.array([...kinds], 'text')}) and w.wake_at <= now() and w.wake_at < 'infinity' and ${isFree}
-      and ${kindOf} in ('webhook-dispatcher', 'mailbox-reader', 'drip-drainer')
+      and ${kindOf} in ('webhook-dispatcher', 'mailbox-reader', 'drip-drainer', 'crm-connection')
       and (${kindOf} <> 'mailbox-reader' or l.carrier = any(${sql.array([...carriers], 'text')}))
       and ${kindOf} || ' ' || w.workspace_id <> all(${sql.array([...full], 'text')})
     order by w.wake_at limit ${limit}`);

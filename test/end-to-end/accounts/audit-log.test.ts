@@ -561,6 +561,7 @@ const NOT_RECORDED: Record<string, string> = {
   createDraft: 'what is decided about it is recorded',
   forecast: 'changes nothing',
   previewQuietHours: 'changes nothing',
+  checkCrmConnection: 'changes nothing',
   testCarrierSettings: 'changes nothing',
   testLineCarrier: 'changes nothing',
   forecastCampaign: 'changes nothing',

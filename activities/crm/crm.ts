@@ -1,0 +1,194 @@
+import { currentTime, fromNow } from '#domain/base/clock.ts';
+import { receiveContact, receiveOptOuts } from '#db/commands/crm/receive-contact.ts';
+import { nextCrmTelling, settleCrmTelling } from '#db/commands/crm/crm-outbox.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import {
+  advanceCrm,
+  clearCrmOutbox,
+  type CrmConnectionRow,
+  findCrmConnection,
+  recordCrmFailure,
+  recordCrmSync,
+} from '#db/queries/crm/crm-connections.ts';
+import { workspaceCountry } from '#db/queries/accounts/workspaces.ts';
+import { unseenContacts } from '#db/queries/crm/crm-links.ts';
+import { decide } from '#db/wakes/decisions.ts';
+import { surelyRead } from '#domain/crm/crm.ts';
+import { CrmDenied, CrmRefused, CrmUnavailable } from '#providers/crms/crm.ts';
+import { crmTokenContext } from '#providers/crms/token.ts';
+import type { Round } from '#workflows/protocol/round.ts';
+import { crmConnectionId } from '#workflows/protocol/workflow-ids.ts';
+import type { Dependencies, ProcessDependencies } from '../dependencies.ts';
+import { withHeartbeat } from '../base/heartbeat.ts';
+import type { Rounds } from '../base/polled-rounds.ts';
+import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
+
+const ROUND_MS = 60_000;
+/** Of a round that a process takes itself, so that all connections get turns. */
+const POLLED_MS = 15_000;
+/** A token that is refused is tried again so often: its scopes may have been granted. */
+const DENIED_AGAIN_MS = 10 * 60_000;
+const FIRST_RETRY_MS = 5000;
+const LONGEST_RETRY_MS = 10 * 60_000;
+
+interface ConnectionOf {
+  workspaceId: string;
+  connectionId: string;
+}
+
+interface Sync {
+  /** The time was over before. */
+  hasMore: boolean;
+  /** The connection was deleted. */
+  isGone: boolean;
+  /** Since when the provider does not answer or refuses; null: it answered. */
+  failingSince: Date | null;
+  /** Whether it began to fail, or answers again. */
+  hasChanged: boolean;
+}
+
+function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: ProcessDependencies) {
+  const pollMs = crmPollSeconds * 1000;
+
+  function syncOf({ workspaceId, connectionId }: ConnectionOf, canceled: AbortSignal, ms: number) {
+    const end = Date.now() + ms;
+    const hasTime = (): boolean => !canceled.aborted && Date.now() < end;
+    const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+      withTenant(pools, workspaceId, work);
+    const tokenOf = ({ tokenSealed }: CrmConnectionRow): string =>
+      secrets.open(tokenSealed, crmTokenContext(workspaceId, connectionId));
+
+    /** Tells the CRM what has happened, in order. @returns whether that is all. */
+    async function tell(connection: CrmConnectionRow): Promise<boolean> {
+      const provider = crms[connection.provider];
+      while (hasTime()) {
+        const telling = await tenant((db) => nextCrmTelling(db, connectionId));
+        if (!telling) return true;
+        let refused: string | null = null;
+        if (telling.told)
+          try {
+            await provider.tell(tokenOf(connection), telling.told.contactId, telling.told.news);
+          } catch (error) {
+            if (!(error instanceof CrmRefused)) throw error;
+            refused = error.message;
+          }
+        const ids = provider.idsOf(connection.accountId, telling.told?.contactId ?? '');
+        await tenant((db) => settleCrmTelling(db, connectionId, telling, { refused, ids }, currentTime()));
+      }
+      return false;
+    }
+
+    /** Takes over the contacts that have changed. @returns whether those are all. */
+    async function read(connection: CrmConnectionRow): Promise<boolean> {
+      const provider = crms[connection.provider];
+      let position = { readUntil: connection.readUntil, readAfter: connection.readAfter };
+      let startedAt: Date | null = null;
+      while (hasTime()) {
+        const page = await provider.readContacts(tokenOf(connection), position);
+        startedAt ??= page.answeredAt;
+        const { contacts, country } = await tenant(async (db) => ({
+          contacts: await unseenContacts(db, connectionId, page.contacts),
+          country: await workspaceCountry(db),
+        }));
+        for (const contact of contacts) {
+          await tenant((db) => receiveOptOuts(db, connection, contact, { country }, currentTime()));
+          await tenant((db) => receiveContact(db, connection, contact, { country }, currentTime()));
+        }
+        position = page.position;
+        const surely = surelyRead(connection.readUntil, startedAt);
+        const isSure = page.hasMore && position.readUntil <= surely;
+        await tenant((db) =>
+          advanceCrm(db, connection, isSure ? position : { readUntil: surely, readAfter: null }),
+        );
+        if (!page.hasMore) return true;
+      }
+      return false;
+    }
+
+    return async (): Promise<Sync> => {
+      const nextAt = (at: Date) =>
+        decide(pools, workspaceId, crmConnectionId(connectionId), async () => ({ nextAt: at }));
+      // Set before the connection is read, so that a later change of it brings it forward again.
+      await nextAt(fromNow(pollMs));
+      const connection = await tenant((db) => findCrmConnection(db, connectionId));
+      if (!connection) {
+        await tenant((db) => clearCrmOutbox(db, connectionId));
+        return { hasMore: false, isGone: true, failingSince: null, hasChanged: false };
+      }
+      const { pausedUntil, failingSince: knownSince } = connection;
+      if (pausedUntil !== null && pausedUntil > currentTime()) {
+        await nextAt(pausedUntil);
+        return { hasMore: false, isGone: false, failingSince: knownSince, hasChanged: false };
+      }
+      try {
+        const isDone = (await tell(connection)) && (await read(connection));
+        if (!isDone) await nextAt(currentTime());
+        const hasChanged = isDone && (await tenant((db) => recordCrmSync(db, connectionId, currentTime())));
+        return { hasMore: !isDone, isGone: false, failingSince: null, hasChanged };
+      } catch (error) {
+        const isDenied = error instanceof CrmDenied;
+        if (!isDenied && !(error instanceof CrmUnavailable || error instanceof CrmRefused)) throw error;
+        const { message } = error;
+        logger.warn({ workspaceId, connectionId, reason: message }, 'a CRM could not be asked');
+        const now = currentTime();
+        const asked = error instanceof CrmUnavailable ? error.retryAfterMs : null;
+        const failingMs = now.getTime() - (knownSince?.getTime() ?? now.getTime());
+        const waitMs = isDenied ? DENIED_AGAIN_MS : (asked ?? retryMs(failingMs));
+        const pausedUntil = new Date(now.getTime() + waitMs);
+        const failure = {
+          status: isDenied ? 'broken' : connection.status,
+          error: message,
+          pausedUntil,
+        } as const;
+        const failingSince = await tenant((db) => recordCrmFailure(db, connection, failure, now));
+        // null: another token was given, with which it is tried at once.
+        await nextAt(failingSince === null ? now : pausedUntil);
+        return { hasMore: false, isGone: false, failingSince, hasChanged: knownSince === null };
+      }
+    };
+  }
+  return { sync: (of: ConnectionOf, canceled: AbortSignal, ms: number) => syncOf(of, canceled, ms)() };
+}
+
+/** As long as it has failed already, within bounds. */
+const retryMs = (failingMs: number): number =>
+  Math.min(LONGEST_RETRY_MS, Math.max(FIRST_RETRY_MS, failingMs));
+
+export function createCrmActivities(dependencies: Dependencies) {
+  const { pools, roundClaims, crmPollSeconds } = dependencies;
+  const { sync } = createCrmSync(dependencies);
+  return {
+    /** Brings the leads of a workspace and a connected CRM together, and says how the polling of processes goes, which follows. */
+    syncCrm: ({ workspaceId, connectionId }: ConnectionOf): Promise<Round> => {
+      const workflowId = crmConnectionId(connectionId);
+      return withHeartbeat((canceled) =>
+        roundClaims.during({ workspaceId, workflowId }, async () => {
+          const { hasMore, isGone, failingSince } = await sync(
+            { workspaceId, connectionId },
+            canceled,
+            ROUND_MS,
+          );
+          if (hasMore) return roundOf(dueNow('there is more to take over or to tell'));
+          if (isGone) return decideToEnd(pools, workspaceId, workflowId, 'the connection was deleted');
+          const reason =
+            failingSince === null
+              ? `a worker looks at the CRM every ${crmPollSeconds} seconds`
+              : `the CRM has not answered, or has refused, since ${failingSince.toISOString()}; a worker tries again`;
+          return { nextAt: null, reason, isPolled: true };
+        }),
+      );
+    },
+  };
+}
+
+/** The rounds of CRMs that processes take themselves. The workflow is told what operators are to see. */
+export function crmRounds(dependencies: ProcessDependencies, slots: number): Rounds {
+  const { sync } = createCrmSync(dependencies);
+  return {
+    slots,
+    async run({ workspaceId, subjectId: connectionId }, canceled) {
+      const { isGone, hasChanged } = await sync({ workspaceId, connectionId }, canceled, POLLED_MS);
+      return isGone || hasChanged ? 'hand over' : 'done';
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { Id } from '../base/ids.ts';
+
+export const CrmProviderName = z.enum(['hubspot']);
+export type CrmProviderName = z.infer<typeof CrmProviderName>;
+
+export const CrmConnectionInput = z
+  .object({
+    provider: CrmProviderName,
+    token: z.string().trim().min(10).max(1000).meta({
+      description: 'HubSpot: the access token of a private app. It is stored encrypted and never returned.',
+    }),
+    listId: Id.optional().meta({
+      description: 'The list in which contacts become leads; default: Quick Sends.',
+    }),
+    campaignId: Id.optional().meta({ description: 'A campaign that new leads enter.' }),
+    importExisting: z.boolean().default(true).meta({
+      description: 'Whether contacts that the CRM has already become leads, not only those that change.',
+    }),
+  })
+  .meta({ id: 'CrmConnectionInput' });
+export type CrmConnectionInput = z.infer<typeof CrmConnectionInput>;
+
+/** A connected CRM, as the API returns it. */
+export const CrmConnection = z
+  .object({
+    _id: Id,
+    provider: CrmProviderName,
+    accountId: z.string().meta({ description: "The provider's, for example of HubSpot's portal." }),
+    listId: Id.nullable(),
+    campaignId: Id.nullable(),
+    status: z.enum(['active', 'broken']).meta({
+      description:
+        '`broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.',
+    }),
+    error: z.string().nullable().meta({
+      description: 'Why it is broken, or why the provider does not answer at the moment.',
+    }),
+    failingSince: z.iso.datetime().nullable(),
+    pausedUntil: z.iso.datetime().nullable().meta({
+      description: 'Until when the provider wants to be left alone, because of its rate limits.',
+    }),
+    syncedAt: z.iso.datetime().nullable().meta({
+      description: 'When all changes up to then were last taken over.',
+    }),
+    waiting: z.int().meta({ description: 'How much the CRM is still to be told.' }),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'CrmConnection' });
+export type CrmConnection = z.infer<typeof CrmConnection>;
+
+export const CrmSubject = z.enum(['contact', 'message', 'reply', 'call', 'opt_out', 'opt_in']);
+export type CrmSubject = z.infer<typeof CrmSubject>;
+
+/** What a connection has done, or has not. */
+export const CrmLogEntry = z
+  .object({
+    _id: Id,
+    at: z.iso.datetime(),
+    direction: z.enum(['in', 'out']).meta({ description: '`in`: from the CRM.' }),
+    subject: CrmSubject,
+    outcome: z.enum(['synced', 'refused', 'conflict']).meta({
+      description:
+        '`conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says.',
+    }),
+    reason: z.string().nullable(),
+    contactId: z.string().nullable().meta({ description: 'In the CRM.' }),
+    leadId: Id.nullable(),
+    messageId: Id.nullable(),
+  })
+  .meta({ id: 'CrmLogEntry' });
+export type CrmLogEntry = z.infer<typeof CrmLogEntry>;
+
+/** An entry to be written. */
+export type NewCrmLogEntry = Pick<CrmLogEntry, 'direction' | 'subject' | 'outcome'> &
+  Partial<Pick<CrmLogEntry, 'reason' | 'contactId' | 'leadId' | 'messageId'>>;
+
+/** A change may be found by the search of a CRM so much later than it was made, in milliseconds. */
+const FOUND_LATE_MS = 2 * 60_000;
+
+/**
+ * Up to when all changes have been found for sure, so that the next search begins there: what was not found yet is looked for again.
+ * @param from where the searches of this round began.
+ * @param startedAt when, by the clock of the CRM.
+ */
+export const surelyRead = (from: Date, startedAt: Date): Date =>
+  new Date(Math.max(from.getTime(), startedAt.getTime() - FOUND_LATE_MS));

@@ -1,0 +1,49 @@
+import { boundedFetch } from '../bounded-fetch.ts';
+import { connectionFailure } from '../connection-failure.ts';
+import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
+import { CrmUnavailable } from './crm.ts';
+
+const TIMEOUT_MS = 15_000;
+/** A page of contacts. */
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
+
+export interface CrmAnswer {
+  status: number;
+  headers: Headers;
+  body: unknown;
+}
+
+/** Sends requests with JSON. @returns a function that throws CrmUnavailable if there is no response */
+export function crmRequests(caFile: string | null) {
+  const request = boundedFetch(MAX_RESPONSE_BYTES, caFile);
+  return async (
+    url: string,
+    { method, headers, body }: { method: string; headers: Record<string, string>; body?: object | undefined },
+  ): Promise<CrmAnswer> => {
+    const response = await request(url, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...headers,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((error: unknown) => {
+      // Without the error, whose text may contain an address.
+      throw new CrmUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
+    });
+    const { status, headers: given } = response;
+    return { status, headers: given, body: tryParseUntrustedJson(await response.text()) };
+  };
+}
+
+/** @param header `Retry-After`, in seconds or as a date. @returns in milliseconds; null: it does not say. */
+export function retryAfterMs(header: string | null, now: Date): number | null {
+  if (header === null || header.trim() === '') return null;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime();
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_MS) : null;
+}
+
+const LONGEST_MS = 24 * 3_600_000;

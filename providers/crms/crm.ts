@@ -1,0 +1,68 @@
+import type { CrmProviderName } from '#domain/crm/crm.ts';
+import type { CrmContact } from '#domain/crm/contact.ts';
+import type { CrmNews } from '#domain/crm/news.ts';
+
+/** The provider cannot be asked now. The message contains neither texts nor addresses. */
+export class CrmUnavailable extends Error {
+  override readonly name = 'CrmUnavailable';
+  /** How long the provider wants to be left alone; null: it did not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, retryAfterMs: number | null = null) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The provider refuses the token, or what is to be done with it. */
+export class CrmDenied extends Error {
+  override readonly name = 'CrmDenied';
+}
+
+/** The provider refuses one thing, and would refuse it again. The message is a code. */
+export class CrmRefused extends Error {
+  override readonly name = 'CrmRefused';
+}
+
+/** Up to where the changes of contacts were read. */
+export interface CrmPosition {
+  /** By the provider's clock. */
+  readUntil: Date;
+  /** The provider's position among the contacts that changed at that time; null: at the first. */
+  readAfter: string | null;
+}
+
+export interface CrmPage {
+  contacts: readonly CrmContact[];
+  position: CrmPosition;
+  /** There is more to read now. */
+  hasMore: boolean;
+  /** The time of the answer, by the provider's clock. */
+  answeredAt: Date;
+}
+
+/** A provider of CRMs. Every call takes the token of an account. */
+export interface CrmProvider {
+  readonly name: CrmProviderName;
+  readonly title: string;
+  /**
+   * Checks that the token may do all that is to be done with it, and prepares the account.
+   * @returns the id of the account.
+   * @throws CrmDenied, CrmUnavailable
+   */
+  connect(token: string): Promise<string>;
+  /**
+   * Reads the contacts that have changed, in the order of their changes. A contact may be read again.
+   * @throws CrmDenied, CrmUnavailable
+   */
+  readContacts(token: string, position: CrmPosition): Promise<CrmPage>;
+  /**
+   * If the response is lost, it is told again: no provider recognizes a repeated request.
+   * @throws CrmDenied, CrmUnavailable, CrmRefused
+   */
+  tell(token: string, contactId: string, news: CrmNews): Promise<void>;
+  /** The ids that messages to a contact carry. */
+  idsOf(accountId: string, contactId: string): Record<string, string>;
+}
+
+export type Crms = Readonly<Record<CrmProviderName, CrmProvider>>;

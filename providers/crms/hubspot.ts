@@ -1,0 +1,323 @@
+import { z } from 'zod';
+import { realTime } from '#domain/base/clock.ts';
+import { firstOf } from '#domain/base/bounded-schema.ts';
+import { toStorable, truncate } from '#domain/base/text.ts';
+import type { CrmContact } from '#domain/crm/contact.ts';
+import type { CrmNews } from '#domain/crm/news.ts';
+import { type CrmAnswer, crmRequests, retryAfterMs } from './crm-request.ts';
+import {
+  CrmDenied,
+  type CrmPage,
+  type CrmPosition,
+  type CrmProvider,
+  CrmRefused,
+  CrmUnavailable,
+} from './crm.ts';
+
+/** The property of contacts with which texts are opted out of: HubSpot's own subscriptions are about email only. */
+const OPT_OUT = 'linepace_opt_out';
+const PROPERTIES = [
+  'firstname',
+  'lastname',
+  'company',
+  'jobtitle',
+  'email',
+  'hs_additional_emails',
+  'phone',
+  'mobilephone',
+  'hubspot_owner_id',
+  'hs_email_optout',
+  'lastmodifieddate',
+  OPT_OUT,
+];
+/** Of a search. */
+const PAGE = 200;
+/** No search returns more, whatever page is asked for (developers.hubspot.com, Search the CRM). */
+const MAX_FOUND = 10_000;
+const OWNERS = 500;
+/** Types of associations with a contact that HubSpot defines (developers.hubspot.com, Associations). */
+const TO_CONTACT = { communications: 81, emails: 198, calls: 194 } as const;
+/** The limit per ten seconds, if HubSpot does not say which was exceeded. */
+const RATE_LIMIT_MS = 10_000;
+/** The daily limit ends at midnight in the zone of the account, which it does not say. */
+const DAILY_LIMIT_MS = 3_600_000;
+const MAX_REASON = 200;
+const MAX_SCOPES = 50;
+const MAX_TEXT = 60_000;
+
+const Failure = z.object({
+  message: z.string().default(''),
+  category: z.string().default(''),
+  policyName: z.string().optional(),
+  context: z.record(z.string(), firstOf(z.string(), MAX_SCOPES)).optional(),
+});
+const Found = z.object({
+  results: firstOf(
+    z.object({
+      id: z.string(),
+      properties: z.record(z.string(), z.string().nullable()),
+      updatedAt: z.string(),
+    }),
+    PAGE,
+  ),
+  paging: z.object({ next: z.object({ after: z.string() }).optional() }).nullish(),
+});
+const Owners = z.object({
+  results: firstOf(z.object({ id: z.string(), email: z.string().optional() }), OWNERS),
+  paging: z.object({ next: z.object({ after: z.string() }).optional() }).nullish(),
+});
+
+export interface HubSpotOptions {
+  /** Another server with the API; null: HubSpot's. */
+  apiUrl: string | null;
+  /** PEM file of its authority; null: a public one. */
+  caFile: string | null;
+}
+
+/** An account of HubSpot, with the token of a private app. */
+export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
+  const askCrm = crmRequests(caFile);
+  const base = (apiUrl ?? 'https://api.hubapi.com').replace(/\/$/, '');
+
+  /** @throws CrmDenied, CrmUnavailable */
+  async function call(token: string, method: string, path: string, body?: object): Promise<CrmAnswer> {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await askCrm(base + path, { method, headers, body });
+    const { status } = answer;
+    if (status < 400) return answer;
+    const failure = Failure.safeParse(answer.body).data;
+    if (status === 401) throw new CrmDenied(`HubSpot refuses the token${categoryOf(failure)}`);
+    if (status === 403) throw new CrmDenied(`The token may not do everything${scopesOf(failure)}`);
+    if (status === 429) {
+      const isDaily = failure?.policyName === 'DAILY';
+      const asked = retryAfterMs(answer.headers.get('retry-after'), realTime());
+      const limit = isDaily ? 'of a day' : 'of ten seconds';
+      throw new CrmUnavailable(
+        `HubSpot's limit ${limit} is reached`,
+        asked ?? (isDaily ? DAILY_LIMIT_MS : RATE_LIMIT_MS),
+      );
+    }
+    // What another server than HubSpot's answers is not about the request.
+    if (status >= 500 || !failure)
+      throw new CrmUnavailable(
+        `HubSpot responded ${status}`,
+        retryAfterMs(answer.headers.get('retry-after'), realTime()),
+      );
+    return answer;
+  }
+
+  /** @throws CrmDenied, CrmUnavailable, CrmRefused */
+  async function ask(token: string, method: string, path: string, body?: object): Promise<CrmAnswer> {
+    const answer = await call(token, method, path, body);
+    if (answer.status < 400) return answer;
+    throw new CrmRefused(answer.status === 404 ? 'contact_not_found' : `hubspot_${answer.status}`);
+  }
+
+  function read<T extends z.ZodType>(schema: T, { status, body }: CrmAnswer): z.output<T> {
+    const parsed = schema.safeParse(body);
+    if (!parsed.success) throw new CrmUnavailable(`HubSpot responded ${status}, not in its own form`);
+    return parsed.data;
+  }
+
+  /** The emails of the owners in the account, by id. */
+  async function ownerEmails(token: string): Promise<Map<string, string>> {
+    const emails = new Map<string, string>();
+    let after: string | undefined;
+    do {
+      const query = new URLSearchParams({ limit: String(OWNERS), ...(after !== undefined && { after }) });
+      const { results, paging } = read(Owners, await ask(token, 'GET', `/crm/v3/owners?${query.toString()}`));
+      for (const { id, email } of results) if (email !== undefined) emails.set(id, email);
+      after = paging?.next?.after;
+    } while (after !== undefined && emails.size < MAX_FOUND);
+    return emails;
+  }
+
+  const search = (token: string, { readUntil, readAfter }: CrmPosition, limit = PAGE): Promise<CrmAnswer> =>
+    ask(token, 'POST', '/crm/v3/objects/contacts/search', {
+      filterGroups: [
+        {
+          filters: [
+            { propertyName: 'lastmodifieddate', operator: 'GTE', value: String(readUntil.getTime()) },
+          ],
+        },
+      ],
+      sorts: ['lastmodifieddate'],
+      properties: PROPERTIES,
+      limit,
+      after: readAfter ?? '0',
+    });
+
+  const log = (
+    token: string,
+    contactId: string,
+    object: keyof typeof TO_CONTACT,
+    properties: Record<string, string>,
+  ): Promise<unknown> =>
+    ask(token, 'POST', `/crm/v3/objects/${object}`, {
+      properties,
+      associations: [
+        {
+          to: { id: contactId },
+          types: [{ associationCategory: 'HUBSPOT_DEFINED', associationTypeId: TO_CONTACT[object] }],
+        },
+      ],
+    });
+
+  /** Makes the property with which texts are opted out of, unless there is one. */
+  async function prepare(token: string): Promise<void> {
+    const found = await call(token, 'GET', `/crm/v3/properties/contacts/${OPT_OUT}`);
+    if (found.status !== 404) return;
+    const created = await call(token, 'POST', '/crm/v3/properties/contacts', {
+      name: OPT_OUT,
+      label: 'Opted out of texts (Linepace)',
+      groupName: 'contactinformation',
+      type: 'bool',
+      fieldType: 'booleancheckbox',
+      options: [
+        { label: 'Yes', value: 'true', hidden: false },
+        { label: 'No', value: 'false', hidden: false },
+      ],
+    });
+    // 409: another process was faster.
+    if (created.status >= 400 && created.status !== 409)
+      throw new CrmDenied(`HubSpot refuses the property ${OPT_OUT} of contacts`);
+  }
+
+  return {
+    name: 'hubspot',
+    title: 'HubSpot',
+    async connect(token) {
+      const Account = z.object({ portalId: z.int() });
+      const account = read(Account, await ask(token, 'GET', '/account-info/v3/details'));
+      await prepare(token);
+      await search(token, { readUntil: realTime(), readAfter: null }, 1);
+      await ask(token, 'GET', '/crm/v3/owners?limit=1');
+      return String(account.portalId);
+    },
+
+    async readContacts(token, position): Promise<CrmPage> {
+      const answer = await search(token, position);
+      const { results, paging } = read(Found, answer);
+      const owners = results.some(({ properties }) => properties['hubspot_owner_id'])
+        ? await ownerEmails(token)
+        : new Map<string, string>();
+      const contacts = results.map((result) => contactOf(result, owners));
+      const answeredAt = new Date(Date.parse(answer.headers.get('date') ?? '') || realTime().getTime());
+      const after = paging?.next?.after ?? null;
+      const last = contacts.at(-1);
+      if (!last || after === null) return { contacts, position, hasMore: false, answeredAt };
+      return {
+        contacts,
+        position: positionAfter(position, last.modifiedAt, after),
+        hasMore: true,
+        answeredAt,
+      };
+    },
+
+    async tell(token, contactId, news) {
+      if ('text' in news) {
+        const [object, properties] = messageOf(news);
+        await log(token, contactId, object, properties);
+        return;
+      }
+      if ('from' in news) return void (await log(token, contactId, 'calls', callOf(news)));
+      if (news.email === null) {
+        const properties = { [OPT_OUT]: String(news.kind === 'opt_out') };
+        await ask(token, 'PATCH', `/crm/v3/objects/contacts/${encodeURIComponent(contactId)}`, {
+          properties,
+        });
+        return;
+      }
+      // Only the contact itself can subscribe to emails again.
+      if (news.kind === 'opt_in') throw new CrmRefused('emails_cannot_be_resubscribed');
+      const subscriber = encodeURIComponent(news.email);
+      await ask(
+        token,
+        'POST',
+        `/communication-preferences/v4/statuses/${subscriber}/unsubscribe-all?channel=EMAIL`,
+      );
+    },
+
+    idsOf: (accountId, contactId) => ({ crmAContactId: contactId, crmAPortalId: accountId }),
+  };
+}
+
+/**
+ * Where to read on. A search begins again at the last change, because what changes in the meantime moves to its end; only among contacts
+ * that changed in the same millisecond it is continued.
+ */
+function positionAfter({ readUntil }: CrmPosition, lastChange: Date, after: string): CrmPosition {
+  if (lastChange.getTime() > readUntil.getTime()) return { readUntil: lastChange, readAfter: null };
+  if (Number(after) < MAX_FOUND) return { readUntil, readAfter: after };
+  return { readUntil: new Date(readUntil.getTime() + 1), readAfter: null };
+}
+
+function contactOf(
+  { id, properties, updatedAt }: z.output<typeof Found>['results'][number],
+  owners: ReadonlyMap<string, string>,
+): CrmContact {
+  const text = (name: string): string => toStorable(properties[name] ?? '');
+  const several = (...names: string[]): string[] =>
+    names.flatMap((name) => text(name).split(';')).flatMap((one) => one.trim() || []);
+  return {
+    id,
+    modifiedAt: new Date(Date.parse(text('lastmodifieddate')) || Date.parse(updatedAt)),
+    firstName: text('firstname'),
+    lastName: text('lastname'),
+    companyName: text('company'),
+    jobTitle: text('jobtitle'),
+    emails: several('email', 'hs_additional_emails'),
+    phones: several('mobilephone', 'phone'),
+    ownerEmail: owners.get(text('hubspot_owner_id')) ?? null,
+    textsOptedOut: text(OPT_OUT) === 'true',
+    emailsOptedOut: text('hs_email_optout') === 'true',
+  };
+}
+
+function messageOf(
+  news: Extract<CrmNews, { kind: 'message' | 'reply' }>,
+): ['communications' | 'emails', Record<string, string>] {
+  const text = truncate(news.text, MAX_TEXT);
+  const at = news.at.toISOString();
+  if (news.channel === 'email')
+    return [
+      'emails',
+      {
+        hs_timestamp: at,
+        hs_email_direction: news.kind === 'reply' ? 'INCOMING_EMAIL' : 'EMAIL',
+        hs_email_status: 'SENT',
+        hs_email_subject: news.subject ?? '',
+        hs_email_text: text,
+      },
+    ];
+  // A communication of HubSpot has no direction.
+  const who = news.kind === 'reply' ? 'The contact wrote' : 'We wrote';
+  return [
+    'communications',
+    {
+      hs_timestamp: at,
+      hs_communication_channel_type: 'SMS',
+      hs_communication_logged_from: 'CRM',
+      hs_communication_body: `${who}: ${text}`,
+    },
+  ];
+}
+
+const callOf = (news: Extract<CrmNews, { kind: 'call' }>): Record<string, string> => ({
+  hs_timestamp: news.at.toISOString(),
+  hs_call_title: 'Call',
+  hs_call_direction: news.isOutbound ? 'OUTBOUND' : 'INBOUND',
+  hs_call_status: news.isAnswered ? 'COMPLETED' : 'NO_ANSWER',
+  hs_call_duration: String(Math.round(news.durationSec * 1000)),
+  hs_call_from_number: news.from,
+  hs_call_to_number: news.to,
+});
+
+const categoryOf = (failure: z.output<typeof Failure> | undefined): string =>
+  failure?.category ? `: ${truncate(toStorable(failure.category), MAX_REASON)}` : '';
+
+/** HubSpot names the scopes that are missing. */
+const scopesOf = (failure: z.output<typeof Failure> | undefined): string => {
+  const scopes = Object.values(failure?.context ?? {}).flat();
+  return scopes.length > 0 ? `: it lacks ${truncate(toStorable(scopes.join(', ')), MAX_REASON)}` : '';
+};
