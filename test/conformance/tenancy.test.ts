@@ -484,6 +484,7 @@ describe('what a request names of another tenant', () => {
 });
 /** Answers that do not depend on whose a thing is, and why. */
 const ALIKE: Record<string, string> = {
+  createCrmConnection: 'the CRM is asked first (test/end-to-end/crm)',
   checkAvailabilityRoundRobin: 'the carrier knows of an address, not whose contact it is',
   agencyId: 'reserved, and refused whatever it says',
   'resolveAutoReply replyToMessageId': 'read once an open draft is approved',

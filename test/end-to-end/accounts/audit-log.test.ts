@@ -260,10 +260,10 @@ describe('the audit log', () => {
     const { subAccounts } = await bodyOf(of.agent('GET', '/api/agency/subaccounts'));
     const newId = subAccounts.find(({ name }: { name: string }) => name === 'New').idpOrgId;
     const client = await logOf(of.agent, `&workspaceId=${newId}`);
-    // Passkeys require an authenticator (test/console/own-sign-in.test.ts), and chats a provider (drafts/chats.test.ts).
+    // Passkeys require an authenticator (test/console/own-sign-in.test.ts), and chats and CRMs a provider (drafts/chats.test.ts, crm/hubspot.test.ts).
     const declared = tenantRoutes
       .flatMap(({ audit }) => audit?.action ?? [])
-      .filter((action) => !/^(passkey|chat_connection)\./.test(action));
+      .filter((action) => !/^(passkey|chat_connection|crm_connection)\./.test(action));
     expect(actionsOf([...workspace, ...agency, ...ownLog, ...client])).toEqual(
       [...new Set([...declared, 'line.deleted'])].toSorted(),
     );

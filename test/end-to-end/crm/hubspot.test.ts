@@ -234,6 +234,10 @@ describe('a connected HubSpot', () => {
       expect((await other.api(method, `/api/crm-connections/${id}${path}`)).status).toBe(404);
     expect((await workspace.api('DELETE', `/api/crm-connections/${id}`)).status).toBe(200);
     expect((await connectionOf(id)).code).toBe('NOT_FOUND');
+    const { entries } = (await get('/api/audit-log')).body;
+    const actions = entries.map(({ action }: Record<string, string>) => action);
+    expect(actions).toEqual(expect.arrayContaining(['crm_connection.created', 'crm_connection.deleted']));
+    expect(JSON.stringify(entries)).not.toContain(hubspot.token);
     expect(await leadWith(contact)).toBeDefined();
     // Whoever connects again finds the leads that they are.
     const again = await connect({ importExisting: true });
