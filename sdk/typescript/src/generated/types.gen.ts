@@ -580,6 +580,26 @@ export type ChatConnectionInput = {
     scope: 'workspace' | 'member';
 };
 
+export type CrmConnectionInput = {
+    provider: 'hubspot';
+    /**
+     * HubSpot: the access token of a private app. It is stored encrypted and never returned.
+     */
+    token: string;
+    /**
+     * The list in which contacts become leads; default: Quick Sends.
+     */
+    listId?: string;
+    /**
+     * A campaign that new leads enter.
+     */
+    campaignId?: string;
+    /**
+     * Whether contacts that the CRM has already become leads, not only those that change.
+     */
+    importExisting?: boolean;
+};
+
 export type OptInLinkInput = {
     name: string;
     /**
@@ -2410,9 +2430,9 @@ export type PresentPerson = {
 
 export type AttentionItem = {
     /**
-     * `lines`: lines that do not send, or whose mailbox cannot be read, an item for each `reason`. `throttled_lines`: lines whose reputation slows them down. `failed_messages`: messages that failed in the last 24 hours. `unpaid`: a subscription or lines that wait for a payment. `expiring_keys`: they end within 14 days.
+     * `lines`: lines that do not send, or whose mailbox cannot be read, an item for each `reason`. `throttled_lines`: lines whose reputation slows them down. `failed_messages`: messages that failed in the last 24 hours. `unpaid`: a subscription or lines that wait for a payment. `broken_crms`: connected CRMs that refuse their token. `expiring_keys`: they end within 14 days.
      */
-    kind: 'suspended' | 'unpaid' | 'lines' | 'throttled_lines' | 'failed_messages' | 'suspected_opt_outs' | 'unanswered' | 'drafts' | 'failing_webhooks' | 'expiring_keys';
+    kind: 'suspended' | 'unpaid' | 'lines' | 'throttled_lines' | 'failed_messages' | 'suspected_opt_outs' | 'unanswered' | 'drafts' | 'failing_webhooks' | 'broken_crms' | 'expiring_keys';
     /**
      * Of `lines`; null otherwise.
      */
@@ -2611,6 +2631,60 @@ export type ChatConnection = {
     error: string | null;
     createdAt: string;
     linkedAt: string | null;
+};
+
+export type CrmConnection = {
+    _id: string;
+    provider: 'hubspot';
+    /**
+     * The provider's, for example of HubSpot's portal.
+     */
+    accountId: string;
+    listId: string | null;
+    campaignId: string | null;
+    /**
+     * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+     */
+    status: 'active' | 'broken';
+    /**
+     * Why it is broken, or why the provider does not answer at the moment.
+     */
+    error: string | null;
+    failingSince: string | null;
+    /**
+     * Until when the provider wants to be left alone, because of its rate limits.
+     */
+    pausedUntil: string | null;
+    /**
+     * When all changes up to then were last taken over.
+     */
+    syncedAt: string | null;
+    /**
+     * How much the CRM is still to be told.
+     */
+    waiting: number;
+    createdAt: string;
+};
+
+export type CrmLogEntry = {
+    _id: string;
+    at: string;
+    /**
+     * `in`: from the CRM.
+     */
+    direction: 'in' | 'out';
+    subject: 'contact' | 'message' | 'reply' | 'call' | 'opt_out' | 'opt_in';
+    /**
+     * `conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says.
+     */
+    outcome: 'synced' | 'refused' | 'conflict';
+    reason: string | null;
+    /**
+     * In the CRM.
+     */
+    contactId: string | null;
+    leadId: string | null;
+    messageId: string | null;
 };
 
 export type OptOutSuspicion = {
@@ -3853,9 +3927,9 @@ export type Evidence = {
             name: string | null;
         };
         channel: 'api' | 'session' | 'operator' | 'system';
-        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'crm_connection.created' | 'crm_connection.deleted' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         target: {
-            type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+            type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
             id: string;
         };
         reason: string | null;
@@ -4796,9 +4870,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'crm_connection.created' | 'crm_connection.deleted' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -7664,6 +7738,300 @@ export type DeleteApiChatConnectionsByIdResponses = {
 };
 
 export type DeleteApiChatConnectionsByIdResponse = DeleteApiChatConnectionsByIdResponses[keyof DeleteApiChatConnectionsByIdResponses];
+
+export type GetApiCrmConnectionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/crm-connections';
+};
+
+export type GetApiCrmConnectionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiCrmConnectionsError = GetApiCrmConnectionsErrors[keyof GetApiCrmConnectionsErrors];
+
+export type GetApiCrmConnectionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        crmConnections: Array<CrmConnection>;
+    };
+};
+
+export type GetApiCrmConnectionsResponse = GetApiCrmConnectionsResponses[keyof GetApiCrmConnectionsResponses];
+
+export type PostApiCrmConnectionsData = {
+    body: {
+        provider: 'hubspot';
+        /**
+         * HubSpot: the access token of a private app. It is stored encrypted and never returned.
+         */
+        token: string;
+        /**
+         * The list in which contacts become leads; default: Quick Sends.
+         */
+        listId?: string;
+        /**
+         * A campaign that new leads enter.
+         */
+        campaignId?: string;
+        /**
+         * Whether contacts that the CRM has already become leads, not only those that change.
+         */
+        importExisting?: boolean;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/crm-connections';
+};
+
+export type PostApiCrmConnectionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiCrmConnectionsError = PostApiCrmConnectionsErrors[keyof PostApiCrmConnectionsErrors];
+
+export type PostApiCrmConnectionsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        _id: string;
+        provider: 'hubspot';
+        /**
+         * The provider's, for example of HubSpot's portal.
+         */
+        accountId: string;
+        listId: string | null;
+        campaignId: string | null;
+        /**
+         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+         */
+        status: 'active' | 'broken';
+        /**
+         * Why it is broken, or why the provider does not answer at the moment.
+         */
+        error: string | null;
+        failingSince: string | null;
+        /**
+         * Until when the provider wants to be left alone, because of its rate limits.
+         */
+        pausedUntil: string | null;
+        /**
+         * When all changes up to then were last taken over.
+         */
+        syncedAt: string | null;
+        /**
+         * How much the CRM is still to be told.
+         */
+        waiting: number;
+        createdAt: string;
+        success: true;
+    };
+};
+
+export type PostApiCrmConnectionsResponse = PostApiCrmConnectionsResponses[keyof PostApiCrmConnectionsResponses];
+
+export type DeleteApiCrmConnectionsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/crm-connections/{id}';
+};
+
+export type DeleteApiCrmConnectionsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiCrmConnectionsByIdError = DeleteApiCrmConnectionsByIdErrors[keyof DeleteApiCrmConnectionsByIdErrors];
+
+export type DeleteApiCrmConnectionsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiCrmConnectionsByIdResponse = DeleteApiCrmConnectionsByIdResponses[keyof DeleteApiCrmConnectionsByIdResponses];
+
+export type GetApiCrmConnectionsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/crm-connections/{id}';
+};
+
+export type GetApiCrmConnectionsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiCrmConnectionsByIdError = GetApiCrmConnectionsByIdErrors[keyof GetApiCrmConnectionsByIdErrors];
+
+export type GetApiCrmConnectionsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        _id: string;
+        provider: 'hubspot';
+        /**
+         * The provider's, for example of HubSpot's portal.
+         */
+        accountId: string;
+        listId: string | null;
+        campaignId: string | null;
+        /**
+         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+         */
+        status: 'active' | 'broken';
+        /**
+         * Why it is broken, or why the provider does not answer at the moment.
+         */
+        error: string | null;
+        failingSince: string | null;
+        /**
+         * Until when the provider wants to be left alone, because of its rate limits.
+         */
+        pausedUntil: string | null;
+        /**
+         * When all changes up to then were last taken over.
+         */
+        syncedAt: string | null;
+        /**
+         * How much the CRM is still to be told.
+         */
+        waiting: number;
+        createdAt: string;
+        success: true;
+    };
+};
+
+export type GetApiCrmConnectionsByIdResponse = GetApiCrmConnectionsByIdResponses[keyof GetApiCrmConnectionsByIdResponses];
+
+export type GetApiCrmConnectionsByIdLogData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+        /**
+         * `conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says.
+         */
+        outcome?: 'synced' | 'refused' | 'conflict';
+    };
+    url: '/api/crm-connections/{id}/log';
+};
+
+export type GetApiCrmConnectionsByIdLogErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiCrmConnectionsByIdLogError = GetApiCrmConnectionsByIdLogErrors[keyof GetApiCrmConnectionsByIdLogErrors];
+
+export type GetApiCrmConnectionsByIdLogResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        entries: Array<CrmLogEntry>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiCrmConnectionsByIdLogResponse = GetApiCrmConnectionsByIdLogResponses[keyof GetApiCrmConnectionsByIdLogResponses];
+
+export type PostApiCrmConnectionsByIdCheckData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/crm-connections/{id}/check';
+};
+
+export type PostApiCrmConnectionsByIdCheckErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiCrmConnectionsByIdCheckError = PostApiCrmConnectionsByIdCheckErrors[keyof PostApiCrmConnectionsByIdCheckErrors];
+
+export type PostApiCrmConnectionsByIdCheckResponses = {
+    /**
+     * Success
+     */
+    200: {
+        _id: string;
+        provider: 'hubspot';
+        /**
+         * The provider's, for example of HubSpot's portal.
+         */
+        accountId: string;
+        listId: string | null;
+        campaignId: string | null;
+        /**
+         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+         */
+        status: 'active' | 'broken';
+        /**
+         * Why it is broken, or why the provider does not answer at the moment.
+         */
+        error: string | null;
+        failingSince: string | null;
+        /**
+         * Until when the provider wants to be left alone, because of its rate limits.
+         */
+        pausedUntil: string | null;
+        /**
+         * When all changes up to then were last taken over.
+         */
+        syncedAt: string | null;
+        /**
+         * How much the CRM is still to be told.
+         */
+        waiting: number;
+        createdAt: string;
+        success: true;
+    };
+};
+
+export type PostApiCrmConnectionsByIdCheckResponse = PostApiCrmConnectionsByIdCheckResponses[keyof PostApiCrmConnectionsByIdCheckResponses];
 
 export type GetApiOptOutsSuspectedData = {
     body?: never;
@@ -14064,13 +14432,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'crm_connection.created' | 'crm_connection.deleted' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -14566,13 +14934,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'crm_connection.created' | 'crm_connection.deleted' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "58fe18a66bee5e0faf77390874268c60962fbeb37d936f69c750518b7340693a"
+DIGEST = "ff249afeb3f274a19be9161dde7c6fcd520dac4506a393664544a7191d36156b"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -17,6 +17,7 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/chat-connections",
+    "POST /api/crm-connections",
     "POST /api/opt-outs",
     "POST /api/opt-in-links",
     "POST /api/verifications",

@@ -216,6 +216,14 @@ class ChatConnectionInput(TypedDict):
     scope: Literal["workspace", "member"]
 
 
+class CrmConnectionInput(TypedDict):
+    provider: Literal["hubspot"]
+    token: str
+    listId: NotRequired[str]
+    campaignId: NotRequired[str]
+    importExisting: NotRequired[bool]
+
+
 class OptInLinkInput(TypedDict):
     name: str
     lineId: NotRequired[str]
@@ -942,7 +950,7 @@ class PresentPerson(TypedDict):
 
 
 class AttentionItem(TypedDict):
-    kind: Literal["suspended", "unpaid", "lines", "throttled_lines", "failed_messages", "suspected_opt_outs", "unanswered", "drafts", "failing_webhooks", "expiring_keys"]
+    kind: Literal["suspended", "unpaid", "lines", "throttled_lines", "failed_messages", "suspected_opt_outs", "unanswered", "drafts", "failing_webhooks", "broken_crms", "expiring_keys"]
     reason: Literal["provisioning_failed", "line_not_connected", "line_inactive", "line_paused", "line_down", "line_resting", "carrier_refuses", "mailbox_unreadable"] | None
     count: int
     since: str | None
@@ -1027,6 +1035,33 @@ class ChatConnection(TypedDict):
     error: str | None
     createdAt: str
     linkedAt: str | None
+
+
+class CrmConnection(TypedDict):
+    _id: str
+    provider: Literal["hubspot"]
+    accountId: str
+    listId: str | None
+    campaignId: str | None
+    status: Literal["active", "broken"]
+    error: str | None
+    failingSince: str | None
+    pausedUntil: str | None
+    syncedAt: str | None
+    waiting: int
+    createdAt: str
+
+
+class CrmLogEntry(TypedDict):
+    _id: str
+    at: str
+    direction: Literal["in", "out"]
+    subject: Literal["contact", "message", "reply", "call", "opt_out", "opt_in"]
+    outcome: Literal["synced", "refused", "conflict"]
+    reason: str | None
+    contactId: str | None
+    leadId: str | None
+    messageId: str | None
 
 
 class OptOutModelOpinion(TypedDict):
@@ -1718,7 +1753,7 @@ class EvidenceAuditItemActor(TypedDict):
 
 
 class EvidenceAuditItemTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "crm_connection", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]
     id: str
 
 
@@ -2147,7 +2182,7 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "crm_connection", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]
     id: str
 
 
@@ -2156,7 +2191,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "crm_connection.created", "crm_connection.deleted", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -2942,6 +2977,83 @@ class CreateChatConnectionResponse(TypedDict):
 
 
 class DeleteChatConnectionResponse(TypedDict):
+    success: Literal[True]
+
+
+class ListCrmConnectionsResponse(TypedDict):
+    success: Literal[True]
+    crmConnections: list[CrmConnection]
+
+
+class CreateCrmConnectionRequest(TypedDict):
+    provider: Literal["hubspot"]
+    token: str
+    listId: NotRequired[str]
+    campaignId: NotRequired[str]
+    importExisting: NotRequired[bool]
+
+
+class CreateCrmConnectionResponse(TypedDict):
+    _id: str
+    provider: Literal["hubspot"]
+    accountId: str
+    listId: str | None
+    campaignId: str | None
+    status: Literal["active", "broken"]
+    error: str | None
+    failingSince: str | None
+    pausedUntil: str | None
+    syncedAt: str | None
+    waiting: int
+    createdAt: str
+    success: Literal[True]
+
+
+class GetCrmConnectionResponse(TypedDict):
+    _id: str
+    provider: Literal["hubspot"]
+    accountId: str
+    listId: str | None
+    campaignId: str | None
+    status: Literal["active", "broken"]
+    error: str | None
+    failingSince: str | None
+    pausedUntil: str | None
+    syncedAt: str | None
+    waiting: int
+    createdAt: str
+    success: Literal[True]
+
+
+class DeleteCrmConnectionResponse(TypedDict):
+    success: Literal[True]
+
+
+class ListCrmLogParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    outcome: NotRequired[Literal["synced", "refused", "conflict"]]
+
+
+class ListCrmLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[CrmLogEntry]
+    nextCursor: str | None
+
+
+class CheckCrmConnectionResponse(TypedDict):
+    _id: str
+    provider: Literal["hubspot"]
+    accountId: str
+    listId: str | None
+    campaignId: str | None
+    status: Literal["active", "broken"]
+    error: str | None
+    failingSince: str | None
+    pausedUntil: str | None
+    syncedAt: str | None
+    waiting: int
+    createdAt: str
     success: Literal[True]
 
 
@@ -4480,10 +4592,10 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "crm_connection.created", "crm_connection.deleted", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "crm_connection", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -4623,10 +4735,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "crm_connection.created", "crm_connection.deleted", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "chat_connection", "contact", "crm_connection", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_in_link", "opt_out_suspicion", "rule", "session", "snippet", "webhook", "workflow", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -5843,7 +5955,7 @@ class EvidenceAuditItem(TypedDict):
     at: str
     actor: EvidenceAuditItemActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.corrected", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "chat_connection.created", "chat_connection.deleted", "chat_connection.linked", "crm_connection.created", "crm_connection.deleted", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "draft.sent_by_autopilot", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.edited", "message.moved", "message.resent", "message.sent_now", "message.skipped", "message.unsent", "note.created", "opening_hours.updated", "opt_in_link.created", "opt_in_link.deleted", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "rule.created", "rule.deleted", "rule.updated", "session.ended", "session.started", "set_aside.dropped", "set_aside.retried", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.replayed", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: EvidenceAuditItemTarget
     reason: str | None
     changes: dict[str, Any]

@@ -810,179 +810,45 @@ class AsyncAiDrafts:
         return await self._transport.call("POST", f"/drafts/{self._transport.escape(token)}")
 
 
-class OptOuts:
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
-        """List replies that ask to be left alone in other words than STOP, newest first.
-
-        Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/opt-outs/suspected", query=query)
-
-    def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
-        """Confirm the opt-out, or dismiss the suspicion so that campaigns continue.
-
-        A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
-        return self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
-
-    def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
-        """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
-
-        Erased contacts are not included. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/opt-outs/history", query=query)
-
-    def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
-        """Export opt-outs and opt-ins as CSV, newest first.
-
-        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/opt-outs/history/export", query=query)
-
-    def get_weeks(self, **query: Unpack[models.GetOptOutWeeksParametersQuery]) -> models.GetOptOutWeeksResponse:
-        """Get the opt-outs and opt-ins per week, and their share of the messages sent.
-
-        Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/opt-outs/weeks", query=query)
-
-    def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
-        """List opted-out addresses, newest first.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/opt-outs", query=query)
-
-    def create(self, **body: Unpack[models.CreateOptOutRequest]) -> models.CreateOptOutResponse:
-        """Opt an address out; its unsent messages fail with `recipient_opted_out`.
-
-        If the address is already opted out, the existing entry is returned. A key needs the scope `send`."""
-        return self._transport.call("POST", "/api/opt-outs", body=body)
-
-    def delete(self, **body: Unpack[models.DeleteOptOutRequest]) -> models.DeleteOptOutResponse:
-        """Opt an address in again, by query or body.
-
-        A key needs the scope `manage`."""
-        return self._transport.call("DELETE", "/api/opt-outs", body=body)
-
-    def get(self, address: str) -> models.GetOptOutResponse:
-        """Get whether an address is opted out.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", f"/api/opt-outs/{self._transport.escape(address)}")
-
-    def delete_named(self, address: str) -> models.DeleteNamedOptOutResponse:
-        """Opt an address in again, by path.
-
-        A key needs the scope `manage`."""
-        return self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
-
-    def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
-        """List the consents and withdrawals of contacts, newest first.
-
-        A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/consents", query=query)
-
-    def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
-        """Record that a contact consented, or withdrew consent.
-
-        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`."""
-        return self._transport.call("POST", "/api/consents", body=body)
-
-    def unsubscribe_page(self, token: str) -> str:
-        """Show a page that asks whether to unsubscribe."""
-        return self._transport.call("GET", f"/unsubscribe/{self._transport.escape(token)}")
-
-    def unsubscribe(self, token: str) -> str:
-        """Opt out the recipient of an email (RFC 8058)."""
-        return self._transport.call("POST", f"/unsubscribe/{self._transport.escape(token)}")
-
-
-class AsyncOptOuts:
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
-        """List replies that ask to be left alone in other words than STOP, newest first.
-
-        Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/opt-outs/suspected", query=query)
-
-    async def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
-        """Confirm the opt-out, or dismiss the suspicion so that campaigns continue.
-
-        A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
-        return await self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
-
-    async def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
-        """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
-
-        Erased contacts are not included. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/opt-outs/history", query=query)
-
-    async def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
-        """Export opt-outs and opt-ins as CSV, newest first.
-
-        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/opt-outs/history/export", query=query)
-
-    async def get_weeks(self, **query: Unpack[models.GetOptOutWeeksParametersQuery]) -> models.GetOptOutWeeksResponse:
-        """Get the opt-outs and opt-ins per week, and their share of the messages sent.
-
-        Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/opt-outs/weeks", query=query)
-
-    async def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
-        """List opted-out addresses, newest first.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/opt-outs", query=query)
-
-    async def create(self, **body: Unpack[models.CreateOptOutRequest]) -> models.CreateOptOutResponse:
-        """Opt an address out; its unsent messages fail with `recipient_opted_out`.
-
-        If the address is already opted out, the existing entry is returned. A key needs the scope `send`."""
-        return await self._transport.call("POST", "/api/opt-outs", body=body)
-
-    async def delete(self, **body: Unpack[models.DeleteOptOutRequest]) -> models.DeleteOptOutResponse:
-        """Opt an address in again, by query or body.
-
-        A key needs the scope `manage`."""
-        return await self._transport.call("DELETE", "/api/opt-outs", body=body)
-
-    async def get(self, address: str) -> models.GetOptOutResponse:
-        """Get whether an address is opted out.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", f"/api/opt-outs/{self._transport.escape(address)}")
-
-    async def delete_named(self, address: str) -> models.DeleteNamedOptOutResponse:
-        """Opt an address in again, by path.
-
-        A key needs the scope `manage`."""
-        return await self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
-
-    async def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
-        """List the consents and withdrawals of contacts, newest first.
-
-        A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/consents", query=query)
-
-    async def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
-        """Record that a contact consented, or withdrew consent.
-
-        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`."""
-        return await self._transport.call("POST", "/api/consents", body=body)
-
-    async def unsubscribe_page(self, token: str) -> str:
-        """Show a page that asks whether to unsubscribe."""
-        return await self._transport.call("GET", f"/unsubscribe/{self._transport.escape(token)}")
-
-    async def unsubscribe(self, token: str) -> str:
-        """Opt out the recipient of an email (RFC 8058)."""
-        return await self._transport.call("POST", f"/unsubscribe/{self._transport.escape(token)}")
-
-
 class Contacts:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+
+    def list_crm_connections(self) -> models.ListCrmConnectionsResponse:
+        """List the connected CRMs.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/crm-connections")
+
+    def create_crm_connection(self, **body: Unpack[models.CreateCrmConnectionRequest]) -> models.CreateCrmConnectionResponse:
+        """Connect a CRM, or connect it again with another token.
+
+        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `send`. Recorded in the audit log as `crm_connection.created`."""
+        return self._transport.call("POST", "/api/crm-connections", body=body)
+
+    def get_crm_connection(self, id: str) -> models.GetCrmConnectionResponse:
+        """Get a connected CRM.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}")
+
+    def delete_crm_connection(self, id: str) -> models.DeleteCrmConnectionResponse:
+        """Disconnect a CRM and delete its token; leads remain.
+
+        A key needs the scope `manage`. Recorded in the audit log as `crm_connection.deleted`."""
+        return self._transport.call("DELETE", f"/api/crm-connections/{self._transport.escape(id)}")
+
+    def list_crm_log(self, id: str, **query: Unpack[models.ListCrmLogParametersQuery]) -> models.ListCrmLogResponse:
+        """List what was taken over from a CRM and told to it, what was refused, and conflicts, newest first.
+
+        Entries are kept for 30 days. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}/log", query=query)
+
+    def check_crm_connection(self, id: str) -> models.CheckCrmConnectionResponse:
+        """Check the token of a connected CRM, and synchronize at once if it is accepted.
+
+        A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/crm-connections/{self._transport.escape(id)}/check")
 
     def list_opt_in_links(self, **query: Unpack[models.ListOptInLinksParametersQuery]) -> models.ListOptInLinksResponse:
         """List opt-in links, newest first.
@@ -1201,6 +1067,42 @@ class AsyncContacts:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
+    async def list_crm_connections(self) -> models.ListCrmConnectionsResponse:
+        """List the connected CRMs.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/crm-connections")
+
+    async def create_crm_connection(self, **body: Unpack[models.CreateCrmConnectionRequest]) -> models.CreateCrmConnectionResponse:
+        """Connect a CRM, or connect it again with another token.
+
+        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `send`. Recorded in the audit log as `crm_connection.created`."""
+        return await self._transport.call("POST", "/api/crm-connections", body=body)
+
+    async def get_crm_connection(self, id: str) -> models.GetCrmConnectionResponse:
+        """Get a connected CRM.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}")
+
+    async def delete_crm_connection(self, id: str) -> models.DeleteCrmConnectionResponse:
+        """Disconnect a CRM and delete its token; leads remain.
+
+        A key needs the scope `manage`. Recorded in the audit log as `crm_connection.deleted`."""
+        return await self._transport.call("DELETE", f"/api/crm-connections/{self._transport.escape(id)}")
+
+    async def list_crm_log(self, id: str, **query: Unpack[models.ListCrmLogParametersQuery]) -> models.ListCrmLogResponse:
+        """List what was taken over from a CRM and told to it, what was refused, and conflicts, newest first.
+
+        Entries are kept for 30 days. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}/log", query=query)
+
+    async def check_crm_connection(self, id: str) -> models.CheckCrmConnectionResponse:
+        """Check the token of a connected CRM, and synchronize at once if it is accepted.
+
+        A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/crm-connections/{self._transport.escape(id)}/check")
+
     async def list_opt_in_links(self, **query: Unpack[models.ListOptInLinksParametersQuery]) -> models.ListOptInLinksResponse:
         """List opt-in links, newest first.
 
@@ -1412,6 +1314,176 @@ class AsyncContacts:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/segments/{self._transport.escape(id)}/leads", query=query)
+
+
+class OptOuts:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
+        """List replies that ask to be left alone in other words than STOP, newest first.
+
+        Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/suspected", query=query)
+
+    def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
+        """Confirm the opt-out, or dismiss the suspicion so that campaigns continue.
+
+        A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
+        return self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
+
+    def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
+        """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
+
+        Erased contacts are not included. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/history", query=query)
+
+    def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
+        """Export opt-outs and opt-ins as CSV, newest first.
+
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/history/export", query=query)
+
+    def get_weeks(self, **query: Unpack[models.GetOptOutWeeksParametersQuery]) -> models.GetOptOutWeeksResponse:
+        """Get the opt-outs and opt-ins per week, and their share of the messages sent.
+
+        Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/weeks", query=query)
+
+    def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
+        """List opted-out addresses, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs", query=query)
+
+    def create(self, **body: Unpack[models.CreateOptOutRequest]) -> models.CreateOptOutResponse:
+        """Opt an address out; its unsent messages fail with `recipient_opted_out`.
+
+        If the address is already opted out, the existing entry is returned. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/opt-outs", body=body)
+
+    def delete(self, **body: Unpack[models.DeleteOptOutRequest]) -> models.DeleteOptOutResponse:
+        """Opt an address in again, by query or body.
+
+        A key needs the scope `manage`."""
+        return self._transport.call("DELETE", "/api/opt-outs", body=body)
+
+    def get(self, address: str) -> models.GetOptOutResponse:
+        """Get whether an address is opted out.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/opt-outs/{self._transport.escape(address)}")
+
+    def delete_named(self, address: str) -> models.DeleteNamedOptOutResponse:
+        """Opt an address in again, by path.
+
+        A key needs the scope `manage`."""
+        return self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
+
+    def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
+        """List the consents and withdrawals of contacts, newest first.
+
+        A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/consents", query=query)
+
+    def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
+        """Record that a contact consented, or withdrew consent.
+
+        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`."""
+        return self._transport.call("POST", "/api/consents", body=body)
+
+    def unsubscribe_page(self, token: str) -> str:
+        """Show a page that asks whether to unsubscribe."""
+        return self._transport.call("GET", f"/unsubscribe/{self._transport.escape(token)}")
+
+    def unsubscribe(self, token: str) -> str:
+        """Opt out the recipient of an email (RFC 8058)."""
+        return self._transport.call("POST", f"/unsubscribe/{self._transport.escape(token)}")
+
+
+class AsyncOptOuts:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
+        """List replies that ask to be left alone in other words than STOP, newest first.
+
+        Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/suspected", query=query)
+
+    async def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
+        """Confirm the opt-out, or dismiss the suspicion so that campaigns continue.
+
+        A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
+        return await self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
+
+    async def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
+        """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
+
+        Erased contacts are not included. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/history", query=query)
+
+    async def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
+        """Export opt-outs and opt-ins as CSV, newest first.
+
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/history/export", query=query)
+
+    async def get_weeks(self, **query: Unpack[models.GetOptOutWeeksParametersQuery]) -> models.GetOptOutWeeksResponse:
+        """Get the opt-outs and opt-ins per week, and their share of the messages sent.
+
+        Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/weeks", query=query)
+
+    async def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
+        """List opted-out addresses, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs", query=query)
+
+    async def create(self, **body: Unpack[models.CreateOptOutRequest]) -> models.CreateOptOutResponse:
+        """Opt an address out; its unsent messages fail with `recipient_opted_out`.
+
+        If the address is already opted out, the existing entry is returned. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/opt-outs", body=body)
+
+    async def delete(self, **body: Unpack[models.DeleteOptOutRequest]) -> models.DeleteOptOutResponse:
+        """Opt an address in again, by query or body.
+
+        A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", "/api/opt-outs", body=body)
+
+    async def get(self, address: str) -> models.GetOptOutResponse:
+        """Get whether an address is opted out.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/opt-outs/{self._transport.escape(address)}")
+
+    async def delete_named(self, address: str) -> models.DeleteNamedOptOutResponse:
+        """Opt an address in again, by path.
+
+        A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
+
+    async def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
+        """List the consents and withdrawals of contacts, newest first.
+
+        A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/consents", query=query)
+
+    async def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
+        """Record that a contact consented, or withdrew consent.
+
+        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`."""
+        return await self._transport.call("POST", "/api/consents", body=body)
+
+    async def unsubscribe_page(self, token: str) -> str:
+        """Show a page that asks whether to unsubscribe."""
+        return await self._transport.call("GET", f"/unsubscribe/{self._transport.escape(token)}")
+
+    async def unsubscribe(self, token: str) -> str:
+        """Opt out the recipient of an email (RFC 8058)."""
+        return await self._transport.call("POST", f"/unsubscribe/{self._transport.escape(token)}")
 
 
 class Compliance:
@@ -3193,8 +3265,8 @@ class Api:
         self.conversations = Conversations(transport)
         self.workspace = Workspace(transport)
         self.ai_drafts = AiDrafts(transport)
-        self.opt_outs = OptOuts(transport)
         self.contacts = Contacts(transport)
+        self.opt_outs = OptOuts(transport)
         self.compliance = Compliance(transport)
         self.calls = Calls(transport)
         self.attachments = Attachments(transport)
@@ -3222,8 +3294,8 @@ class AsyncApi:
         self.conversations = AsyncConversations(transport)
         self.workspace = AsyncWorkspace(transport)
         self.ai_drafts = AsyncAiDrafts(transport)
-        self.opt_outs = AsyncOptOuts(transport)
         self.contacts = AsyncContacts(transport)
+        self.opt_outs = AsyncOptOuts(transport)
         self.compliance = AsyncCompliance(transport)
         self.calls = AsyncCalls(transport)
         self.attachments = AsyncAttachments(transport)
