@@ -33,6 +33,7 @@ import { conversationNoteRoutes } from './routes/inbox/conversation-notes.ts';
 import { conversationPresenceRoutes } from './routes/inbox/conversation-presence.ts';
 import { bulkLeadRoutes } from './routes/contacts/bulk-leads.ts';
 import { bulkConversationRoutes } from './routes/inbox/bulk-conversations.ts';
+import { groupRoutes } from './routes/inbox/groups.ts';
 import { typingRoutes } from './routes/inbox/typing.ts';
 import { conversationRoutes } from './routes/inbox/conversations.ts';
 import { dripRoutes } from './routes/messages/drip.ts';
@@ -119,6 +120,7 @@ const declared = [
     ...conversationRoutes,
     ...conversationNoteRoutes,
     ...conversationPresenceRoutes,
+    ...groupRoutes,
     ...typingRoutes,
   ]),
   ...under('/api/attention', attentionRoutes),

@@ -41,13 +41,22 @@ export interface SentMessage {
   /** Whether it was actually sent. */
   left: boolean;
   chat: string;
+  /** Who else is in it, if it is a group. */
+  participants: string[];
   createdAt: number;
 }
 
 interface SendRequest extends Pick<SentMessage, 'to' | 'service' | 'text' | 'file'> {
+  /** The group to which it goes. */
+  group?: StandInGroup | undefined;
   tempGuid: string | undefined;
   rich: z.infer<typeof RichFields>;
   moreFiles?: SentMessage['moreFiles'];
+}
+
+export interface StandInGroup {
+  guid: string;
+  participants: string[];
 }
 
 /** A message in its database as the API shows it. Webhook calls leave out some fields. */
@@ -75,6 +84,8 @@ export interface BlueBubblesStandIn {
   /** Outbound messages in its database that were sent through the API, in order. */
   messages: readonly SentMessage[];
   webhooks: readonly { id: number; url: string; events: string[] }[];
+  /** The groups that it has created. */
+  groups: readonly StandInGroup[];
   /** The number of requests so far, by path. */
   requests: ReadonlyMap<string, number>;
   /** How far the Mac's clock is ahead, in milliseconds. */
@@ -158,6 +169,7 @@ export async function startBlueBubbles(
   const requests = new Map<string, number>();
   const webhooks: { id: number; url: string; events: string[] }[] = [];
   let webhookIds = 0;
+  const groups: StandInGroup[] = [];
   const faults = new Map<string, BlueBubblesFault>();
   const without = new Set<string>();
   const denials = new Map<string, number>();
@@ -172,6 +184,7 @@ export async function startBlueBubbles(
     done,
     messages,
     webhooks,
+    groups,
     requests,
     clockAheadMs: 0,
     knowsTime: true,
@@ -246,6 +259,7 @@ export async function startBlueBubbles(
     error,
     left,
     chat,
+    participants,
     createdAt,
   }: SentMessage) => ({
     guid,
@@ -255,8 +269,8 @@ export async function startBlueBubbles(
     isFromMe: true,
     isAutoReply: false,
     itemType: 0,
-    handle: { address: to, service, country: 'us' },
-    chats: [{ guid: chat }],
+    handle: participants.length > 0 ? null : { address: to, service, country: 'us' },
+    chats: [{ guid: chat, ...participantsIn(participants) }],
     attachments: [...(file ? [file] : []), ...moreFiles].map(({ name }, index) => ({
       guid: `at_${index}_${guid}`,
       transferName: name,
@@ -288,6 +302,23 @@ export async function startBlueBubbles(
     reports.add(reported);
   }
 
+  /** The conversation with a GUID. A group is treated as its first participant. */
+  function targetOf(chatGuid: string): { to: string; service: string; group: StandInGroup | undefined } {
+    const group = groups.find(({ guid }) => guid === chatGuid);
+    const { to, service } = partsOf(chatGuid);
+    return { to: group?.participants[0] ?? to, service, group };
+  }
+
+  /** Messages has one conversation of the same people. */
+  function groupWith(participants: string[], service: string): StandInGroup {
+    const key = (people: readonly string[]): string => people.toSorted().join();
+    const known = groups.find((group) => key(group.participants) === key(participants));
+    if (known) return known;
+    const group = { guid: `${standIn.chatService ?? service};+;chat${randomUUID()}`, participants };
+    groups.push(group);
+    return group;
+  }
+
   /** Responds with the fault of a recipient whose message the server does not take. @returns whether it did. */
   function refuse(context: Context, { to, tempGuid, file }: SendRequest): boolean {
     const fault = faults.get(to);
@@ -305,7 +336,16 @@ export async function startBlueBubbles(
     return true;
   }
 
-  function store({ to, service, text, file, moreFiles = [], tempGuid, rich }: SendRequest): SentMessage {
+  function store({
+    to,
+    service,
+    text,
+    file,
+    group,
+    moreFiles = [],
+    tempGuid,
+    rich,
+  }: SendRequest): SentMessage {
     const fault = faults.get(to);
     const hasCode =
       fault?.kind === 'not_delivered' || fault?.kind === 'error_though_sent' || fault?.kind === 'error_later';
@@ -324,7 +364,8 @@ export async function startBlueBubbles(
         fault?.kind !== 'not_delivered' &&
         fault?.kind !== 'error_later' &&
         (service !== 'iMessage' || isReachable(to)),
-      chat: `${standIn.chatService ?? service};-;${to}`,
+      chat: group?.guid ?? `${standIn.chatService ?? service};-;${to}`,
+      participants: group?.participants ?? [],
       createdAt: Date.now() + standIn.clockAheadMs,
     };
     messages.push(message);
@@ -428,22 +469,32 @@ export async function startBlueBubbles(
     const method = methodOf(asked, rich);
     if (!hasReference(context, method, tempGuid)) return;
     if (method === 'private-api' && !hasPrivateApi(context, 'Message Send Error')) return;
-    const { to, service } = partsOf(chatGuid);
-    if (strangers.has(to))
+    const { to, service, group } = targetOf(chatGuid);
+    if (strangers.has(to) || (chatGuid.includes(';+;') && !group))
       return fail(context, 500, 'iMessage Error', `Chat with GUID ${chatGuid} does not exist!`);
-    await send(context, { to, service, text: message, tempGuid, file: null, rich }, (data) => data);
+    await send(context, { to, service, group, text: message, tempGuid, file: null, rich }, (data) => data);
   });
   routes.post('/chat/new', async (context) => {
     const { addresses, message, service, tempGuid, method, ...rich } = NewChat.parse(context.request.body);
     if (method === 'private-api' && !hasPrivateApi(context, 'Failed to create chat!')) return;
     if (!message) return fail(context, 500, 'iMessage Error', 'A message is required when creating chats!');
+    if (method === 'apple-script' && addresses.length > 1)
+      return fail(
+        context,
+        500,
+        'iMessage Error',
+        'Cannot create group chats on macOS Big Sur or newer!',
+        undefined,
+        'Failed to create chat!',
+      );
     const to = addresses[0] ?? '';
+    const group = addresses.length > 1 ? groupWith(addresses, service) : undefined;
     const opened = (data: object): object => ({
-      guid: `${service};-;${to}`,
-      participants: [{ address: to }],
+      guid: group?.guid ?? `${service};-;${to}`,
+      participants: addresses.map((address) => ({ address })),
       messages: [data],
     });
-    await send(context, { to, service, text: message, tempGuid, file: null, rich }, opened);
+    await send(context, { to, service, group, text: message, tempGuid, file: null, rich }, opened);
   });
   routes.post('/message/attachment', async (context) => {
     const fields = z
@@ -470,7 +521,7 @@ export async function startBlueBubbles(
       );
     const content = await readFile(upload.filepath, 'utf8');
     const file = { name: fields.name, content, isAudioMessage: fields.isAudioMessage === 'true' };
-    const { to, service } = partsOf(fields.chatGuid);
+    const { to, service, group } = targetOf(fields.chatGuid);
     if (method === 'private-api') {
       if (!hasPrivateApi(context, 'Attachment Send Error')) return;
       // The helper opens no conversations; AppleScript does.
@@ -485,7 +536,7 @@ export async function startBlueBubbles(
         );
     }
     const { tempGuid } = fields;
-    await send(context, { to, service, text: '', tempGuid, file, rich: fields }, (data) => data);
+    await send(context, { to, service, group, text: '', tempGuid, file, rich: fields }, (data) => data);
   });
   const uploads = new Map<string, string>();
   routes.post('/attachment/upload', async (context) => {
@@ -518,7 +569,7 @@ export async function startBlueBubbles(
       })
       .parse(context.request.body);
     if (!hasPrivateApi(context, 'Message Send Error')) return;
-    const { to, service } = partsOf(chatGuid);
+    const { to, service, group } = targetOf(chatGuid);
     if (strangers.has(to)) return fail(context, 500, 'iMessage Error', 'Chat does not exist!');
     const texts = parts.flatMap(({ text }) => text ?? []);
     const files = parts.flatMap(({ attachment = '', name = '' }) =>
@@ -526,7 +577,7 @@ export async function startBlueBubbles(
     );
     const [file = null, ...moreFiles] = files;
     const text = texts.join('\n');
-    await send(context, { to, service, text, tempGuid, file, moreFiles, rich }, (data) => data);
+    await send(context, { to, service, group, text, tempGuid, file, moreFiles, rich }, (data) => data);
   });
   const ReactRequest = z.object({
     chatGuid: z.string().min(1),
@@ -556,7 +607,7 @@ export async function startBlueBubbles(
         BAD_REQUEST,
       );
     if (!hasPrivateApi(context, 'Message Send Error')) return;
-    const fault = faults.get((row['handle'] as { address: string }).address)?.kind;
+    const fault = faults.get((row['handle'] as { address: string } | null)?.address ?? '')?.kind;
     done.push({ route, guid, at: Date.now(), body });
     await change(row);
     if (fault === 'response_lost') {
@@ -568,9 +619,10 @@ export async function startBlueBubbles(
   }
   routes.post('/message/react', async (context) => {
     const body = ReactRequest.parse(context.request.body);
-    const { to } = partsOf(body.chatGuid);
+    const { to, group } = targetOf(body.chatGuid);
     await act(context, { route: 'react', guid: body.selectedMessageGuid, body }, () =>
       standIn.write(to, {
+        ...(group && { chats: [{ guid: group.guid, ...participantsIn(group.participants) }] }),
         isFromMe: true,
         text: 'Reacted',
         associatedMessageGuid: `p:0/${body.selectedMessageGuid}`,
@@ -621,7 +673,12 @@ export async function startBlueBubbles(
     const page = found.slice(query.offset, query.offset + query.limit);
     const data = page.map(({ chats, attachments, ...row }) => ({
       ...row,
-      chats: parts.includes('chat') ? chats : [],
+      chats: parts.includes('chat')
+        ? (chats as { guid: string; participants?: object[] }[]).map(({ participants, ...chat }) => ({
+            ...chat,
+            ...(parts.includes('chat.participant') && participants && { participants }),
+          }))
+        : [],
       attachments: parts.includes('attachment') ? attachments : [],
     }));
     const { offset, limit } = query;
@@ -679,6 +736,9 @@ const methodOf = (
   asked: z.infer<typeof Method>,
   { selectedMessageGuid, effectId }: z.infer<typeof RichFields>,
 ): z.infer<typeof Method> => (selectedMessageGuid || effectId ? 'private-api' : asked);
+
+const participantsIn = (participants: readonly string[]) =>
+  participants.length > 0 && { participants: participants.map((address) => ({ address })) };
 
 function partsOf(chatGuid: string): { to: string; service: string } {
   const [service = '', , to = ''] = chatGuid.split(';');

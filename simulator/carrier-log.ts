@@ -118,10 +118,12 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
   function apply(entry: CarrierEntry): void {
     if (entry.kind === 'sent') {
       const { sent } = entry;
-      const recipient = normalizeRecipient(sent.to);
-      const previous = byRecipient.get(recipient);
-      if (previous) previous.push(sent);
-      else byRecipient.set(recipient, [sent]);
+      for (const to of sent.group?.participants ?? [sent.to]) {
+        const recipient = normalizeRecipient(to);
+        const previous = byRecipient.get(recipient);
+        if (previous) previous.push(sent);
+        else byRecipient.set(recipient, [sent]);
+      }
       all.push(sent);
       byReference.set(sent.clientReference, sent);
       idsByMessage.set(sent.messageReference, sent.id);

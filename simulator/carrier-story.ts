@@ -108,7 +108,7 @@ export function misreported(sent: Sent, fault: Fault | null): Step[] | null {
   return [{ afterMs: REPLY_MS, event: read }, ...steps.toReversed()];
 }
 
-function replyTo({ id, to }: Sent, text: string, at: string): Extract<WireEvent, { kind: 'reply' }> {
+function replyTo({ id, to, group }: Sent, text: string, at: string): Extract<WireEvent, { kind: 'reply' }> {
   return {
     kind: 'reply',
     eventId: `${id}-reply`,
@@ -118,6 +118,7 @@ function replyTo({ id, to }: Sent, text: string, at: string): Extract<WireEvent,
     attachments: [],
     replyTo: id,
     autoReply: false,
+    ...(group && group.id !== null && { group: { ...group, id: group.id } }),
     at,
   };
 }

@@ -98,7 +98,8 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     if (known) return accept(context, known);
     if (log.isDown(message.lineId))
       return fail(context, 503, 'line_down', "The line's device does not respond");
-    if (!isReachable(message.to, message.channel)) {
+    const recipients = message.group?.participants ?? [message.to];
+    if (!recipients.every((recipient) => isReachable(recipient, message.channel))) {
       return fail(context, 422, 'not_registered', 'The recipient cannot be reached on this channel');
     }
     const behaviour = behaviourOf(message.to);
@@ -107,7 +108,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
       return fail(context, 422, 'rejected', 'The recipient does not exist');
     if (behaviour === 'fail_twice' && refuseTemporarily(context, message)) return;
 
-    const sent: Sent = { ...message, id: newId(), acceptedAt: new Date().toISOString() };
+    const sent: Sent = { ...withGroup(message), id: newId(), acceptedAt: new Date().toISOString() };
     record({ kind: 'sent', sent });
     const fault = faultOf(log.faults(), message.text);
     if (fault === 'error_after_success')
@@ -226,9 +227,22 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   };
 }
 
-function accept(context: Context, { id }: Sent): void {
+/** The same people are the same group. */
+const withGroup = ({ group, ...message }: SendRequest): SendRequest =>
+  group
+    ? {
+        ...message,
+        group: { ...group, id: group.id ?? `simulated;+;${group.participants.toSorted().join()}` },
+      }
+    : message;
+
+function accept(context: Context, { id, group }: Sent): void {
   context.status = 202;
-  context.body = { id, status: 'accepted' } satisfies Accepted;
+  context.body = {
+    id,
+    status: 'accepted',
+    ...(group && group.id !== null && { groupId: group.id }),
+  } satisfies Accepted;
 }
 
 function fail(
@@ -244,7 +258,7 @@ function fail(
 }
 
 /** A message in the response of `GET /simulated/carrier/sent`. */
-const listed = ({ id, lineId, channel, text, attachments, replyTo, effect, acceptedAt }: Sent) => ({
+const listed = ({ id, lineId, channel, text, attachments, replyTo, effect, group, acceptedAt }: Sent) => ({
   id,
   lineId,
   channel,
@@ -252,6 +266,7 @@ const listed = ({ id, lineId, channel, text, attachments, replyTo, effect, accep
   attachments: attachments.map(({ name, contentType, voiceNote }) => ({ name, contentType, voiceNote })),
   ...(replyTo !== undefined && { replyTo }),
   ...(effect !== undefined && { effect }),
+  ...(group && { group }),
   acceptedAt,
 });
 

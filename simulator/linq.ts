@@ -18,7 +18,10 @@ export type LinqFault =
 export interface LinqMessage {
   id: string;
   chatId: string;
+  /** The recipient, or the first of a group. */
   to: string;
+  /** All of them. */
+  recipients: string[];
   text: string;
   media: string[];
   idempotencyKey: string | null;
@@ -57,6 +60,7 @@ export interface LinqStandIn {
 }
 
 const Phone = z.string().regex(/^\+\d{8,15}$/);
+const Handle = z.union([Phone, z.email()]);
 const Part = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), value: z.string().min(1) }),
   z.object({ type: z.literal('media'), url: z.url({ protocol: /^https$/ }) }),
@@ -85,7 +89,18 @@ const LINK = /https?:\/\//;
 export async function startLinq(token: string): Promise<LinqStandIn> {
   const sent: LinqMessage[] = [];
   const actions: { method: string; path: string; body: unknown }[] = [];
-  const chats = new Map<string, string>();
+  const chats: { id: string; handles: string[] }[] = [];
+  const isGroup = (chatId: string): boolean => (chatOf(chatId)?.handles.length ?? 0) > 1;
+  const chatOf = (chatId: string | undefined) => chats.find(({ id }) => id === chatId);
+  const chatResource = ({ id, handles }: { id: string; handles: string[] }) => ({
+    id,
+    is_group: handles.length > 1,
+    display_name: handles.join(', '),
+    handles: [
+      { handle: [...standIn.numbers][0], is_me: true },
+      ...handles.map((handle) => ({ handle, is_me: false })),
+    ],
+  });
   const faults = new Map<string, LinqFault>();
   const asSms = new Set<string>();
   const stopping = new AbortController();
@@ -140,7 +155,11 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
 
   const eventOf = (message: LinqMessage) => ({
     id: message.id,
-    chat: { id: message.chatId, is_group: false, owner_handle: { handle: [...standIn.numbers][0] } },
+    chat: {
+      id: message.chatId,
+      is_group: isGroup(message.chatId),
+      owner_handle: { handle: [...standIn.numbers][0] },
+    },
     direction: 'outbound',
     sender_handle: { handle: [...standIn.numbers][0], is_me: true },
     service: serviceOf(message),
@@ -190,10 +209,10 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
   /** @returns the message; null: it was refused, or its response is lost. */
   async function take(
     context: Context,
-    chatId: string,
-    to: string,
+    { id: chatId, handles }: { id: string; handles: string[] },
     content: Content,
   ): Promise<LinqMessage | null> {
+    const [to = ''] = handles;
     const fault = faults.get(to);
     if (fault?.kind === 'error') {
       refuse(context, fault.status, fault.code, fault.message);
@@ -207,6 +226,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
         id: randomUUID(),
         chatId,
         to,
+        recipients: handles,
         text: texts.join('\n'),
         media: content.parts.flatMap((part) => (part.type === 'media' ? [part.url] : [])),
         idempotencyKey: key,
@@ -217,7 +237,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
         createdAt: new Date(),
       };
       sent.push(message);
-      chats.set(to, chatId);
+      if (!chatOf(chatId)) chats.push({ id: chatId, handles });
       const reported = deliver(message, fault).catch(() => {});
       reports.add(reported);
       void reported.finally(() => reports.delete(reported));
@@ -234,37 +254,44 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
 
   routes.post('/chats', async (context) => {
     const { from, to, message: content } = NewChat.parse(context.request.body);
-    const [recipient = ''] = to;
     if (!standIn.numbers.has(from)) return refuse(context, 403, 2006, 'Phone number permission denied');
-    if (!Phone.safeParse(recipient).success)
+    if (to.some((handle) => !Handle.safeParse(handle).success))
       return refuse(context, 400, 1002, 'Phone number must be in E.164 format');
     if (content.parts.some((part) => part.type === 'text' && LINK.test(part.value)))
       return refuse(context, 400, 1005, 'The first message of a chat cannot contain a link');
-    const chatId = chats.get(recipient) ?? randomUUID();
-    const message = await take(context, chatId, recipient, content);
+    const key = content.idempotency_key;
+    const repeated = sent.find(({ idempotencyKey }) => key !== undefined && idempotencyKey === key);
+    const chat = chatOf(repeated?.chatId) ??
+      (to.length === 1 ? chats.find(({ handles }) => handles.join() === to.join()) : undefined) ?? {
+        id: randomUUID(),
+        handles: to,
+      };
+    const message = await take(context, chat, content);
     if (!message) return;
     context.status = 201;
     context.body = {
-      chat: { id: chatId, is_group: false, service: serviceOf(message), message: resource(message) },
+      chat: { ...chatResource(chat), service: serviceOf(message), message: resource(message) },
     };
   });
   routes.get('/chats', (context) => {
-    const id = chats.get(String(context.query['to']));
-    const found = id === undefined ? [] : [{ id, is_group: false, display_name: null, handles: [] }];
-    context.body = { chats: found, next_cursor: null };
+    const found = chats.filter(({ handles }) => handles.includes(String(context.query['to'])));
+    context.body = { chats: found.map(chatResource), next_cursor: null };
   });
-  const recipientOf = (context: Context): string | null =>
-    [...chats].find(([, id]) => id === (context['params'] as Record<string, string>)['chat'])?.[0] ?? null;
+  const chatIn = (context: Context) => chatOf((context['params'] as Record<string, string>)['chat']);
+  routes.get('/chats/:chat', (context) => {
+    const chat = chatIn(context);
+    if (!chat) return refuse(context, 404, 2001, 'Chat not found');
+    context.body = chatResource(chat);
+  });
   routes.post('/chats/:chat/messages', async (context) => {
     const { message: content } = z.object({ message: Content }).parse(context.request.body);
-    const to = recipientOf(context);
-    if (to === null) return refuse(context, 404, 2001, 'Chat not found');
-    const chatId = context.params['chat'] ?? '';
-    const message = await take(context, chatId, to, content);
-    if (message) context.body = { chat_id: chatId, message: resource(message) };
+    const chat = chatIn(context);
+    if (!chat) return refuse(context, 404, 2001, 'Chat not found');
+    const message = await take(context, chat, content);
+    if (message) context.body = { chat_id: chat.id, message: resource(message) };
   });
   routes.get('/chats/:chat/messages', (context) => {
-    if (recipientOf(context) === null) return refuse(context, 404, 2001, 'Chat not found');
+    if (!chatIn(context)) return refuse(context, 404, 2001, 'Chat not found');
     const start = Number(context.query['cursor'] ?? 0);
     const size = Math.min(Number(context.query['limit'] ?? 20), standIn.maxPageSize);
     const found = sent.filter(({ chatId }) => chatId === context.params['chat']).toReversed();

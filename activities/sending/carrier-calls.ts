@@ -4,7 +4,12 @@ import { type AttemptRow, carrierIdsAt } from '#db/queries/sending/attempts.ts';
 import type { LostRecords } from '#domain/messages/lost-records.ts';
 import { inMessageSpan } from '#db/connection/message-traces.ts';
 import { withTenant } from '#db/connection/transactions.ts';
-import type { Carrier, OutboundMessage, ReconcileOutcome } from '#providers/carriers/carrier.ts';
+import type {
+  Carrier,
+  CarrierGroup,
+  OutboundMessage,
+  ReconcileOutcome,
+} from '#providers/carriers/carrier.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { LineAtCarrier } from '../lines/line-location.ts';
@@ -36,6 +41,8 @@ export interface AttemptContent {
   attachmentCount: number;
   /** The number or address with which the carrier was called. */
   to: string;
+  /** The group to which it went, instead. */
+  group?: CarrierGroup;
 }
 
 /** A message may have been sent without a record, because the database was restored. */
@@ -133,6 +140,7 @@ export function createCarrierCalls(
       text: message.text,
       attachmentCount: message.attachments.length,
       to: message.to.address,
+      ...(message.group && { group: message.group }),
     };
     const known = possibleDuplicate && (await findLost(line, account, attempt, content, possibleDuplicate));
     if (known) {

@@ -16,7 +16,7 @@ import { emailSubject } from '#domain/messages/email-thread.ts';
 import { type OutgoingText, outgoingText } from '#domain/messages/outgoing-text.ts';
 import { renderTemplate, templateProblem } from '#domain/messages/template.ts';
 import { dialled } from '#domain/base/contact-key.ts';
-import type { OutboundMessage } from '#providers/carriers/carrier.ts';
+import type { CarrierGroup, OutboundMessage } from '#providers/carriers/carrier.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -30,6 +30,8 @@ export interface Rendering {
   template: string;
   lead: LeadRow | null;
   from: OutboundMessage['from'];
+  /** The group to which it goes; null: to a contact. */
+  group: CarrierGroup | null;
 }
 
 /** The message as the carrier gets it, or the outcome of an attempt that cannot be made. */
@@ -106,7 +108,7 @@ export function createComposer({
   }
 
   return async (rendering: Rendering): Promise<Composed> => {
-    const { attempt, message, template, lead, from } = rendering;
+    const { attempt, message, template, lead, from, group } = rendering;
     const rendered = renderMessage(message, template, lead);
     if ('reason' in rendered) return { outcome: { kind: 'unsendable', ...rendered } };
     const files = await filesOf(message, attempt);
@@ -119,6 +121,7 @@ export function createComposer({
         channel: attempt.channel,
         from,
         to: { address: dialled(attempt.address, message.recipientPhone), name: message.recipientName },
+        ...(group && { group }),
         text: rendered.text,
         ...(attempt.channel === 'email' && (await emailFields(rendering, rendered.text))),
         attachments: files.attachments,

@@ -3,6 +3,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import { type AttemptRow, openAttempts } from '#db/queries/sending/attempts.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
 import { findLead } from '#db/queries/contacts/leads.ts';
+import { findCarrierGroup } from '#db/queries/inbox/groups.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
@@ -47,7 +48,9 @@ export function createReconciliation(
 
   async function contentOf(db: TenantDb, attempt: AttemptRow, fallback: Fallback): Promise<AttemptContent> {
     const message = await findMessage(db, attempt.messageId);
-    if (!message) return { text: null, attachmentCount: 0, to: attempt.address };
+    const group = await findCarrierGroup(db, attempt.address);
+    const about = group ? { group } : {};
+    if (!message) return { text: null, attachmentCount: 0, to: attempt.address, ...about };
     const lead = message.leadId === null ? null : await findLead(db, message.leadId);
     const template = attempt.kind === 'fallback' ? fallbackText(message, fallback) : message.body;
     const rendered = renderMessage(message, template, lead);
@@ -56,6 +59,7 @@ export function createReconciliation(
       text: 'text' in rendered ? sentText(rendered.text, template, isSame) : null,
       attachmentCount: message.attachmentUrls.length,
       to: dialled(attempt.address, message.recipientPhone),
+      ...about,
     };
   }
 

@@ -23,7 +23,11 @@ import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
 import { followCorrection } from '#db/commands/campaigns/corrections.ts';
 import { type ClaimedAction, isUnwelcomeAt, settleAction } from '#db/commands/messages/message-actions.ts';
-import type { OutboundAction } from '#providers/carriers/carrier.ts';
+import { MIN_RECIPIENTS, isGroupAddress } from '#domain/inbox/group.ts';
+import type { Capability } from '#domain/lines/capability.ts';
+import { type AttemptRow, openAttempts } from '#db/queries/sending/attempts.ts';
+import { findCarrierGroup } from '#db/queries/inbox/groups.ts';
+import type { CarrierGroup, OutboundAction } from '#providers/carriers/carrier.ts';
 import { type ActionRow, type ActionTarget, findActionTarget } from '#db/queries/messages/message-actions.ts';
 import {
   type ActionOutcome,
@@ -36,12 +40,23 @@ import { type StartedAttempt, claimFallback } from '#db/commands/sending/send-cl
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSettle } from './settlement.ts';
 
+/** Why nothing can be sent to a group; null: it can. */
+function refusalOf({ id, participants }: CarrierGroup, capabilities: readonly Capability[]): string | null {
+  if (!capabilities.includes('groups')) return 'groups_unsupported';
+  return id === null && participants.length < MIN_RECIPIENTS ? 'group_unknown' : null;
+}
+
 /** An action as the carrier gets it. */
-const outboundAction = (row: ActionRow, line: LineRow, target: ActionTarget): OutboundAction => ({
+const outboundAction = (
+  row: ActionRow,
+  line: LineRow,
+  { group, ...target }: ActionTarget & { group: CarrierGroup | null },
+): OutboundAction => ({
   id: row.id,
   lineId: line.id,
   channel: target.channel ?? line.channel,
   to: target.phone ?? target.address,
+  ...(group && { group }),
   carrierMessageId: target.carrierMessageId,
   action: row.action,
 });
@@ -74,6 +89,19 @@ export function createSender(dependencies: Dependencies) {
     const others = rows.map((other) => ({ lineId: other.id, ...lineAccount({ carriers, secrets }, other) }));
     return { lost, others };
   }
+
+  /** The group with an address; null: it is the address of a contact. */
+  const groupOf = async (workspaceId: string, address: string): Promise<CarrierGroup | null> =>
+    isGroupAddress(address) ? withTenant(pools, workspaceId, (db) => findCarrierGroup(db, address)) : null;
+
+  /** Whether an earlier message that creates the same group has no outcome yet: two would create two groups. */
+  const isBeingCreated = (
+    { workspaceId, lineId }: LineAtCarrier,
+    { id, address }: AttemptRow,
+  ): Promise<boolean> =>
+    withTenant(pools, workspaceId, async (db) =>
+      (await openAttempts(db, lineId)).some((other) => other.address === address && other.id < id),
+    );
 
   /** A line whose settings cannot be decrypted claims nothing: it could call nobody. */
   function opensSettings(row: LineRow): boolean {
@@ -109,7 +137,17 @@ export function createSender(dependencies: Dependencies) {
     // Rendering is synchronous, so other work gets a turn between two messages of a batch.
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
-    const rendering = { attempt, message, template: message.body, lead, from };
+    const group = await groupOf(line.workspaceId, attempt.address);
+    if (group?.id === null && (await isBeingCreated(line, attempt))) {
+      await settle(line, attempt, { kind: 'not_sent', reason: 'the group is being created' });
+      return false;
+    }
+    const refusal = group && refusalOf(group, carriers.capabilitiesOf(row));
+    if (refusal) {
+      await settle(line, attempt, { kind: 'unsendable', reason: refusal });
+      return false;
+    }
+    const rendering = { attempt, message, template: message.body, lead, from, group };
     const isAccepted = await sendRendering(line, row, rendering, () =>
       lineAccount({ carriers, secrets }, row),
     );
@@ -131,7 +169,7 @@ export function createSender(dependencies: Dependencies) {
     const { line: row, message, account, attempt, lead } = claim;
     const template = fallbackText(message, account);
     const from = { address: account.fromNumber ?? '', name: '' };
-    await sendRendering(line, row, { attempt, message, template, lead, from }, () => {
+    await sendRendering(line, row, { attempt, message, template, lead, from, group: null }, () => {
       const carrier = carriers.get(account.provider);
       const config = fallbackConfig(carrier, account, line.workspaceId, secrets);
       return { carrier, config, from: account.fromNumber };
@@ -141,7 +179,11 @@ export function createSender(dependencies: Dependencies) {
   /** Whether the carrier shows what an action was to do, although its response was lost. */
   async function isDone(row: ActionRow, of: LineRow, target: ActionTarget): Promise<boolean> {
     const { carrier, config } = lineCarrier({ carriers, secrets }, of);
-    const action = { ...outboundAction(row, of, target), startedAt: row.startedAt ?? row.createdAt };
+    const group = await groupOf(of.workspaceId, target.address);
+    const action = {
+      ...outboundAction(row, of, { ...target, group }),
+      startedAt: row.startedAt ?? row.createdAt,
+    };
     return (await carrier.findAction?.(config, action, AbortSignal.timeout(FIND_ACTION_MS))) === 'done';
   }
 
@@ -190,7 +232,7 @@ export function createSender(dependencies: Dependencies) {
           (isOfConversation(action) || target.carrierMessageId)
         ? await carrier.act(
             config,
-            outboundAction(row, of, target),
+            outboundAction(row, of, { ...target, group: await groupOf(line.workspaceId, target.address) }),
             AbortSignal.timeout(Math.max(0, answerBy.getTime() - currentTime().getTime())),
           )
         : { kind: 'refused', reason: 'the carrier cannot do this' };

@@ -3,6 +3,7 @@ import { acceptLate, type AttemptOutcome, type AttemptRow } from '#db/queries/se
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { type AcceptedSend, settleAccepted } from '#db/commands/sending/accepted-sends.ts';
 import { type Settled, settleFallback, settlePrimary } from '#db/commands/sending/outcomes.ts';
+import { recordCarrierGroup } from '#db/queries/inbox/groups.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { happenedIn } from '#db/connection/message-traces.ts';
 import { createBatches } from '#domain/base/batches.ts';
@@ -66,6 +67,10 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
 
   return async ({ workspaceId }, attempt, outcome, text = null) => {
     const now = currentTime();
+    // Before the attempt is settled, so that a crash in between loses nothing, and without the locks of the message.
+    const groupId = outcome.kind === 'accepted' ? outcome.groupId : undefined;
+    if (groupId !== undefined)
+      await withTenant(pools, workspaceId, (db) => recordCarrierGroup(db, attempt.address, groupId));
     if (attempt.kind !== 'fallback' && outcome.kind === 'accepted') {
       const { carrierMessageId, transport = null } = outcome;
       return accepted.add(workspaceId, {

@@ -31,6 +31,7 @@ const message: Message = {
   recipientEmail: null,
   recipientName: 'Ada Lovelace',
   leadId: LEAD,
+  groupId: null,
   createdByUserId: null,
   attachmentUrls: [],
   attachmentNames: [],

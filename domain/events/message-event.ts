@@ -1,6 +1,7 @@
 import { crmEcho } from './base.ts';
 import type { EventPayload } from './payloads.ts';
 import type { Lead } from '../contacts/lead.ts';
+import type { Group } from '../inbox/group.ts';
 import type { Message } from '../messages/message.ts';
 
 /** The status events of an outbound message. */
@@ -16,6 +17,7 @@ export interface MessageEventContext<Name extends MessageEventName> {
   data: EventPayload<Name>['data'];
   /** The full lead object, when the message has one. */
   lead?: Lead | undefined;
+  group?: Group | undefined;
   campaign?: { id: string; name: string } | undefined;
 }
 
@@ -23,7 +25,7 @@ export interface MessageEventContext<Name extends MessageEventName> {
 export function messageEventPayload<Name extends MessageEventName>(
   event: Name,
   message: Message,
-  { lead, campaign, data }: MessageEventContext<Name>,
+  { lead, group, campaign, data }: MessageEventContext<Name>,
   now: Date,
 ) {
   return {
@@ -35,6 +37,7 @@ export function messageEventPayload<Name extends MessageEventName>(
     data,
     ...(message.leadId !== null && { leadId: message.leadId }),
     ...(lead && { lead }),
+    ...(group && { group }),
     ...(campaign && { campaignId: campaign.id, campaignName: campaign.name }),
     ...crmEcho(message),
   };

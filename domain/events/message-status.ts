@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { Lead } from '../contacts/lead.ts';
+import { Group } from '../inbox/group.ts';
 import { Message } from '../messages/message.ts';
 import { eventBase } from './base.ts';
 
 /** A status event of an outbound message: `message` is the full message object. */
 const statusEvent = <Name extends string, Data extends z.ZodObject>(event: Name, data: Data) =>
-  eventBase(event).extend({ message: Message, data, lead: Lead.optional() });
+  eventBase(event).extend({
+    message: Message,
+    data,
+    lead: Lead.optional(),
+    group: Group.optional().meta({ description: 'The group to which it is sent, if it is no contact.' }),
+  });
 
 export const MessageSent = statusEvent('message.sent', z.object({}).meta({ description: 'Empty.' }));
 

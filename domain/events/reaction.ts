@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Reaction } from '../lines/carrier-event.ts';
 import { Id } from '../base/ids.ts';
 import { Lead } from '../contacts/lead.ts';
+import { Group } from '../inbox/group.ts';
 import { eventBase } from './base.ts';
 
 /** A reaction that was added or removed. */
@@ -26,5 +27,6 @@ export const MessageReaction = eventBase('message.reaction').extend({
   messageId: Id.meta({ description: 'The id of the message reacted to.' }),
   message: ReactionMessage,
   lead: Lead.optional(),
+  group: Group.optional().meta({ description: 'The group of the message, if it is of one.' }),
   data: z.object({}).meta({ description: 'Empty.' }),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { Lead } from '../contacts/lead.ts';
+import { Group } from '../inbox/group.ts';
 import { eventBase } from './base.ts';
 
 const about = {
@@ -17,6 +18,7 @@ const changeEvent = <Name extends string, Change extends z.ZodObject>(event: Nam
     messageId: Id.meta({ description: 'The id of the message that was changed.' }),
     message: change,
     lead: Lead.optional(),
+    group: Group.optional().meta({ description: 'The group of the message, if it is of one.' }),
     data: z.object({}).meta({ description: 'Empty.' }),
   });
 

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 
+/** How many contacts a new group has. */
+export const MIN_RECIPIENTS = 2;
+export const MAX_RECIPIENTS = 20;
+
 /** Further participants of a group are not remembered. */
 export const MAX_PARTICIPANTS = 100;
 
@@ -8,6 +12,10 @@ export const MAX_PARTICIPANTS = 100;
 export const groupAddress = (id: string): string => `group:${id}`;
 
 export const isGroupAddress = (address: string): boolean => /^group:[0-9a-f]{24}$/.test(address);
+
+/** The id of the group with an address; null: it is the address of a contact. */
+export const groupIdOf = (address: string): string | null =>
+  isGroupAddress(address) ? address.slice(-24) : null;
 
 export const Group = z
   .object({
@@ -19,6 +27,15 @@ export const Group = z
   })
   .meta({ id: 'Group', description: 'A conversation of several contacts with a line.' });
 export type Group = z.infer<typeof Group>;
+
+/** Those of the groups in which somebody is one of `people`. @param groups by address. */
+export const groupsWithAny = (
+  groups: ReadonlyMap<string, { participants: readonly string[] }>,
+  people: ReadonlySet<string>,
+): string[] =>
+  [...groups].flatMap(([address, { participants }]) =>
+    participants.some((participant) => people.has(participant)) ? [address] : [],
+  );
 
 /** What a group is called if it has no name. */
 export const groupName = ({ name, participants }: Group): string => name ?? participants.join(', ');

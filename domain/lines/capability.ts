@@ -27,6 +27,7 @@ export const IMESSAGE_CAPABILITIES = [
   'effects',
   'edit',
   'unsend',
+  'groups',
   'voice_notes',
   'attachments',
 ] as const satisfies readonly Capability[];

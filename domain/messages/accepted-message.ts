@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { normalizeEmail } from '../base/address.ts';
 import { CARRYING_CHANNELS, DEFAULT_CHANNEL, Channel } from '../base/channel.ts';
 import { newId } from '../base/ids.ts';
+import { groupAddress } from '../inbox/group.ts';
 import { Effect } from './effect.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
 import { contactKey } from '../base/contact-key.ts';
@@ -103,21 +104,35 @@ export interface IntakeContext {
   ownAttachments: ReadonlySet<string>;
 }
 
+/** The group to which a message is sent, and where its participants are. */
+export interface AddressedGroup {
+  id: string;
+  place: PhonePlace;
+}
+
 /**
  * Validates a request and builds its message.
  * @param schedule the earliest time to send it, before its send window is applied.
+ * @param group to which it is sent, instead of the recipient that the request names; null: to that.
  * @throws Refusal when the request breaks a rule.
  */
 export function acceptedMessageOf(
   input: MessageInput,
-  context: IntakeContext,
-  { now, source, schedule, userId }: { now: Date; source: string; schedule: Date; userId: string | null },
+  known: IntakeContext,
+  {
+    now,
+    source,
+    schedule,
+    userId,
+    group = null,
+  }: { now: Date; source: string; schedule: Date; userId: string | null; group?: AddressedGroup | null },
 ): AcceptedMessage {
+  const context = group ? { ...known, placeOf: () => group.place } : known;
   const channel = input.messageType ?? DEFAULT_CHANNEL;
   checkContent(input, context);
   if (schedule > latestSchedule(now))
     throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
-  const recipient = findRecipient(input, channel, context);
+  const recipient = group ? recipientOfGroup(group) : findRecipient(input, channel, context);
   checkFallback(input, context);
   checkLines(input, channel, context);
   const window = sendWindow(input, context.timezone);
@@ -207,6 +222,14 @@ export const namedAddresses = (
   [normalizePhone(recipientPhone, country), normalizeEmail(recipientEmail)].flatMap((address) =>
     address === null ? [] : contactKey(address),
   );
+
+const recipientOfGroup = ({ id }: AddressedGroup): Recipient => ({
+  address: groupAddress(id),
+  recipientPhone: null,
+  recipientEmail: null,
+  recipientName: null,
+  leadId: null,
+});
 
 function findRecipient(input: MessageInput, channel: Channel, context: IntakeContext): Recipient {
   const lead = input.leadId === undefined ? undefined : context.leads.get(input.leadId);

@@ -171,6 +171,7 @@ export const Message = z
     recipientEmail: z.string().nullable(),
     recipientName: z.string().nullable(),
     leadId: Id.nullable(),
+    groupId: Id.nullable().meta({ description: 'The group to which it is sent, if it is no contact.' }),
     createdByUserId: UserId.nullable(),
     attachmentUrls: z.array(z.string()),
     attachmentNames: z.array(z.string()),

@@ -2,8 +2,8 @@ import type { Transport } from './transport.ts';
 
 /** The result of a call to a carrier. */
 export type SendOutcome =
-  /** `transport`: as the carrier has sent it, if it says so. */
-  | { kind: 'accepted'; carrierMessageId: string; transport?: Transport }
+  /** `transport`: as the carrier has sent it, if it says so. `groupId`: the carrier's id of the group to which it went. */
+  | { kind: 'accepted'; carrierMessageId: string; transport?: Transport; groupId?: string }
   /** The recipient cannot be reached on this channel (no iMessage): a business outcome, not a failure. */
   | { kind: 'unavailable'; reason: string }
   /**

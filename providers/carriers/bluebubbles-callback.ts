@@ -123,7 +123,7 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
     from,
   };
   if (isTapback(message)) {
-    const reaction = group ? null : readReaction(message);
+    const reaction = readReaction(message);
     const carrierMessageId = bareGuid(message.associatedMessageGuid ?? '');
     return reaction ? [{ kind: 'reaction', ...about, ...reaction, carrierMessageId }] : [];
   }

@@ -95,6 +95,23 @@ export function isChatWith(message: BlueBubblesMessage, address: string): boolea
   return known.length === 0 || known.some((name) => isSameAddress(name ?? '', address));
 }
 
+/** Whether a message may belong to a group: one that is not known yet has the same participants, or the server does not name any. */
+export function isInGroup(
+  message: BlueBubblesMessage,
+  { id, participants }: { id: string | null; participants: readonly string[] },
+): boolean {
+  const found = groupOf(message);
+  if (!found) return false;
+  // Newer systems use `any;+;…` for the same conversation.
+  if (id !== null) return found.id.split(';').at(-1) === id.split(';').at(-1);
+  const { participants: others } = found;
+  return (
+    others.length === 0 ||
+    (others.length === participants.length &&
+      others.every((other) => participants.some((participant) => isSameAddress(other, participant))))
+  );
+}
+
 const isSameAddress = (a: string, b: string): boolean =>
   a.includes('@') || b.includes('@') ? a.toLowerCase() === b.toLowerCase() : mayBeSameNumber(a, b);
 
@@ -129,7 +146,7 @@ export const transportOf = ({ handle }: Pick<BlueBubblesMessage, 'handle'>): Tra
   Transport.safeParse(handle?.service?.toLowerCase()).data;
 
 /** GUIDs of group conversations contain `;+;`. */
-const isGroupGuid = (guid: string): boolean => guid.includes(';+;');
+export const isGroupGuid = (guid: string): boolean => guid.includes(';+;');
 
 export const isGroupMessage = (message: BlueBubblesMessage): boolean =>
   (message.chats ?? []).some(({ guid }) => isGroupGuid(guid));

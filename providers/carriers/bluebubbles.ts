@@ -24,7 +24,10 @@ import {
   chatGuid,
   envelope,
   ErrorResponse,
+  groupOf,
   isChatWith,
+  isGroupGuid,
+  isInGroup,
   isPrivateApiMissing,
   isTapback,
   NOT_REGISTERED,
@@ -209,13 +212,14 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     signal: AbortSignal,
   ): Promise<SendOutcome> {
     const { attemptId: tempGuid, text } = message;
-    const chat = chatGuid(message.channel, message.to.address);
+    const chat = chatOf(message);
+    if (chat === null) return openGroup(config, message, signal);
     const { method } = config;
     const response = await call(config, '/message/text', {
       body: { chatGuid: chat, tempGuid, message: text, method, ...richFields(config, message) },
       signal,
     });
-    if (!isUnknownChat(response)) return sendOutcome(response, BlueBubblesMessage);
+    if (message.group || !isUnknownChat(response)) return sendOutcome(response, BlueBubblesMessage);
     const service = message.channel === 'sms' ? 'SMS' : 'iMessage';
     const { effectId } = richFields(config, message);
     const opening = {
@@ -230,6 +234,28 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     return sendOutcome(opened, OpenedChat);
   }
 
+  /** Creates a group with its first message. */
+  async function openGroup(
+    config: BlueBubblesConfig,
+    message: OutboundMessage,
+    signal: AbortSignal,
+  ): Promise<SendOutcome> {
+    const { attemptId: tempGuid, text, group } = message;
+    const { effectId } = richFields(config, message);
+    const opening = {
+      addresses: group?.participants ?? [],
+      message: text,
+      method: config.method,
+      service: 'iMessage',
+      tempGuid,
+      ...(effectId !== undefined && { effectId }),
+    };
+    const response = await call(config, '/chat/new', { body: opening, signal });
+    const outcome = sendOutcome(response, OpenedChat);
+    const guid = readOk(response, envelope(OpenedGroup))?.data.guid;
+    return outcome.kind === 'accepted' && guid !== undefined ? { ...outcome, groupId: guid } : outcome;
+  }
+
   /**
    * Sends a text and its files as one message, of which nothing can be missing: for the Private API, in conversations that exist.
    * @returns null if they have to be sent one by one.
@@ -240,9 +266,11 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     files: readonly FetchedFile[],
     signal: AbortSignal,
   ): Promise<SendOutcome | null> {
-    const { channel, text, to, attemptId: tempGuid } = message;
+    const { channel, text, attemptId: tempGuid } = message;
     const isWhole = config.method === 'private-api' && channel === 'imessage';
-    if (!isWhole || files.length === 0 || files.some(({ voiceNote }) => voiceNote)) return null;
+    const chat = chatOf(message);
+    if (!isWhole || chat === null || files.length === 0 || files.some(({ voiceNote }) => voiceNote))
+      return null;
     const parts: object[] = [{ partIndex: 0, text }];
     for (const [index, file] of files.entries()) {
       const form = new FormData();
@@ -256,7 +284,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       parts.push({ partIndex: index + 1, attachment: path, name: file.name });
     }
     const response = await call(config, '/message/multipart', {
-      body: { chatGuid: chatGuid(channel, to.address), tempGuid, parts, ...richFields(config, message) },
+      body: { chatGuid: chat, tempGuid, parts, ...richFields(config, message) },
       signal,
     });
     return isUnknownChat(response) ? null : sendOutcome(response, BlueBubblesMessage);
@@ -284,8 +312,10 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     file: FetchedFile & { index: number },
     signal: AbortSignal,
   ): Promise<SendOutcome> {
+    const chat = chatOf(message);
+    if (chat === null) return { kind: 'refused', reason: 'a group begins with a text' };
     const form = new FormData();
-    form.set('chatGuid', chatGuid(message.channel, message.to.address));
+    form.set('chatGuid', chat);
     form.set('tempGuid', `${message.attemptId}-${file.index}`);
     form.set('name', file.name);
     form.set('method', config.method);
@@ -311,13 +341,18 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
    */
   async function checkRecipient(
     config: BlueBubblesConfig,
-    { channel, to }: OutboundMessage,
+    { channel, to, group }: OutboundMessage,
   ): Promise<SendOutcome | null> {
     if (channel !== 'imessage') return null;
-    const { status, answered, reason = 'no response' } = await checkReach(config, to.address);
-    if (status === 'unavailable') return { kind: 'unavailable', reason: 'not on iMessage' };
-    // An error response may only mean that the server cannot check, because it has no Private API.
-    return answered ? null : { kind: 'transient', reason };
+    const isOpen = group !== undefined && group.id !== null;
+    for (const address of isOpen ? [] : (group?.participants ?? [to.address])) {
+      const { status, answered, reason = 'no response' } = await checkReach(config, address);
+      if (status === 'unavailable')
+        return { kind: 'unavailable', reason: group ? `${address} is not on iMessage` : 'not on iMessage' };
+      // An error response may only mean that the server cannot check, because it has no Private API.
+      if (!answered) return { kind: 'transient', reason };
+    }
+    return null;
   }
 
   async function sendParts(
@@ -330,7 +365,10 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     const whole = await sendWhole(config, message, files, signal);
     if (whole) return [whole];
     const text = await sendText(config, message, signal);
-    return text.kind === 'accepted' ? [text, ...(await sendFiles(config, message, files, signal))] : [text];
+    if (text.kind !== 'accepted') return [text];
+    const { group } = message;
+    const opened = group ? { ...message, group: { ...group, id: text.groupId ?? group.id } } : message;
+    return [text, ...(await sendFiles(config, opened, files, signal))];
   }
 
   /** The time of the newest message; if there is none, shortly before now. */
@@ -361,7 +399,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     let offset = 0;
     for (let page = 0; page < maxPages; page += 1) {
       const response = await call(config, '/message/query', {
-        body: { ...filter, limit: PAGE, offset, with: ['chat', 'attachment'] },
+        body: { ...filter, limit: PAGE, offset, with: ['chat', 'chat.participants', 'attachment'] },
         signal: AbortSignal.timeout(QUERY_TIMEOUT_MS),
         maxBytes: MAX_PAGE_BYTES,
       });
@@ -443,11 +481,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       return outcomeOfParts(await sendParts(config, message, files.contents, limit));
     },
 
-    async act(config, { channel, to, carrierMessageId, action }, signal) {
+    async act(config, { channel, to, group, carrierMessageId, action }, signal) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const guid = carrierMessageId ?? '';
       const path = `/message/${encodeURIComponent(guid)}`;
-      const chat = `/chat/${encodeURIComponent(chatGuid(channel, to))}`;
+      const guidOfChat = group?.id ?? chatGuid(channel, to);
+      const chat = `/chat/${encodeURIComponent(guidOfChat)}`;
       if (action.kind === 'typing') {
         const method = action.on ? 'POST' : 'DELETE';
         return actionOutcome(await call(config, `${chat}/typing`, { method, signal: limit }));
@@ -457,7 +496,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       if (action.kind === 'reaction') {
         const reaction = `${action.removed ? '-' : ''}${action.reaction}`;
         const body = {
-          chatGuid: chatGuid(channel, to),
+          chatGuid: guidOfChat,
           selectedMessageGuid: guid,
           reaction,
           partIndex: 0,
@@ -643,6 +682,12 @@ function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {
   };
 }
 
+/** The GUID of the conversation of a message; null: of a group that is to be created. */
+const chatOf = ({ channel, to, group }: OutboundMessage): string | null =>
+  group ? group.id : chatGuid(channel, to.address);
+
+const OpenedGroup = z.object({ guid: z.string().refine(isGroupGuid) });
+
 /** The response to creating a chat contains its first message. */
 const OpenedChat = z
   .object({ messages: firstOf(BlueBubblesMessage, 1) })
@@ -785,7 +830,7 @@ const MessageList = z.object({
 
 async function findAttempt(
   { messages, unreadable, isComplete }: MessagesRead,
-  { attemptId, channel, to, text, takenIds, attachmentCount, startedAt, startedBy }: AttemptReference,
+  { attemptId, channel, to, group, text, takenIds, attachmentCount, startedAt, startedBy }: AttemptReference,
   now: Date,
 ): Promise<ReconcileOutcome> {
   const sent = messages.filter(
@@ -794,7 +839,9 @@ async function findAttempt(
   const isSettled =
     now.getTime() - startedBy.getTime() >= (attachmentCount > 0 ? SETTLE_FILES_MS : SETTLE_MS);
   const inChat = await mapInTurns(sent, (message) =>
-    isChatWith(message, to) ? [{ id: message.guid, text: textOf(message), message }] : [],
+    (group ? isInGroup(message, group) : isChatWith(message, to))
+      ? [{ id: message.guid, text: textOf(message), message }]
+      : [],
   );
   const listed = inChat
     .flat()
@@ -818,10 +865,12 @@ async function findAttempt(
     return isSettled
       ? { kind: 'unknown' }
       : { kind: 'unreachable', reason: 'its files may still be on their way' };
-  const { guid, error, isDelivered, dateDelivered } = result.message.message;
+  const { message: found } = result.message;
+  const { guid, error, isDelivered, dateDelivered } = found;
+  const groupId = group ? groupOf(found)?.id : undefined;
   // SMS can be reported as failed although they were sent.
   if (!error || isDelivered || dateDelivered || channel === 'sms')
-    return { kind: 'accepted', carrierMessageId: guid };
+    return { kind: 'accepted', carrierMessageId: guid, ...(groupId !== undefined && { groupId }) };
   return error === TIMED_OUT ? { kind: 'unknown' } : { kind: 'not_sent' };
 }
 

@@ -227,6 +227,14 @@ export class LineRefused extends Error {
   override readonly name = 'LineRefused';
 }
 
+/** A group conversation of a line. For carriers with `groups`. */
+export interface CarrierGroup {
+  /** The carrier's id of it; null: it is to be created with this message. */
+  id: string | null;
+  /** The addresses of the others, as far as they are known. */
+  participants: readonly string[];
+}
+
 export interface OutboundMessage {
   /** Unique per attempt. Sent to the carrier as the reference for deduplication and `reconcile`. */
   attemptId: string;
@@ -237,6 +245,8 @@ export interface OutboundMessage {
   /** The line's phone number in E.164 or email address. */
   from: { address: string; name: string };
   to: { address: string; name: string | null };
+  /** It goes to this group, instead of `to`, which names the group as the product does. */
+  group?: CarrierGroup;
   /** Email only. Default: the first line of the text. */
   subject?: string;
   /** Email only: the Message-IDs of what it answers or continues, oldest first. */
@@ -260,6 +270,8 @@ export interface OutboundAction {
   channel: Channel;
   /** The contact. */
   to: string;
+  /** The group of the message, instead of `to`. */
+  group?: CarrierGroup;
   /** The carrier's id of the message; null: it has not been sent yet, and the action is about the conversation. */
   carrierMessageId: string | null;
   action: MessageAction;
@@ -294,6 +306,8 @@ export interface AttemptReference {
   /** The number or address of the account; null: only its settings name it. */
   from: string | null;
   to: string;
+  /** It went to this group, instead of `to`. */
+  group?: CarrierGroup;
   startedAt: Date;
   /** The latest time at which it may have started; `startedAt`, unless its record is lost. */
   startedBy: Date;
@@ -306,7 +320,7 @@ export interface AttemptReference {
 
 export type ReconcileOutcome =
   /** `reports`: what the carrier says has become of the message since, with the ids of the same events in callbacks. */
-  | { kind: 'accepted'; carrierMessageId: string; reports?: readonly CarrierEvent[] }
+  | { kind: 'accepted'; carrierMessageId: string; groupId?: string; reports?: readonly CarrierEvent[] }
   /** The carrier certainly did not accept the message. */
   | { kind: 'not_sent' }
   /** The outcome cannot be determined yet; to be retried. */

@@ -4,7 +4,13 @@ import { normalizePhone } from '#domain/base/phone.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import { IMESSAGE_CAPABILITIES } from '#domain/lines/capability.ts';
-import { type CarrierEvent, MAX_FILES, sanitizeEvents, TAPBACKS } from '#domain/lines/carrier-event.ts';
+import {
+  type CarrierEvent,
+  type InboundGroup,
+  MAX_FILES,
+  sanitizeEvents,
+  TAPBACKS,
+} from '#domain/lines/carrier-event.ts';
 import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
@@ -17,6 +23,7 @@ import type {
   AttemptReference,
   Availability,
   Carrier,
+  CarrierGroup,
   ConnectionCheck,
   ConnectionGuide,
   OutboundAction,
@@ -98,12 +105,22 @@ const Failure = z.object({
 });
 const Sent = z.object({ id: z.string().min(1), service: readable(Explanation) });
 const SendResponse = z.union([
-  z.object({ chat: z.object({ id: z.string(), message: Sent }) }),
+  z.object({ chat: z.object({ id: z.string(), is_group: readable(z.boolean()), message: Sent }) }),
   z.object({ chat_id: z.string(), message: Sent }),
 ]);
 const PAGE = 100;
 const MAX_PAGES = 10;
-const Chat = z.object({ id: z.string().min(1), is_group: z.boolean() });
+const ChatHandle = z.object({ handle: z.string().min(1), is_me: readable(z.boolean()) });
+/** A group with more participants is not read. */
+const MAX_HANDLES = 500;
+const Chat = z.object({
+  id: z.string().min(1),
+  is_group: z.boolean(),
+  /** Of a group without a name, the handles of its participants. */
+  display_name: readable(z.string()),
+  handles: readable(listOf(ChatHandle, MAX_HANDLES)),
+});
+type Chat = z.infer<typeof Chat>;
 const Chats = z.object({ chats: listOf(Chat, PAGE) });
 const Part = z.object({
   type: readable(z.string()),
@@ -231,6 +248,37 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
     return { id: list.chats.find(({ is_group: isGroup }) => !isGroup)?.id ?? null };
   }
 
+  /** The conversation with a group that may have been created without our knowing; null: there is none. */
+  async function chatWithGroup(
+    config: LinqConfig,
+    { id, participants }: CarrierGroup,
+  ): Promise<{ id: string | null } | { failure: Exchange }> {
+    if (id !== null) return { id };
+    const response = await ask(config, '/chats', {
+      from: config.fromNumber,
+      to: participants[0] ?? '',
+      limit: String(PAGE),
+    });
+    const list = readOk(response, Chats);
+    if (!list) return { failure: response };
+    const people = new Set(participants);
+    const found = list.chats.find((chat) => {
+      const others = othersIn(chat, config);
+      return chat.is_group && others.length === people.size && others.every((other) => people.has(other));
+    });
+    return { id: found?.id ?? null };
+  }
+
+  /** What a message to a group does not say: its name, and who is in it. */
+  async function groupOf(config: LinqConfig, id: string): Promise<InboundGroup> {
+    const chat = readOk(await ask(config, `/chats/${encodeURIComponent(id.toWellFormed())}`), Chat);
+    if (!chat) return { id, participants: [] };
+    const participants = othersIn(chat, config);
+    const name = chat.display_name?.trim() ?? '';
+    const isNamed = name !== '' && !name.split(/,\s*/).every((part) => participants.includes(part));
+    return { id, participants, ...(isNamed && { name }) };
+  }
+
   const reachOf = async (config: LinqConfig, address: string): Promise<Exchange> =>
     api.call(config, '/v3/capability/check_imessage', {
       headers: headersOf(config),
@@ -274,16 +322,21 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
     },
 
     async send(config, message, signal) {
-      const chat = await chatWith(config, message.to.address);
+      const { group } = message;
+      const chat = group ?? (await chatWith(config, message.to.address));
       // Nothing has been sent yet: somebody else may have answered, or nobody. The send tells what that means.
       const chatId = 'id' in chat ? chat.id : null;
+      const recipients = group?.participants ?? [message.to.address];
       if (chatId === null && message.channel === 'imessage') {
-        const reach = readOk(await reachOf(config, message.to.address), Available);
-        if (reach?.available === false) return NO_IMESSAGE;
+        for (const recipient of recipients) {
+          const reach = readOk(await reachOf(config, recipient), Available);
+          if (reach?.available === false)
+            return group ? { ...NO_IMESSAGE, reason: `${recipient} has no iMessage` } : NO_IMESSAGE;
+        }
       }
       const [path, body] =
         chatId === null
-          ? ['/v3/chats', { from: config.fromNumber, to: [message.to.address], message: contentOf(message) }]
+          ? ['/v3/chats', { from: config.fromNumber, to: recipients, message: contentOf(message) }]
           : [`/v3/chats/${encodeURIComponent(chatId)}/messages`, { message: contentOf(message) }];
       const limit = AbortSignal.any([signal, AbortSignal.timeout(api.timeoutMs)]);
       const request = { headers: headersOf(config), body, signal: limit };
@@ -309,7 +362,8 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
 
     /** A conversation is read back to the attempt: messages show no idempotency keys, so it is found by its text. */
     async reconcile(config, attempt) {
-      const chat = await chatWith(config, attempt.to);
+      const { group } = attempt;
+      const chat = await (group ? chatWithGroup(config, group) : chatWith(config, attempt.to));
       if ('failure' in chat) return { kind: 'unreachable', reason: reasonOf(chat.failure) };
       const since = attempt.startedAt.getTime() - CLOCK_SKEW_MS;
       const messages: Message[] = [];
@@ -328,7 +382,8 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
         ({ is_from_me: isOurs, created_at: at }) => isOurs && !(Date.parse(at ?? '') < since),
       );
       const isComplete = chat.id === null || cursor === null;
-      return findAttempt({ messages: recent, isComplete }, attempt, api.now());
+      const found = await findAttempt({ messages: recent, isComplete }, attempt, api.now());
+      return found.kind === 'accepted' && group && chat.id !== null ? { ...found, groupId: chat.id } : found;
     },
 
     async checkAvailability(config, address): Promise<Availability> {
@@ -372,13 +427,23 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
     async parseCallback(config, callback) {
       checkSecret(config.callbackSecret, callback);
       const now = api.now();
-      return sanitizeEvents(eventsOf(config, LinqWebhook.parse(readJsonBody(callback.rawBody)), now), now);
+      const events = eventsOf(config, LinqWebhook.parse(readJsonBody(callback.rawBody)), now);
+      const complete = events.map(async (event) =>
+        event.kind === 'reply' && event.group
+          ? { ...event, group: await groupOf(config, event.group.id) }
+          : event,
+      );
+      return sanitizeEvents(await Promise.all(complete), now);
     },
 
     openMedia: (_config, url, signal, from) => api.openMedia(url, signal, from),
     close: api.close,
   };
 }
+
+/** The participants of a chat besides the line. */
+const othersIn = ({ handles }: Chat, { fromNumber }: LinqConfig): string[] =>
+  (handles ?? []).flatMap(({ handle, is_me: isMe }) => (isMe || handle === fromNumber ? [] : [handle]));
 
 const NO_IMESSAGE = { kind: 'unavailable', reason: 'the number has no iMessage' } as const;
 
@@ -427,7 +492,13 @@ function sendOutcome(response: Exchange): SendOutcome {
   if (!taken) return { kind: 'unknown', reason: reasonOf(response) };
   const { id, service } = 'chat' in taken ? taken.chat.message : taken.message;
   const transport = SERVICES[service ?? ''];
-  return { kind: 'accepted', carrierMessageId: id, ...(transport && { transport }) };
+  const groupId = 'chat' in taken && taken.chat.is_group ? taken.chat.id : undefined;
+  return {
+    kind: 'accepted',
+    carrierMessageId: id,
+    ...(transport && { transport }),
+    ...(groupId !== undefined && { groupId }),
+  };
 }
 
 interface ActionRequest {

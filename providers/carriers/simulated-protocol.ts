@@ -3,11 +3,17 @@ import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
 import { CarrierEvent, MAX_EVENTS, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Channel } from '#domain/base/channel.ts';
+import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { Effect } from '#domain/messages/effect.ts';
 import { MessageAction } from '#domain/messages/message-action.ts';
 import { Explanation } from './http-response.ts';
 
 /** The HTTP protocol of the simulated carrier. */
+
+const CarrierGroup = z.object({
+  id: z.string().min(1).max(500).nullable(),
+  participants: listOf(z.string().min(1).max(320), MAX_PARTICIPANTS),
+});
 
 /** `POST /carrier/messages`, idempotent by `clientReference`. */
 export const SendRequest = z.object({
@@ -19,6 +25,8 @@ export const SendRequest = z.object({
   /** The workspace's SMS account, for messages that are not sent by the line. */
   account: z.string().optional(),
   to: z.string().min(1).max(320),
+  /** The group to which it goes; `to` is its first participant. A group without an id is created. */
+  group: CarrierGroup.optional(),
   subject: z.string().optional(),
   text: z.string(),
   attachments: listOf(
@@ -48,7 +56,11 @@ export const ActionRequest = z.object({
 export type ActionRequest = z.infer<typeof ActionRequest>;
 
 /** The response to an accepted send, and to a query for one. */
-export const Accepted = z.object({ id: z.string().min(1), status: z.literal('accepted') });
+export const Accepted = z.object({
+  id: z.string().min(1),
+  status: z.literal('accepted'),
+  groupId: z.string().min(1).max(500).optional(),
+});
 export type Accepted = z.infer<typeof Accepted>;
 
 /** `POST /carrier/lines`, idempotent by `lineId`. */

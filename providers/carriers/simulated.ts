@@ -116,7 +116,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
       return sendOutcome(await exchange(agent, request, limit, MAX_OBJECT_BYTES));
     },
 
-    async act(_config, { id, lineId, carrierMessageId, to, action }, signal) {
+    async act(_config, { id, lineId, carrierMessageId, to, group, action }, signal) {
       const request = {
         origin,
         path: '/carrier/actions',
@@ -126,7 +126,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
           clientReference: id,
           lineId,
           messageId: carrierMessageId,
-          to,
+          to: group?.participants[0] ?? to,
           action,
         } satisfies ActionRequest),
       } as const;
@@ -152,9 +152,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         return { kind: 'unreachable', reason: 'it may still be on its way' };
       }
       const accepted = readOk(response, Accepted);
-      return accepted
-        ? { kind: 'accepted', carrierMessageId: accepted.id }
-        : { kind: 'unreachable', reason: reasonOf(response) };
+      return accepted ? acceptedAs(accepted) : { kind: 'unreachable', reason: reasonOf(response) };
     },
 
     async checkAvailability(_config, address) {
@@ -236,7 +234,8 @@ function toRequest(message: OutboundMessage, { from, messagingServiceSid }: Simu
     channel: message.channel,
     from: message.from.address,
     ...(account !== undefined && { account }),
-    to: message.to.address,
+    to: message.group?.participants[0] ?? message.to.address,
+    ...(message.group && { group: { ...message.group, participants: [...message.group.participants] } }),
     ...(message.subject !== undefined && { subject: message.subject }),
     text: message.text,
     attachments: message.attachments,
@@ -246,6 +245,9 @@ function toRequest(message: OutboundMessage, { from, messagingServiceSid }: Simu
   };
 }
 
+const acceptedAs = ({ id, groupId }: Accepted) =>
+  ({ kind: 'accepted', carrierMessageId: id, ...(groupId !== undefined && { groupId }) }) as const;
+
 function sendOutcome(response: Exchange): SendOutcome {
   if (!response.connected) return { kind: 'transient', reason: reasonOf(response) };
   if (response.error !== null || response.status === null)
@@ -253,7 +255,7 @@ function sendOutcome(response: Exchange): SendOutcome {
   const { status } = response;
   if (status >= 200 && status < 300) {
     const accepted = readOk(response, Accepted);
-    if (accepted) return { kind: 'accepted', carrierMessageId: accepted.id };
+    if (accepted) return acceptedAs(accepted);
     return { kind: 'unknown', reason: 'the response is malformed' };
   }
   const refusal = readJson(response, ErrorResponse)?.error;

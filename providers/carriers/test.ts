@@ -33,10 +33,20 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
     timeoutMs: 10_000,
 
     async send(_config, message) {
-      const outcome = testOutcome(message.to.address, message.channel);
-      if (outcome !== null) return outcome;
+      const { group, to } = message;
+      const outcomes = (group?.participants ?? [to.address]).map((one) => testOutcome(one, message.channel));
+      const outcome = outcomes.find((one) => one !== null);
+      if (outcome) return outcome;
       try {
-        if (await sends.keep(message)) return { kind: 'accepted', carrierMessageId: message.attemptId };
+        if (await sends.keep(message)) {
+          // Nobody else knows the group.
+          const groupId = group && (group.id ?? to.address);
+          return {
+            kind: 'accepted',
+            carrierMessageId: message.attemptId,
+            ...(groupId !== undefined && { groupId }),
+          };
+        }
         return { kind: 'refused', reason: 'the line is not in test mode' };
       } catch (error) {
         return { kind: 'unknown', reason: error instanceof Error ? error.message : 'not kept' };
@@ -46,9 +56,10 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
     /** Nobody sees it. */
     act: async () => ({ kind: 'accepted' }),
 
-    async reconcile(_config, { attemptId }) {
+    async reconcile(_config, { attemptId, group, to }) {
+      const groupId = group && (group.id ?? to);
       return (await sends.has(attemptId))
-        ? { kind: 'accepted', carrierMessageId: attemptId }
+        ? { kind: 'accepted', carrierMessageId: attemptId, ...(groupId !== undefined && { groupId }) }
         : { kind: 'not_sent' };
     },
 

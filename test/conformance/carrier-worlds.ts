@@ -23,6 +23,8 @@ export interface CarrierWorld {
   /** Settings whose secrets are `secrets`. */
   secretConfig: { given: Record<string, unknown>; secrets: string[] };
   channel: Channel;
+  /** Settings with which it can write to groups; absent: it cannot. */
+  groupConfig?: Record<string, unknown>;
   to: Record<'taken' | 'refused' | 'later' | 'responseLost' | 'responseLate', string> & {
     unreachable?: string;
   };
@@ -122,6 +124,7 @@ export async function simulatedWorld(): Promise<CarrierWorld> {
   return {
     carrier,
     config: {},
+    groupConfig: {},
     wrongConfig: null,
     secretConfig: { given: {}, secrets: [] },
     channel: 'imessage',

@@ -6,8 +6,10 @@ import {
   type AttemptReference,
   BadSignature,
   type CallbackRequest,
+  type CarrierGroup,
   type ConnectionCheck,
   type OutboundMessage,
+  type SendOutcome,
 } from '#providers/carriers/carrier.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createCarriers, FIND_BY_CONTENT } from '#providers/carriers/registry.ts';
@@ -45,7 +47,12 @@ const CARRIERS: {
   { name: 'smtp', create: smtpWorld, recognisesAttempts: false, deduplicates: false, knowsReach: false },
   {
     name: 'bluebubbles',
-    create: () => blueBubblesWorld(),
+    async create() {
+      const world = await blueBubblesWorld();
+      // It creates groups with it only.
+      Object.assign(world.server.info, { private_api: true, helper_connected: true });
+      return world;
+    },
     recognisesAttempts: true,
     deduplicates: false,
     knowsReach: true,
@@ -236,6 +243,92 @@ describe.each(CARRIERS)('the carrier $name', ({ name, create, recognisesAttempts
     await expect(carrier.probe(config, LINE_ID)).rejects.toThrow(/ECONNREFUSED|connection refused/);
     const kind = recognisesAttempts ? 'unreachable' : 'unknown';
     expect((await reconcile(newId(), longAgo())).kind).toBe(kind);
+  });
+});
+
+describe.each(CARRIERS)('the groups of the carrier $name', ({ create }) => {
+  const { get } = useWorld(create);
+  const other = '+14155550150';
+  const send = (
+    participants: string[],
+    fields: Partial<OutboundMessage> = {},
+    id: string | null = null,
+  ): Promise<SendOutcome> => {
+    const { carrier, groupConfig } = get();
+    const group = { id, participants };
+    const message = outbound(get(), `group:${LINE_ID}`, { text: textOf(newId()), group, ...fields });
+    return carrier.send(groupConfig, message, never);
+  };
+  const find = (group: CarrierGroup, text: string, fields: Partial<AttemptReference> = {}) => {
+    const { carrier, groupConfig, channel } = get();
+    const startedAt = fields.startedAt ?? new Date();
+    return carrier.reconcile(groupConfig, {
+      attemptId: newId(),
+      lineId: LINE_ID,
+      channel,
+      from: null,
+      to: `group:${LINE_ID}`,
+      group,
+      startedAt,
+      startedBy: startedAt,
+      text,
+      attachmentCount: 0,
+      takenIds: [],
+      ...fields,
+    });
+  };
+
+  it('are declared if there are any', () => {
+    const { carrier, channel, groupConfig, config } = get();
+    expect(carrier.capabilities(channel, groupConfig ?? config).includes('groups')).toBe(
+      groupConfig !== undefined,
+    );
+    expect(carrier.capabilities('sms', groupConfig ?? config)).not.toContain('groups');
+  });
+
+  it('are created by the first message, and then written to', async () => {
+    const { to, taken, groupConfig } = get();
+    if (!groupConfig) return;
+    const participants = [to.taken, other];
+    const first = await send(participants);
+    expect(first).toMatchObject({ kind: 'accepted', groupId: expect.stringMatching(/.+/) });
+    const id = 'groupId' in first ? (first.groupId ?? null) : null;
+    expect(await send(participants, {}, id)).toMatchObject({ kind: 'accepted' });
+    expect(await taken(to.taken)).toBe(2);
+  });
+
+  it('and what was sent to them are found if the response is lost', async () => {
+    const { to, taken, groupConfig } = get();
+    if (!groupConfig) return;
+    const participants = [to.responseLost, other];
+    const [attemptId, text] = [newId(), textOf(newId())];
+    expect(await send(participants, { attemptId, text })).toMatchObject({ kind: 'unknown' });
+    const found = await find({ id: null, participants }, text, { attemptId });
+    expect(found).toMatchObject({ kind: 'accepted', groupId: expect.stringMatching(/.+/) });
+    const id = 'groupId' in found ? (found.groupId ?? null) : null;
+    const next = { attemptId: newId(), text: textOf(newId()) };
+    expect(await send(participants, next, id)).toMatchObject({ kind: 'unknown' });
+    const again = await find({ id, participants }, next.text, next);
+    expect(again).toMatchObject({ kind: 'accepted' });
+    expect(again).not.toMatchObject(found);
+    expect(await taken(to.responseLost)).toBe(2);
+  });
+
+  it('are not found if they were not created', async () => {
+    const { groupConfig } = get();
+    if (!groupConfig) return;
+    const participants = ['+14155550160', '+14155550161'];
+    expect(await find({ id: null, participants }, 'Hello', { startedAt: longAgo() })).toEqual({
+      kind: 'not_sent',
+    });
+  });
+
+  it('are not created if somebody cannot be reached', async () => {
+    const { to, taken, groupConfig } = get();
+    if (!groupConfig || to.unreachable === undefined) return;
+    const before = await taken(to.taken);
+    expect(await send([to.taken, to.unreachable])).toMatchObject({ kind: 'unavailable' });
+    expect(await taken(to.taken)).toBe(before);
   });
 });
 

@@ -270,6 +270,7 @@ export async function linqWorld(): Promise<LinqWorld> {
     linq,
     carrier,
     config,
+    groupConfig: config,
     wrongConfig: { ...config, apiKey: 'wrong' },
     secretConfig: {
       given: { ...config, apiKey: 'hunter2' },
@@ -413,6 +414,7 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
     server,
     carrier,
     config,
+    groupConfig: { ...config, method: 'private-api' },
     wrongConfig: { ...config, password: 'wrong' },
     secretConfig: {
       given: { url: 'http://mac.example', password: 'hunter2', callbackSecret: 'correct-horse-battery' },

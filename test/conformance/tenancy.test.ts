@@ -90,6 +90,7 @@ const BODIES: Record<string, object> = {
   reactToMessage: { reaction: 'love' },
   drip: { message: 'Hi', recipientPhone: phone() },
   sendReply: { message: 'Hi', phone: phone() },
+  createGroup: { message: 'Hi', recipients: [phone(), phone()] },
   resolveAutoReply: { action: 'reject' },
   createLeads: { leads: [{ phone: phone() }] },
   createCampaign: { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] },

@@ -121,6 +121,14 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
     ),
     read_until: new Date(),
   });
+  const group = newId();
+  await insertRow(app, 'group_chats', {
+    workspace_id: workspace.id,
+    id: group,
+    line_id: lineId,
+    carrier_group_id: `simulated;+;${group}`,
+    participants: [phone(), phone()],
+  });
   const chatConnection = newId();
   await insertRow(app, 'chat_connections', {
     workspace_id: workspace.id,
@@ -231,6 +239,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       segmentId: segment,
       snippetId: snippet,
       lineId,
+      groupId: group,
       fromLineId: lineId,
       poolId: pool,
       eligibleLineIds: lineId,

@@ -83,6 +83,28 @@ test('a reply can be undone for some seconds, in which it is not sent', async ()
   });
 });
 
+test('a group is answered, unless somebody in it has opted out', async () => {
+  const { page } = tab;
+  const { workspace } = await openInbox('Hello');
+  const { lineId, api } = workspace;
+  const [ada, ben] = [phone(), phone()];
+  const group = { id: 'iMessage;+;chat7', name: 'Flat 7', participants: [ada, ben] };
+  await writeIn(tab.app, { lineId, from: ada, text: 'Is the flat free?', group });
+  const { address } = await eventually(async () => {
+    const { conversations } = (await api('GET', '/api/conversations')).body;
+    return conversations.find(({ name }: { name: string }) => name === 'Flat 7');
+  });
+  await tab.go(pathOf(address));
+  await log('Is the flat free?').waitFor();
+  const response = page.waitForResponse(SEND);
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  expect(await (await response).json()).toMatchObject({ groupId: address.slice('group:'.length) });
+  await log('It is.').waitFor();
+  await writeIn(tab.app, { lineId, from: ben, text: 'Stop', group });
+  await page.getByText('Somebody in this group has opted out').waitFor();
+});
+
 test('a reply on a paused line names what it waits for', async () => {
   const { page } = tab;
   const { workspace, contacts } = await openInbox('Is it still free?');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { changeConversations } from '#db/commands/inbox/conversation-changes.ts';
 import { acceptBubbles } from '#db/commands/messages/accept-messages.ts';
+import { groupToAnswer, type WritableGroup } from '#db/commands/messages/group-recipients.ts';
 import { ensureLeads } from '#db/commands/messages/intake-leads.ts';
 import { channelForPhone } from '#db/commands/messages/line-choice.ts';
 import { lastInbound } from '#db/queries/inbox/conversations.ts';
@@ -12,6 +13,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { BubbleIds, Bubbles, Message, MessageInput, RichFields } from '#domain/messages/message.ts';
 import { acceptedMessageOf } from '#domain/messages/accepted-message.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { Duration, durationMs } from '#domain/base/duration.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { splitBubbles } from '#domain/messages/bubbles.ts';
@@ -30,6 +32,9 @@ const InboxReplyInput = z
     leadId: z.string().min(1).max(100).optional(),
     phone: z.string().max(40).optional(),
     email: z.string().max(320).optional(),
+    groupId: z.string().min(1).max(100).optional().meta({
+      description: 'Instead of a contact: the group to answer, from its line.',
+    }),
     message: Bubbles.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
     fromLineId: z.string().min(1).max(100).optional(),
@@ -62,23 +67,31 @@ export const inboxRoutes = [
     needsSubscription: true,
     summary: 'Reply to a contact from the line they wrote to',
     description:
-      "Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved.",
+      "Identifies the contact by `leadId`, `phone` or `email`, or the group by `groupId`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved.",
     limit: perMinute(30),
     idempotent: true,
     body: InboxReplyInput,
     responses: { 201: Message.extend({ warnings: Warnings, bubbleIds: BubbleIds }) },
-    errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
+    errors: ['NO_ACTIVE_LINE', 'NOT_FOUND', 'UNSUPPORTED_BY_CARRIER'],
     audit: { action: 'draft.decided', target: 'draft', targets: 'handler' },
     async handler({ db, caller, body, now, links, audit, carriers }) {
       const { input: given, others } = splitBubbles(body);
-      const input = await replyInput(db, caller, given);
+      const answered =
+        body.groupId === undefined ? null : await groupToAnswer(db, body.groupId, carriers.capabilitiesOf);
+      const input = answered ? groupInput(given, answered) : await replyInput(db, caller, given);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
       const schedule =
         body.scheduledDate === undefined ? now : startOf(body.scheduledDate, caller.workspace.timezone);
       const { cancelIfReply = schedule.getTime() - now.getTime() > UNDO_MS, remindIfNoReplyAfter } = body;
       const { userId } = caller;
       const draft = {
-        ...acceptedMessageOf(input, context, { now, source: 'inbox', schedule, userId }),
+        ...acceptedMessageOf(input, context, {
+          now,
+          source: 'inbox',
+          schedule,
+          userId,
+          group: answered?.addressed ?? null,
+        }),
         cancelIfReply,
       };
       // Before the conversation is locked, because the lock order is lists before conversations.
@@ -109,6 +122,21 @@ export const inboxRoutes = [
   }),
 ];
 
+/** What a reply says, to whomever. */
+const contentOf = ({ message, attachmentUrls, replyToMessageId, effect }: OneReply) => ({
+  ...(message !== undefined && { message }),
+  ...(attachmentUrls !== undefined && { attachmentUrls }),
+  ...(replyToMessageId !== undefined && { replyToMessageId }),
+  ...(effect !== undefined && { effect }),
+});
+
+/** @throws Refusal */
+function groupInput(body: OneReply, { line }: WritableGroup): MessageInput {
+  if (body.fromLineId !== undefined && body.fromLineId !== line.id)
+    throw new Refusal('VALIDATION_ERROR', 'fromLineId', 'is not the line of the group');
+  return { ...contentOf(body), messageType: line.channel, fromLineId: line.id, stickinessPolicy: 'sticky' };
+}
+
 /** Chooses the address, line and channel of a reply. */
 async function replyInput(db: TenantDb, caller: WorkspaceCaller, body: OneReply): Promise<MessageInput> {
   const addresses = await writtenAddressesOf(db, caller.workspace, body);
@@ -123,10 +151,7 @@ async function replyInput(db: TenantDb, caller: WorkspaceCaller, body: OneReply)
     ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
     ...(body.leadId !== undefined && { leadId: body.leadId }),
     ...(fromLineId !== undefined && { fromLineId }),
-    ...(body.message !== undefined && { message: body.message }),
-    ...(body.attachmentUrls !== undefined && { attachmentUrls: body.attachmentUrls }),
-    ...(body.replyToMessageId !== undefined && { replyToMessageId: body.replyToMessageId }),
-    ...(body.effect !== undefined && { effect: body.effect }),
+    ...contentOf(body),
     stickinessPolicy: 'sticky',
   };
 }

@@ -12,6 +12,14 @@ export interface Contact {
   name: string;
 }
 
+export const isGroup = (address: string): boolean => address.startsWith('group:');
+
+/** Whom a conversation is with, as a request names it. */
+export function recipientOf(address: string) {
+  if (isGroup(address)) return { groupId: address.slice('group:'.length) };
+  return address.includes('@') ? { email: address } : { phone: address };
+}
+
 /** What people of the workspace can react with, as iMessage offers it. */
 export const OWN_REACTIONS = [
   { reaction: 'love', name: msg`Love` },

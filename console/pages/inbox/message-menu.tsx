@@ -10,7 +10,14 @@ import { Menu } from '#console/components/menu.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
-import { type Contact, OWN_REACTIONS, reactionOf, REFRESH, type ThreadItem } from './conversations.ts';
+import {
+  type Contact,
+  OWN_REACTIONS,
+  reactionOf,
+  recipientOf,
+  REFRESH,
+  type ThreadItem,
+} from './conversations.ts';
 import { sendAfterUndo, toastWithUndo } from './send-with-undo.ts';
 
 /** What iMessage allows, counted from when it was sent. */
@@ -58,7 +65,7 @@ export function MessageMenu({
     reply.mutate(
       {
         body: {
-          ...(address.includes('@') ? { email: address } : { phone: address }),
+          ...recipientOf(address),
           message,
           scheduledDate: sendAfterUndo(),
         },

@@ -10,7 +10,7 @@ import { inserted } from '#console/lib/insert.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { useUnsent, useUnsentForm } from '#console/lib/unsent.ts';
-import { REFRESH } from './conversations.ts';
+import { isGroup, recipientOf, REFRESH } from './conversations.ts';
 import { sendAfterUndo, stopOf, toastWithUndo } from './send-with-undo.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
@@ -55,7 +55,7 @@ export function ReplyBox({
     reply.mutate(
       {
         body: {
-          ...(address.includes('@') ? { email: address } : { phone: address }),
+          ...recipientOf(address),
           ...(text.trim() !== '' && { message: text }),
           ...(files.length > 0 && { attachmentUrls: files.map(({ url }) => url) }),
           scheduledDate: at?.toISOString() ?? sendAfterUndo(),
@@ -78,7 +78,11 @@ export function ReplyBox({
     return (
       <div className="flex items-center gap-2 px-1">
         <p className="flex-1 py-2 text-muted">
-          <Trans>This contact has opted out of messages, so nothing can be sent to them.</Trans>
+          {isGroup(address) ? (
+            <Trans>Somebody in this group has opted out of messages, so nothing can be sent to it.</Trans>
+          ) : (
+            <Trans>This contact has opted out of messages, so nothing can be sent to them.</Trans>
+          )}
         </p>
         <NoteButton onClick={() => setNoting(true)} />
       </div>

@@ -116,7 +116,8 @@ export function Thread({
     return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
   const conversation = thread.data?.pages[0]?.conversation;
   if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
-  const { name, leadId, optedOut, tags } = conversation;
+  const { name, leadId, group, optedOut, tags } = conversation;
+  const who = group ? group.participants.join(', ') : address;
   const lead = leadId !== null && leadId;
   const line = lines.data?.lines.find(({ _id }) => _id === lineOf(conversation, messages));
   const shownNotes = notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage);
@@ -146,7 +147,7 @@ export function Thread({
               addressName(name)
             )}
           </h2>
-          {name !== address && <p className="truncate text-xs text-muted">{addressName(address)}</p>}
+          {name !== who && <p className="truncate text-xs text-muted">{addressName(who)}</p>}
         </div>
         {optedOut && (
           <Badge tone="bad">

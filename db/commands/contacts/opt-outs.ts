@@ -9,6 +9,7 @@ import { stopContact, stopFailed } from '#db/commands/campaigns/campaign-stops.t
 import { emitMessageEvents } from '../messages/message-events.ts';
 import { auditedContact, insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import type { NewAuditEntry } from '#domain/accounts/audit.ts';
+import { groupsOf } from '#db/queries/inbox/groups.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { insertConsents } from '#db/queries/contacts/consents.ts';
@@ -63,7 +64,7 @@ async function auditConsent(
 }
 
 /**
- * Opts an address out: stops its campaigns and fails its unsent messages. An existing opt-out does not change.
+ * Opts an address out: stops its campaigns and fails its unsent messages, and those to groups that contain it. An existing opt-out does not change.
  * @param address the address, or the pseudonym of an erased contact.
  */
 export async function optOut(db: TenantDb, address: string, change: Change): Promise<OptOutRow> {
@@ -73,7 +74,7 @@ export async function optOut(db: TenantDb, address: string, change: Change): Pro
       await auditConsent(db, 'contact.opted_out', address, author, source);
     return { address, source, createdAt: at };
   }
-  await lockContact(db, address);
+  const groups = await lockParticipant(db, address);
   // The assignment changes nothing, but makes `returning` include an existing row.
   const { isNew, ...row } = await db.one(sql.type(StoredRow)`
     insert into opt_outs (workspace_id, address, source, created_at)
@@ -87,8 +88,18 @@ export async function optOut(db: TenantDb, address: string, change: Change): Pro
   await confirmSuspicionsOf(db, address, now);
   await endWaitingDraft(db, address, now);
   await stopContact(db, address, 'opt_out', now);
-  await failWaiting(db, [address], 'recipient_opted_out', now);
+  await failWaiting(db, [address, ...groups], 'recipient_opted_out', now);
   return row;
+}
+
+/**
+ * Locks everything that an opt-out of a contact may change: what `lockContact` locks, and the unsent messages to groups that contain it.
+ * @returns the addresses of these groups.
+ */
+export async function lockParticipant(db: TenantDb, address: string): Promise<string[]> {
+  const groups = await groupsOf(db, address);
+  await lockContact(db, address, groups.length === 0 ? [] : await waitingFor(db, groups));
+  return groups;
 }
 
 /** Adds an opt-out or opt-in to the audit log and to the ledger of consents. */

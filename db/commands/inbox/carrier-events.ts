@@ -22,7 +22,7 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
-import { applyReaction } from './reactions.ts';
+import { applyGroupReaction, applyReaction } from './reactions.ts';
 import { advanceMessage, explainFailure, markDelivered } from '#db/queries/sending/sends.ts';
 
 /** The events about an outbound message. */
@@ -174,7 +174,10 @@ export async function applyMessageEvent(
   const attempt = await db.maybeOne(sql.type(SentAttemptRow)`
     select id, message_id, kind, address, outcome from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!attempt) return deferEvent(db, { lineId, event });
+  if (!attempt) {
+    if (event.kind === 'reaction' && (await applyGroupReaction(db, lineId, event, now))) return;
+    return deferEvent(db, { lineId, event });
+  }
   const { messageId } = attempt;
   // Attempts of the previous release have the number as it was written.
   const address = contactKey(attempt.address);

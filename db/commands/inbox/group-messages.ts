@@ -10,9 +10,16 @@ import { isAutomaticText } from '#domain/inbox/automatic-text.ts';
 import type { InboundGroup, InboundReply } from '#domain/lines/carrier-event.ts';
 import { notifyReply } from '#db/commands/events/notifications.ts';
 import { senderAddress } from '#db/queries/contacts/contact-address.ts';
-import { findGroupOf, type GroupRow, storeGroup } from '#db/queries/inbox/groups.ts';
+import {
+  findGroupBeingCreated,
+  findGroupOf,
+  type GroupRow,
+  insertGroup,
+  updateGroup,
+} from '#db/queries/inbox/groups.ts';
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
+import { lockParticipant } from '#db/commands/contacts/opt-outs.ts';
 import { markKnown } from '#db/queries/sending/queue.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { reopenConversation } from './conversation-changes.ts';
@@ -24,6 +31,8 @@ import {
   recordInbound,
 } from './inbound-parts.ts';
 import { optOutParticipant } from './participants.ts';
+import { applyReaction } from './reactions.ts';
+import { understand } from './sent-texts.ts';
 
 /**
  * Stores what is written to a group, which is a conversation of its own. It answers no message of ours, stops no campaign and gets no
@@ -41,9 +50,12 @@ export async function receiveFromGroup(
   const line = await lineOf(db, lineId);
   const writer = await writerOf(db, line, event.from);
   // Contacts are locked before their groups.
-  if (writer !== null) await lockContact(db, writer);
+  if (writer !== null) await lockParticipant(db, writer);
   const group = await groupOf(db, lineId, line, told, writer, now);
   const address = groupAddress(group.id);
+  const { reaction } = await understand(db, address, text);
+  if (reaction && event.attachments.length === 0)
+    return applyReaction(db, reaction.messageId, { ...event, kind: 'reaction', ...reaction }, now);
   const { isFirst, conversation } = await recordInbound(db, lineId, address, { at, autoReply });
   const stored = await db.maybeOne(sql.type(InboundRow)`
     insert into inbound_messages (workspace_id, id, line_id, address, participant, carrier_message_id, body, subject, sender_name,
@@ -94,8 +106,10 @@ async function groupOf(
     const sender = await senderAddress(db, participant);
     if (sender !== phone && sender !== email) named.push(contactKey(sender));
   }
-  const known = await findGroupOf(db, lineId, told.id);
-  return storeGroup(db, {
+  const known =
+    (await findGroupOf(db, lineId, told.id)) ?? (await findGroupBeingCreated(db, lineId, { named, writer }));
+  const store = known ? updateGroup : insertGroup;
+  return store(db, {
     id: known?.id ?? newId(now),
     lineId,
     carrierGroupId: told.id,

@@ -10,6 +10,7 @@ import { MessageRow } from '#db/queries/messages/messages.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { takeDeferredEvents } from './carrier-events.ts';
+import { applyGroupReaction } from './reactions.ts';
 import { changeReply } from './reply-changes.ts';
 import { emitReplyEvents } from './reply-events.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -58,6 +59,7 @@ export async function announce(
   const { carrierMessageId } = event;
   for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId }])) {
     if (early.kind === 'edited' || early.kind === 'unsent') await changeReply(db, lineId, early, now);
+    if (early.kind === 'reaction') await applyGroupReaction(db, lineId, early, now);
     if (early.kind !== 'reply_attachments') continue;
     await insertInboundAttachments(db, replyId, early, now);
     files += early.attachments.length;

@@ -7,11 +7,12 @@ import { optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { discardDraftOf } from '#db/commands/drafts/ai-drafts.ts';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
-import { applyKeyword } from '#db/commands/contacts/opt-outs.ts';
+import { applyKeyword, lockParticipant } from '#db/commands/contacts/opt-outs.ts';
 import { isGroupAddress } from '#domain/inbox/group.ts';
 import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
+import { findGroups, presentGroup } from '#db/queries/inbox/groups.ts';
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { optOutParticipant } from './participants.ts';
@@ -33,7 +34,7 @@ export async function changeReply(
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${change.carrierMessageId}`);
   if (!reply) return false;
   if (isErased(reply.address)) return true;
-  if (reply.participant !== null) await lockContact(db, reply.participant);
+  if (reply.participant !== null) await lockParticipant(db, reply.participant);
   await lockContact(db, reply.address);
   const isEdit = change.kind === 'edited';
   const text = isEdit ? change.text : '';
@@ -96,7 +97,8 @@ async function emitChange(
 ): Promise<void> {
   const lead = leadId === null ? null : await findLead(db, leadId);
   const at = change.at.toISOString();
-  const sender = isGroupAddress(address) ? participant : address;
+  const group = (await findGroups(db, [address])).get(address);
+  const sender = group ? participant : address;
   const from =
     sender === null
       ? {}
@@ -110,6 +112,7 @@ async function emitChange(
     messageId,
     data: {},
     ...(lead && { leadId: lead.id, lead: presentLead(lead) }),
+    ...(group && { group: presentGroup(group) }),
     ...(campaignId !== null && { campaignId }),
     ...crmEcho({}),
   };

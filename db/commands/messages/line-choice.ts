@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { CARRYING_CHANNELS, type Channel } from '#domain/base/channel.ts';
 import { ANSWER_MS } from '#domain/inbox/conversation.ts';
+import { isGroupAddress } from '#domain/inbox/group.ts';
 import type { AcceptedMessage } from '#domain/messages/accepted-message.ts';
 import { conversationWith, lineWrittenTo } from '#db/queries/inbox/conversations.ts';
 import { findPools, type PoolRow } from '#db/queries/lines/line-pools.ts';
@@ -129,6 +130,8 @@ async function linesOfWorkspace(
   };
   const settled = messages.map((message) => {
     if (message.pinnedLineId !== null) return { message, lineId: message.pinnedLineId, candidates: null };
+    // Another line is not in the group.
+    if (isGroupAddress(message.address)) return { message, lineId: null, candidates: null };
     const candidates = candidatesOf(message);
     const { ofConversation = null, writtenTo = null } = known.get(message.address) ?? {};
     const lineId = message.stickinessPolicy === 'sticky' ? ofConversation : writtenTo;

@@ -2,7 +2,6 @@ import { currentTime } from '#domain/base/clock.ts';
 import { earliest } from '#domain/base/earliest.ts';
 import { newId } from '#domain/base/ids.ts';
 import { Refusal } from '#domain/base/refusal.ts';
-import { isGroupAddress } from '#domain/inbox/group.ts';
 import type { CapabilitiesOf, Capability } from '#domain/lines/capability.ts';
 import {
   ACTION_GAP_MS,
@@ -90,7 +89,6 @@ export async function requestReaction(
   const target = await lockTarget(db, id);
   if (!target) throw notFound();
   requireSent(target);
-  if (isGroupAddress(target.address)) throw refused('In groups there are no reactions of ours');
   const line = await requireCapability(db, request, target.lineId, 'reactions');
   if (reaction.emoji !== undefined && !request.reactsWithEmoji(line.carrier))
     throw unsupported('reactions', 'The carrier of the line can react with the six only');

@@ -1,6 +1,7 @@
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { messageEventPayload, type MessageEventName } from '#domain/events/message-event.ts';
 import { campaignNames } from '#db/queries/campaigns/campaigns.ts';
+import { findGroups, presentGroup } from '#db/queries/inbox/groups.ts';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
 import { findLeads, presentLead } from '#db/queries/contacts/leads.ts';
 import { type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
@@ -60,12 +61,22 @@ export async function emitMessageEvents(
     db,
     changed.flatMap(({ message }) => message.campaignId ?? []),
   );
+  const groups = await findGroups(
+    db,
+    changed.map(({ message }) => message.address),
+  );
   await emitEvents(
     db,
     changed.map(({ event, message, data }) => {
       const lead = leads.get(message.leadId ?? '');
       const campaign = campaigns.get(message.campaignId ?? '');
-      const context = { data, ...(lead && { lead: presentLead(lead) }), ...(campaign && { campaign }) };
+      const group = groups.get(message.address);
+      const context = {
+        data,
+        ...(lead && { lead: presentLead(lead) }),
+        ...(group && { group: presentGroup(group) }),
+        ...(campaign && { campaign }),
+      };
       // The type of `changed` relates name and data, which TypeScript loses in the destructuring.
       return messageEventPayload(event, presentMessage(message), context, now) as NewEvent;
     }),

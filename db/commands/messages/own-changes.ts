@@ -7,6 +7,7 @@ import { isErased } from '#domain/contacts/erasure.ts';
 import { PERSONALIZATION } from '#db/commands/campaigns/personalizations.ts';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
 import { campaignNames } from '#db/queries/campaigns/campaigns.ts';
+import { findGroups, presentGroup } from '#db/queries/inbox/groups.ts';
 import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -95,7 +96,8 @@ async function emitChange(
   if (isErased(address)) return;
   const lead = leadId === null ? null : await findLead(db, leadId);
   const campaign = campaignId === null ? undefined : (await campaignNames(db, [campaignId])).get(campaignId);
-  const to = address.includes('@') ? { toEmail: address } : { toPhone: phone ?? address };
+  const group = (await findGroups(db, [address])).get(address);
+  const to = group ? {} : address.includes('@') ? { toEmail: address } : { toPhone: phone ?? address };
   const head = {
     timestamp: now.toISOString(),
     workspaceId: db.workspaceId,
@@ -103,6 +105,7 @@ async function emitChange(
     data: {},
     ...(leadId !== null && { leadId }),
     ...(lead && { lead: presentLead(lead) }),
+    ...(group && { group: presentGroup(group) }),
     ...(campaign && { campaignId: campaign.id, campaignName: campaign.name }),
     ...crmEcho(crm),
   };

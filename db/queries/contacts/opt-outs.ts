@@ -7,6 +7,8 @@ import type { OptOut } from '#domain/contacts/opt-out.ts';
 import { digitsSearched } from '#domain/base/phone.ts';
 import { containsText } from '../base/search.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
+import { groupsWithAny } from '#domain/inbox/group.ts';
+import { findGroups } from '../inbox/groups.ts';
 
 export const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
 export type OptOutRow = z.infer<typeof OptOutRow>;
@@ -55,17 +57,22 @@ const KnownRow = z.object({ known: z.array(z.string()), hasErased: z.boolean() }
 export const hasErasedOptOuts = (db: TenantDb) =>
   sql.fragment`exists (select from erased_opt_outs where workspace_id = ${db.workspaceId})`;
 
-/** The given addresses that have opted out, including before their contact was erased. */
+/** The given addresses that have opted out, including before their contact was erased, and groups in which somebody has. */
 export async function optedOutAmong(
   db: TenantDb,
   addresses: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (addresses.length === 0) return new Set();
+  const groups = await findGroups(db, addresses);
+  const asked = [...addresses, ...[...groups.values()].flatMap(({ participants }) => participants)];
   const { known, hasErased } = await db.one(sql.type(KnownRow)`
     select ${hasErasedOptOuts(db)} has_erased, array(
       select address from opt_outs
-      where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})) known`);
-  return hasErased ? new Set([...known, ...(await erasedAmong(db, addresses))]) : new Set(known);
+      where workspace_id = ${db.workspaceId} and address = any(${sql.array(asked, 'text')})) known`);
+  const found = new Set([...known, ...(hasErased ? await erasedAmong(db, asked) : [])]);
+  if (groups.size === 0) return found;
+  const given = new Set(addresses);
+  return new Set([...[...found].filter((address) => given.has(address)), ...groupsWithAny(groups, found)]);
 }
 
 export const isOptedOut = async (db: TenantDb, address: string): Promise<boolean> =>

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/connection/rows.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { Group, groupAddress, isGroupAddress } from '#domain/inbox/group.ts';
+import { Group, groupAddress, groupIdOf } from '#domain/inbox/group.ts';
 
 const GroupRow = Group.extend({ lineId: z.string(), carrierGroupId: z.string().nullable() });
 export type GroupRow = z.infer<typeof GroupRow>;
@@ -14,7 +14,7 @@ export async function findGroups(
   db: TenantDb,
   addresses: readonly string[],
 ): Promise<ReadonlyMap<string, GroupRow>> {
-  const ids = addresses.filter((address) => isGroupAddress(address)).map((address) => address.slice(-24));
+  const ids = addresses.flatMap((address) => groupIdOf(address) ?? []);
   if (ids.length === 0) return new Map();
   const rows = await db.any(sql.type(GroupRow)`
     select ${COLUMNS} from group_chats
@@ -24,6 +24,21 @@ export async function findGroups(
 
 export const presentGroup = ({ id, name, participants }: GroupRow): Group => ({ id, name, participants });
 
+/** A group by its id; null: the workspace has none. */
+export const findGroup = (db: TenantDb, id: string): Promise<GroupRow | null> =>
+  db.maybeOne(sql.type(GroupRow)`
+    select ${COLUMNS} from group_chats where workspace_id = ${db.workspaceId} and id = ${id}`);
+
+/** A group as its carrier knows it; null: it has been deleted. */
+export async function findCarrierGroup(
+  db: TenantDb,
+  address: string,
+): Promise<{ id: string | null; participants: string[] } | null> {
+  const id = groupIdOf(address);
+  const group = id === null ? null : await findGroup(db, id);
+  return group && { id: group.carrierGroupId, participants: group.participants };
+}
+
 /** A group by the carrier's id of it. */
 export const findGroupOf = (db: TenantDb, lineId: string, carrierGroupId: string): Promise<GroupRow | null> =>
   db.maybeOne(sql.type(GroupRow)`
@@ -31,8 +46,46 @@ export const findGroupOf = (db: TenantDb, lineId: string, carrierGroupId: string
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_group_id = ${carrierGroupId}
     for no key update`);
 
-/** Stores a group, or what has changed of it. */
-export const storeGroup = (
+const hasExactly = (people: readonly string[]) => {
+  const those = sql.array([...people], 'text');
+  return sql.fragment`participants @> ${those} and participants <@ ${those}`;
+};
+
+/** The group of a line with exactly these participants. On a phone as well, the same people are the same conversation. */
+export const findGroupWith = (
+  db: TenantDb,
+  lineId: string,
+  people: readonly string[],
+): Promise<GroupRow | null> =>
+  db.maybeOne(sql.type(GroupRow)`
+    select ${COLUMNS} from group_chats
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and ${hasExactly(people)}
+    order by carrier_group_id is null, id desc limit 1`);
+
+/**
+ * A group of ours that the carrier may have created without having told us its id yet: of exactly the participants that it names, or, if it
+ * names none, the newest which contains the writer and to which a message may have gone.
+ */
+export async function findGroupBeingCreated(
+  db: TenantDb,
+  lineId: string,
+  { named, writer }: { named: readonly string[]; writer: string | null },
+): Promise<GroupRow | null> {
+  if (named.length === 0 && writer === null) return null;
+  const people =
+    named.length > 0
+      ? hasExactly(writer === null ? named : [...new Set([...named, writer])])
+      : sql.fragment`participants @> ${sql.array([writer ?? ''], 'text')} and exists (
+          select from attempts a where a.workspace_id = ${db.workspaceId} and a.address = 'group:' || group_chats.id
+            and (a.outcome is null or a.outcome in ('accepted', 'unknown')))`;
+  return db.maybeOne(sql.type(GroupRow)`
+    select ${COLUMNS} from group_chats
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_group_id is null and ${people}
+    order by id desc limit 1 for no key update`);
+}
+
+/** Stores a group that the carrier may have told of at the same time. */
+export const insertGroup = (
   db: TenantDb,
   { id, lineId, carrierGroupId, name, participants }: GroupRow,
 ): Promise<GroupRow> =>
@@ -41,6 +94,51 @@ export const storeGroup = (
     values (${db.workspaceId}, ${id}, ${lineId}, ${carrierGroupId}, ${name}, ${sql.array(participants, 'text')})
     on conflict (workspace_id, line_id, carrier_group_id) do update set name = excluded.name, participants = excluded.participants
     returning ${COLUMNS}`);
+
+/** Stores what has changed of a group. */
+export const updateGroup = (
+  db: TenantDb,
+  { id, carrierGroupId, name, participants }: GroupRow,
+): Promise<GroupRow> =>
+  db.one(sql.type(GroupRow)`
+    update group_chats set carrier_group_id = ${carrierGroupId}, name = ${name}, participants = ${sql.array(participants, 'text')}
+    where workspace_id = ${db.workspaceId} and id = ${id}
+    returning ${COLUMNS}`);
+
+/**
+ * Stores the id by which a carrier knows a group of ours. If that of another conversation turns out to be the same, what is written to the
+ * group belongs to this one from now on.
+ */
+export async function recordCarrierGroup(
+  db: TenantDb,
+  address: string,
+  carrierGroupId: string,
+): Promise<void> {
+  const id = groupIdOf(address);
+  const group = await db.maybeOne(sql.type(GroupRow)`
+    select ${COLUMNS} from group_chats where workspace_id = ${db.workspaceId} and id = ${id} for no key update`);
+  if (!group || group.carrierGroupId === carrierGroupId) return;
+  const other = await findGroupOf(db, group.lineId, carrierGroupId);
+  const participants = [...new Set([...group.participants, ...(other?.participants ?? [])])];
+  if (other) await updateGroup(db, { ...other, carrierGroupId: null, participants });
+  await updateGroup(db, { ...group, carrierGroupId, name: group.name ?? other?.name ?? null, participants });
+}
+
+/** The addresses of the groups that contain a contact. */
+export async function groupsOf(db: TenantDb, participant: string): Promise<string[]> {
+  const ids = await db.anyFirst(sql.type(IdRow)`
+    select id from group_chats
+    where workspace_id = ${db.workspaceId} and participants @> ${sql.array([participant], 'text')}`);
+  return ids.map(groupAddress);
+}
+
+/** Locks the conversations with the participants of a group, before that of the group, so that none of them opts out meanwhile. */
+export async function lockParticipants(db: TenantDb, participants: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    select from conversations
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...participants], 'text')})
+    order by address for no key update`);
+}
 
 /** Names an erased contact no more. The name of a group may name its participants. */
 export async function forgetParticipant(db: TenantDb, addresses: readonly string[]): Promise<void> {

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { Channel } from '#domain/base/channel.ts';
-import { placeOfRecipient } from '#db/phones/phone-places.ts';
 import { ANSWER_MS } from '#domain/inbox/conversation.ts';
+import { groupIdOf } from '#domain/inbox/group.ts';
 import { CrmIds, type Message } from '#domain/messages/message.ts';
 import {
   type MessageStatus,
@@ -20,6 +20,7 @@ import { shownReactions, StoredReaction } from '#domain/messages/reaction.ts';
 import { Transport, transportOf } from '#domain/messages/transport.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { placesOf } from './group-places.ts';
 import { recordset, snakeCase } from '#db/connection/recordset.ts';
 
 /** Whether a message was sent or is being sent, if only as fallback SMS. */
@@ -135,8 +136,9 @@ export async function insertMessages(
   messages: readonly NewMessage[],
   now: Date,
 ): Promise<ReadonlyMap<string, boolean>> {
+  const placeOf = await placesOf(db, messages);
   const rows = messages.map(({ window, pinnedLineId, ...message }, position) => {
-    const { zones, region } = placeOfRecipient(message);
+    const { zones, region } = placeOf(message);
     return {
       ...message,
       workspaceId: db.workspaceId,
@@ -254,6 +256,7 @@ export function presentMessage(row: MessageRow): Message {
     recipientEmail: row.recipientEmail,
     recipientName: row.recipientName,
     leadId: row.leadId,
+    groupId: groupIdOf(row.address),
     createdByUserId: row.createdByUserId,
     attachmentUrls: row.attachmentUrls,
     attachmentNames: row.attachmentNames,

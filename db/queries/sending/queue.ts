@@ -1,6 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
+import { isGroupAddress } from '#domain/inbox/group.ts';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/sending/pacing.ts';
 import type { PersonHold } from '#domain/sending/person-holds.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/messages/voice-note.ts';
@@ -9,7 +10,8 @@ import { AddressRow, IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { MessageRecipient, recipientOf } from '../messages/message-recipient.ts';
 import { MessageWindow, sendWindow } from '../messages/message-window.ts';
-import { erasedAmong, hasErasedOptOuts } from '../contacts/opt-outs.ts';
+import { erasedAmong, hasErasedOptOuts, optedOutAmong } from '../contacts/opt-outs.ts';
+import { suppressedAmong } from '../contacts/suppressions.ts';
 
 /**
  * Whether a message's campaign is active and its messages have the texts of its steps, so that pausing and editing change one row and
@@ -197,6 +199,10 @@ async function describeQueued(
     order by m.is_answer desc, m.scheduled_at, m.arrival`);
   const addresses = rows.flatMap(({ hasErased, address }) => (hasErased ? [address] : []));
   const erased = new Set(addresses.length > 0 ? await erasedAmong(db, addresses) : []);
+  // A group is written to only if all in it may be.
+  const groups = rows.map(({ address }) => address).filter((address) => isGroupAddress(address));
+  const groupsOptedOut = await optedOutAmong(db, groups);
+  const groupsSuppressed = await suppressedAmong(db, groups);
   return rows.map(
     ({
       id,
@@ -221,10 +227,10 @@ async function describeQueued(
       isAnswer,
       contactLastSentAt,
       suspected,
-      suppressed,
+      suppressed: suppressed || groupsSuppressed.has(address),
       leadId,
       isStep: rules.campaignId !== null,
-      optedOut: optedOut || (hasErased && erased.has(address)),
+      optedOut: optedOut || (hasErased && erased.has(address)) || groupsOptedOut.has(address),
       recipient: recipientOf(rules),
       ...sendWindow(rules),
     }),

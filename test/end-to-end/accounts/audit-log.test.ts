@@ -544,6 +544,7 @@ const NOT_RECORDED: Record<string, string> = {
   removeLeadTags: 'tags are no settings',
   reportPresence: 'is not even stored',
   showTyping: 'changes nothing that stays',
+  createGroup: 'is recorded like each message: not at all',
   readConversation: 'what a user has read is theirs',
   unreadConversation: 'what a user has read is theirs',
   createSavedFilter: 'how somebody looks at the inbox',

@@ -352,6 +352,7 @@ describe('a workspace that never had a subscription', () => {
     expect(routes.map(({ id }) => id).toSorted()).toEqual([
       'addCampaignLead',
       'correctCampaign',
+      'createGroup',
       'drip',
       'editMessage',
       'importLeads',

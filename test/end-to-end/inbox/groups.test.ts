@@ -4,7 +4,7 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { openEventStream } from '#test/support/event-stream.ts';
-import { createLead, createWorkspaceWithLine } from '#test/support/factories.ts';
+import { createLead, createLine, createWorkspaceWithLine } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { findTraces } from '#test/support/traces.ts';
 
@@ -15,7 +15,15 @@ beforeAll(async () => {
   app = await sharedApp();
   world = await createWorkspaceWithLine(app);
   receiver = await startEndpoint();
-  const events = ['message.reply', 'message.edited', 'message.ai_draft', 'contact.opted_out'];
+  const events = [
+    'message.reply',
+    'message.sent',
+    'message.failed',
+    'message.edited',
+    'message.reaction',
+    'message.ai_draft',
+    'contact.opted_out',
+  ];
   await world.api('POST', '/api/webhooks', { name: 'all', url: receiver.url, events });
 });
 afterAll(() => receiver.close());
@@ -141,7 +149,8 @@ describe('what is written to a group', () => {
     expect(addresses).not.toContain(cleo);
     expect(await told('contact.opted_out', ada)).toMatchObject({ address: ada, source: 'reply' });
     expect(await told('message.edited', ben)).toMatchObject({ message: { message: 'STOP', fromPhone: ben } });
-    expect(await groupWith(cleo)).toMatchObject({ optedOut: false });
+    // To the others alone nothing can be said.
+    expect(await groupWith(cleo)).toMatchObject({ optedOut: true });
     expect(await sentTo(app, ada)).toEqual([]);
   });
 
@@ -165,5 +174,234 @@ describe('what is written to a group', () => {
       conversation: { group: { name: null, participants: [ben] } },
       messages: [{ message: 'Ben stays' }],
     });
+  });
+});
+
+/** Writes to a new group. */
+const create = (recipients: string[], message: string | string[], fields: object = {}) =>
+  world.api('POST', '/api/conversations/groups', {
+    fromLineId: world.lineId,
+    recipients,
+    message,
+    ...fields,
+  });
+
+const message = async (id: string) => (await world.api('GET', `/api/messages/${id}`)).body;
+const settled = (id: string, status: string) =>
+  eventually(async () => {
+    const found = await message(id);
+    return found.status === status && found;
+  });
+const threadOf = async (groupId: string) =>
+  (await world.api('GET', `/api/conversations/${encodeURIComponent(`group:${groupId}`)}`)).body;
+const answer = (groupId: string, fields: object) =>
+  world.api('POST', '/api/inbox/send-reply', { groupId, ...fields });
+/** The group as the carrier knows it. */
+const atCarrier = async (participant: string) => {
+  const [first] = (await sentTo(app, participant)) as { group?: { id: string; participants: string[] } }[];
+  return first?.group ?? { id: '', participants: [] };
+};
+
+describe('a group that is created', () => {
+  it('gets its first message once, its participants answer in its conversation, and so do we', async () => {
+    const [ada, ben] = [phone(), phone()];
+    const created = await create([ada, ben.replace('+1', '1 ')], 'Shall we meet on Monday?');
+    expect(created).toMatchObject({
+      status: 201,
+      body: {
+        recipientPhone: null,
+        recipientEmail: null,
+        leadId: null,
+        fromLineId: world.lineId,
+        source: 'api',
+        group: { name: null, participants: [ada, ben] },
+        warnings: [],
+      },
+    });
+    const { _id: id, groupId } = created.body;
+    expect(created.body.group.id).toBe(groupId);
+    await settled(id, 'delivered');
+    expect(await sentTo(app, ada)).toMatchObject([{ text: 'Shall we meet on Monday?' }]);
+    expect(await sentTo(app, ben)).toEqual(await sentTo(app, ada));
+    expect(await told('message.sent', 'Shall we meet on Monday?')).toMatchObject({
+      messageId: id,
+      group: { id: groupId, participants: [ada, ben] },
+      message: { groupId },
+    });
+
+    const group = await atCarrier(ada);
+    await writes(ben, 'Monday suits me', { id: group.id, participants: [] });
+    expect(await told('message.reply', 'Monday suits me')).toMatchObject({ group: { id: groupId } });
+    const answered = await answer(groupId, { message: 'At ten, then' });
+    expect(answered).toMatchObject({ status: 201, body: { groupId, source: 'inbox' } });
+    await settled(answered.body._id, 'delivered');
+    const { messages, conversation } = await threadOf(groupId);
+    expect(conversation).toMatchObject({ lineId: world.lineId, optedOut: false, lastDirection: 'out' });
+    expect(messages).toMatchObject([
+      { direction: 'out', message: 'At ten, then', status: 'delivered' },
+      { direction: 'in', message: 'Monday suits me', participant: ben },
+      { direction: 'out', message: 'Shall we meet on Monday?' },
+    ]);
+    const sent = (await sentTo(app, ada)) as { group?: object }[];
+    expect(sent.map((one) => one.group)).toEqual([group, group]);
+
+    // The same people are the same group.
+    const again = await create([ben, ada], 'One more thing');
+    expect(again.body.groupId).toBe(groupId);
+    const { events } = (await world.api('GET', `/api/messages/${id}/timeline`)).body;
+    expect(events.map(({ type }: { type: string }) => type)).toContain('sent');
+    // The participants themselves have no conversation.
+    expect((await world.api('GET', `/api/conversations/${encodeURIComponent(ada)}`)).status).toBe(404);
+  });
+
+  it('counts as one new conversation of its line', async () => {
+    const lineId = await createLine(app, world.id, 'imessage', { daily_new_limit: 1 });
+    const first = await create([phone(), phone(), phone()], 'First', { fromLineId: lineId });
+    await settled(first.body._id, 'delivered');
+    const second = await create([phone(), phone()], 'Second', { fromLineId: lineId });
+    expect(await settled(second.body._id, 'scheduled')).toMatchObject({ holdReason: 'daily_new_cap' });
+    // An answer to the first is none.
+    const more = await answer(first.body.groupId, { message: 'More' });
+    await settled(more.body._id, 'delivered');
+    const { lines } = (await world.api('GET', '/api/lines/by-user')).body;
+    const { usage } = lines.find(({ _id }: { _id: string }) => _id === lineId);
+    expect(usage).toMatchObject({ newMessages: 1, totalMessages: 2 });
+  });
+
+  it('is refused with the field that is wrong, and by lines that cannot', async () => {
+    const { api, lineId, id: workspaceId } = world;
+    const [ada, ben, gone] = [phone(), phone(), phone()];
+    await api('POST', '/api/opt-outs', { address: gone });
+    const { line } = (await api('GET', `/api/lines/${lineId}`)).body;
+    const field = async (recipients: unknown, fields: object = {}) => {
+      const { status, body } = await create(recipients as string[], 'Hello', fields);
+      return status === 400 ? body.issues[0].path : body.code;
+    };
+    expect(await field([ada])).toBe('recipients');
+    expect(await field([ada, ada])).toBe('recipients');
+    expect(await field(Array.from({ length: 21 }, () => phone()))).toBe('recipients');
+    expect(await field([ada, 'nobody'])).toBe('recipients.1');
+    expect(await field([line.phone, ada])).toBe('recipients.0');
+    expect(await field([ada, ben, gone])).toBe('recipients.2');
+    expect(await field([ada, ben], { message: '  ' })).toBe('message');
+    expect(await field([ada, ben], { fromLineId: newId() })).toBe('NOT_FOUND');
+    const sms = await createLine(app, workspaceId, 'sms');
+    const refused = await create([ada, ben], 'Hello', { fromLineId: sms });
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'UNSUPPORTED_BY_CARRIER', capability: 'groups' },
+    });
+    const other = await createWorkspaceWithLine(app);
+    expect(await field([ada, ben], { fromLineId: other.lineId })).toBe('NOT_FOUND');
+    const { body } = await create([ada, ben], 'Hello');
+    const foreign = await other.api('POST', '/api/inbox/send-reply', {
+      groupId: body.groupId,
+      message: 'Hi',
+    });
+    expect(foreign).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    const wrong = await answer(body.groupId, { message: 'Hi', fromLineId: sms });
+    expect(wrong).toMatchObject({ status: 400, body: { issues: [{ path: 'fromLineId' }] } });
+  });
+
+  it('is never written to twice, though a response is lost', async () => {
+    const [ada, ben] = [phone('0004'), phone()];
+    const { body } = await create([ada, ben], 'Only once');
+    await settled(body._id, 'delivered');
+    expect(await sentTo(app, ben)).toHaveLength(1);
+    // The carrier tells the group when it is asked.
+    const group = await atCarrier(ben);
+    await writes(ben, 'It arrived', { id: group.id, participants: [] });
+    expect((await threadOf(body.groupId)).messages[0]).toMatchObject({
+      message: 'It arrived',
+      participant: ben,
+    });
+  });
+
+  it('is the conversation of who answers before the carrier has told its id', async () => {
+    const [ada, ben] = [phone('0009'), phone()];
+    const { body } = await create([ada, ben], 'Are you there?');
+    await eventually(async () => (await sentTo(app, ben)).length === 1);
+    const { id } = await atCarrier(ben);
+    await writes(ben, 'So early', { id, participants: [] });
+    expect((await threadOf(body.groupId)).messages[0]).toMatchObject({ message: 'So early' });
+    await settled(body._id, 'delivered');
+    await writes(ben, 'And later', { id, participants: [ada, ben] });
+    expect((await threadOf(body.groupId)).messages[0]).toMatchObject({ message: 'And later' });
+  });
+
+  it('is told nothing more once a participant opts out', async () => {
+    const [ada, ben] = [phone(), phone()];
+    const { body } = await create([ada, ben], 'Dinner?');
+    await settled(body._id, 'delivered');
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    const waiting = await answer(body.groupId, {
+      message: 'Or lunch, later?',
+      scheduledDate: inAnHour,
+      cancelIfReply: false,
+    });
+    expect(waiting).toMatchObject({ status: 201, body: { status: 'scheduled' } });
+    const group = await atCarrier(ada);
+    await writes(ada, 'Stop', group);
+    expect(await message(waiting.body._id)).toMatchObject({
+      status: 'failed',
+      errorMessage: 'recipient_opted_out',
+    });
+    expect(await told('message.failed', 'Or lunch, later?')).toMatchObject({ group: { id: body.groupId } });
+    expect((await threadOf(body.groupId)).conversation).toMatchObject({ optedOut: true });
+    const later = await answer(body.groupId, { message: 'Anyone?' });
+    expect(later.body).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
+    expect(await sentTo(app, ben)).toHaveLength(1);
+    // Nor once the other has done so elsewhere.
+    await world.api('DELETE', `/api/opt-outs/${encodeURIComponent(ada)}`);
+    const soon = await answer(body.groupId, { message: 'Back again', scheduledDate: inAnHour });
+    expect(soon.body.status).toBe('scheduled');
+    await callBack(app, world.lineId, replyEvent(ben, 'STOP'));
+    expect(await message(soon.body._id)).toMatchObject({ status: 'failed' });
+  });
+
+  it('is reacted in, by its participants and by us', async () => {
+    const [ada, ben] = [phone(), phone()];
+    const { body } = await create([ada, ben], 'We have a date');
+    await settled(body._id, 'delivered');
+    const group = await atCarrier(ada);
+    const [sent] = await sentTo(app, ada);
+    const ours = sent?.id ?? '';
+    const theirs = await writes(ada, 'Wonderful news', group);
+    const about = { kind: 'reaction', at: new Date(), removed: false } as const;
+    const love = { ...about, carrierMessageId: ours, eventId: newId(), reaction: 'love', from: ben } as const;
+    const laugh = {
+      ...about,
+      carrierMessageId: theirs,
+      eventId: newId(),
+      reaction: 'laugh',
+      from: ben,
+    } as const;
+    expect(await callBack(app, world.lineId, love, laugh)).toBe(200);
+    const [inbound, outbound] = (await threadOf(body.groupId)).messages;
+    expect(outbound.reactions).toMatchObject([{ by: 'contact', reaction: 'love', from: ben }]);
+    expect(inbound.reactions).toMatchObject([{ by: 'contact', reaction: 'laugh', from: ben }]);
+    expect(await told('message.reaction', inbound.messageId)).toMatchObject({
+      group: { id: body.groupId },
+      message: { direction: 'in', fromPhone: ben, reaction: 'laugh' },
+    });
+    // A phone that writes it out.
+    await writes(ben, 'Liked “We have a date”', group);
+    const reacted = await world.api('POST', `/api/messages/${inbound.messageId}/reactions`, {
+      reaction: 'like',
+    });
+    expect(reacted.status).toBe(202);
+    const { messages } = await eventually(async () => {
+      const found = await threadOf(body.groupId);
+      return (
+        found.messages[0].reactions.some(
+          ({ status, by }: { status: string; by: string }) => by === 'us' && status === 'sent',
+        ) && found
+      );
+    });
+    expect(messages).toHaveLength(2);
+    expect(messages[1].reactions).toMatchObject([
+      { reaction: 'love', from: ben },
+      { reaction: 'like', from: ben },
+    ]);
   });
 });

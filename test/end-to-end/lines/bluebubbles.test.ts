@@ -233,7 +233,7 @@ describe('what we do to messages', () => {
 
   it('is declared by its carrier: AppleScript can only send', async () => {
     const able = async () => (await api('GET', `/api/lines/${lineId}`)).body.line.capabilities;
-    expect(await able()).toEqual(expect.arrayContaining(['reactions', 'edit', 'unsend']));
+    expect(await able()).toEqual(expect.arrayContaining(['reactions', 'edit', 'unsend', 'groups']));
     const config = { url: mac.url, password: PASSWORD, method: 'apple-script' };
     await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
     expect(await able()).toEqual(['voice_notes', 'attachments']);
@@ -263,6 +263,76 @@ describe('what we do to messages', () => {
     expect(reactions).toMatchObject([{ by: 'us', reaction: 'love', status: 'sent' }]);
     // What the server reports of it is not something that a person did on the Mac.
     expect(await thread(to)).toHaveLength(2);
+  });
+
+  it('is a group that is created, written to, answered and reacted in', async () => {
+    const [ada, ben] = [phone(), phone()];
+    const created = await api('POST', '/api/conversations/groups', {
+      fromLineId: lineId,
+      recipients: [ada, ben],
+      message: 'Shall we meet?',
+    });
+    expect(created).toMatchObject({ status: 201 });
+    await settled(created.body._id, 'delivered');
+    const { groupId } = created.body;
+    const [group] = mac.groups;
+    expect(group?.participants).toEqual([ada, ben]);
+    // The Mac names the participants only in its list.
+    const chats = [
+      { guid: group?.guid, displayName: 'Us', participants: [{ address: ada }, { address: ben }] },
+    ];
+    const { guid } = await mac.write(ben, { text: 'Gladly', chats });
+    await mac.write(ada, {
+      text: 'Loved “Shall we meet?”',
+      chats,
+      associatedMessageGuid: `p:0/${mac.messages[0]?.guid}`,
+      associatedMessageType: 'love',
+    });
+    const groupThread = async () =>
+      (await api('GET', `/api/conversations/${encodeURIComponent(`group:${groupId}`)}`)).body;
+    const { messages, conversation } = await eventually(async () => {
+      const found = await groupThread();
+      return found.messages.length === 2 && found;
+    });
+    expect(conversation).toMatchObject({ name: 'Us', group: { id: groupId, participants: [ada, ben] } });
+    expect(messages).toMatchObject([
+      { message: 'Gladly', participant: ben },
+      { message: 'Shall we meet?', reactions: [{ by: 'contact', reaction: 'love', from: ada }] },
+    ]);
+    const [reply] = messages;
+    await api('POST', `/api/messages/${reply.messageId}/reactions`, { reaction: 'like' });
+    const answer = await api('POST', '/api/inbox/send-reply', {
+      groupId,
+      message: 'Monday',
+      replyToMessageId: reply.messageId,
+    });
+    await settled(answer.body._id, 'delivered');
+    expect(mac.messages).toMatchObject([
+      { chat: group?.guid, text: 'Shall we meet?' },
+      { chat: group?.guid, text: 'Monday', replyTo: guid },
+    ]);
+    await eventually(async () => mac.done.length > 0);
+    expect(mac.done).toMatchObject([{ route: 'react', guid, body: { chatGuid: group?.guid } }]);
+    expect(await thread(ada)).toEqual([]);
+  });
+
+  it('is a group of which the first response is lost, and which gets one message', async () => {
+    const [ada, ben] = [phone(), phone()];
+    mac.fault(ada, { kind: 'response_lost' });
+    const { body } = await api('POST', '/api/conversations/groups', {
+      fromLineId: lineId,
+      recipients: [ada, ben],
+      message: 'Only once',
+    });
+    await settled(body._id, 'delivered');
+    await mac.write(ben, { text: 'It came', chats: [{ guid: mac.groups[0]?.guid }] });
+    await eventually(async () => {
+      const { messages } = (
+        await api('GET', `/api/conversations/${encodeURIComponent(`group:${body.groupId}`)}`)
+      ).body;
+      return messages[0].message === 'It came';
+    });
+    expect(mac.messages).toHaveLength(1);
   });
 
   it('is said by a message: what it answers, and its effect', async () => {

@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => linq.stop());
 
-test('a line at Linq sends once though a response is lost, is answered, reacts and edits', async () => {
+/** A line of a new workspace. */
+async function connect() {
   const app = await sharedApp();
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);
@@ -24,6 +25,11 @@ test('a line at Linq sends once though a response is lost, is answered, reacts a
     provider: 'linq',
     config: { apiKey: 'the-token', fromNumber, baseUrl: linq.url },
   });
+  return { call, lineId, fromNumber, connected };
+}
+
+test('a line at Linq sends once though a response is lost, is answered, reacts and edits', async () => {
+  const { call, fromNumber, connected } = await connect();
   expect(connected).toMatchObject({ status: 200, body: { connection: { callbackRegistered: true } } });
   expect(JSON.stringify(connected.body)).not.toContain('the-token');
 
@@ -73,4 +79,41 @@ test('a line at Linq sends once though a response is lost, is answered, reacts a
   const { url } = linq.subscriptions[0] ?? { url: '' };
   const forged = await fetch(url.replace(/secret=[^&]*/, 'secret=wrong'), { method: 'POST', body: '{}' });
   expect(forged.status).toBe(401);
+});
+
+test('a group at Linq is created, answered by everybody, and its participants are asked for', async () => {
+  const { call, lineId, fromNumber } = await connect();
+  const [ada, ben] = [phone(), phone()];
+  linq.fault(ada, { kind: 'response_lost', times: 2 });
+  const { status, body } = await call('POST', '/api/conversations/groups', {
+    fromLineId: lineId,
+    recipients: [ada, ben],
+    message: 'Shall we meet?',
+  });
+  expect(status).toBe(201);
+  const delivered = (id: string) =>
+    eventually(async () => (await call('GET', `/api/messages/${id}`)).body.status === 'delivered');
+  await delivered(body._id);
+  const inGroup = () => linq.sent.filter(({ recipients }) => recipients.includes(ben));
+  const [first] = inGroup();
+  expect(inGroup()).toMatchObject([{ text: 'Shall we meet?', recipients: [ada, ben] }]);
+
+  const writes = (chatId: string, from: string, text: string) =>
+    linq.report('message.received', {
+      id: text,
+      chat: { id: chatId, is_group: true, owner_handle: { handle: fromNumber } },
+      direction: 'inbound',
+      sender_handle: { handle: from },
+      parts: [{ type: 'text', value: text }],
+    });
+  expect(await writes(first?.chatId ?? '', ben, 'Gladly')).toContain(200);
+  const thread = async () =>
+    (await call('GET', `/api/conversations/${encodeURIComponent(`group:${body.groupId}`)}`)).body;
+  expect(await thread()).toMatchObject({
+    conversation: { group: { name: null, participants: [ada, ben] } },
+    messages: [{ message: 'Gladly', participant: ben }, { message: 'Shall we meet?' }],
+  });
+  const answer = { groupId: body.groupId, message: 'Monday' };
+  await delivered((await call('POST', '/api/inbox/send-reply', answer)).body._id);
+  expect(inGroup()).toMatchObject([{}, { text: 'Monday', chatId: first?.chatId }]);
 });

@@ -229,6 +229,18 @@ export type PresenceInput = {
     state: 'viewing' | 'typing' | 'left';
 };
 
+export type GroupInput = {
+    fromLineId: string;
+    /**
+     * Phone numbers and email addresses.
+     */
+    recipients: Array<string>;
+    /**
+     * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
+     */
+    message: string | Array<string>;
+};
+
 export type TypingInput = {
     state: 'on' | 'off';
 };
@@ -237,6 +249,10 @@ export type InboxReplyInput = {
     leadId?: string;
     phone?: string;
     email?: string;
+    /**
+     * Instead of a contact: the group to answer, from its line.
+     */
+    groupId?: string;
     /**
      * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
      */
@@ -1749,6 +1765,10 @@ export type Message = {
     recipientEmail: string | null;
     recipientName: string | null;
     leadId: string | null;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    groupId: string | null;
     createdByUserId: string | null;
     attachmentUrls: Array<string>;
     attachmentNames: Array<string>;
@@ -3557,6 +3577,10 @@ export type ContactExport = {
         recipientEmail: string | null;
         recipientName: string | null;
         leadId: string | null;
+        /**
+         * The group to which it is sent, if it is no contact.
+         */
+        groupId: string | null;
         createdByUserId: string | null;
         attachmentUrls: Array<string>;
         attachmentNames: Array<string>;
@@ -5014,6 +5038,10 @@ export type MessageOutput = {
     recipientEmail: string | null;
     recipientName: string | null;
     leadId: string | null;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    groupId: string | null;
     createdByUserId: string | null;
     attachmentUrls: Array<string>;
     attachmentNames: Array<string>;
@@ -5736,6 +5764,10 @@ export type PostApiMessagesResponses = {
         recipientEmail: string | null;
         recipientName: string | null;
         leadId: string | null;
+        /**
+         * The group to which it is sent, if it is no contact.
+         */
+        groupId: string | null;
         createdByUserId: string | null;
         attachmentUrls: Array<string>;
         attachmentNames: Array<string>;
@@ -6671,6 +6703,151 @@ export type PostApiConversationsByAddressPresenceResponses = {
 
 export type PostApiConversationsByAddressPresenceResponse = PostApiConversationsByAddressPresenceResponses[keyof PostApiConversationsByAddressPresenceResponses];
 
+export type PostApiConversationsGroupsData = {
+    body: {
+        fromLineId: string;
+        /**
+         * Phone numbers and email addresses.
+         */
+        recipients: Array<string>;
+        /**
+         * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
+         */
+        message: string | Array<string>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/conversations/groups';
+};
+
+export type PostApiConversationsGroupsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConversationsGroupsError = PostApiConversationsGroupsErrors[keyof PostApiConversationsGroupsErrors];
+
+export type PostApiConversationsGroupsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        _id: string;
+        workspaceId: string;
+        /**
+         * The template; once the message is sent, the rendered text.
+         */
+        message: string;
+        messageType: 'imessage' | 'sms' | 'email';
+        /**
+         * Of an email: as given; once the message is sent, as sent.
+         */
+        subject: string | null;
+        status: MessageStatus;
+        /**
+         * Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.
+         */
+        holdReason: string | null;
+        fromLineId: string | null;
+        poolId: string | null;
+        recipientPhone: string | null;
+        recipientEmail: string | null;
+        recipientName: string | null;
+        leadId: string | null;
+        /**
+         * The group to which it is sent, if it is no contact.
+         */
+        groupId: string | null;
+        createdByUserId: string | null;
+        attachmentUrls: Array<string>;
+        attachmentNames: Array<string>;
+        voiceNote: boolean;
+        /**
+         * The message that it answers.
+         */
+        replyToMessageId: string | null;
+        effect: Effect | null;
+        /**
+         * It is canceled if the contact writes before it is sent.
+         */
+        cancelIfReply: boolean;
+        /**
+         * The first of the texts that were given as one `message`, if it is a later one of them.
+         */
+        bubbleOf: string | null;
+        fallbackSmsDispatched: boolean;
+        source: string;
+        correlationId: string | null;
+        traceId: string | null;
+        scheduledDate: string | null;
+        batchId: string | null;
+        stepIndex: number | null;
+        /**
+         * The A/B text of the campaign's step; null: the step has none.
+         */
+        variant: VariantName | null;
+        campaignId: string | null;
+        errorMessage: string | null;
+        /**
+         * How it went; null: it has not left, or is an email.
+         */
+        transport: Transport | null;
+        sentAt: string | null;
+        deliveredAt: string | null;
+        readAt: string | null;
+        /**
+         * When its text was last replaced after it was sent.
+         */
+        editedAt: string | null;
+        /**
+         * When it was taken back.
+         */
+        unsentAt: string | null;
+        /**
+         * Of the contact, and our own.
+         */
+        reactions: Array<{
+            by: 'us' | 'contact';
+            /**
+             * One of the six tapbacks, `emoji`, or `sticker`.
+             */
+            reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+            /**
+             * The emoji, if `reaction` is `emoji`.
+             */
+            emoji?: string;
+            from: string;
+            at: string;
+            /**
+             * Of ours: whether the carrier has taken it.
+             */
+            status: 'pending' | 'sent' | 'failed';
+        }>;
+        createdAt: string;
+        updatedAt: string;
+        crmAContactId?: string;
+        crmAPortalId?: string;
+        crmBContactId?: string;
+        crmBLocationId?: string;
+        crmCCompanyId?: string;
+        crmCPersonId?: string;
+        crmCLeadId?: string;
+        group: GroupOutput;
+        /**
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
+         */
+        warnings: Array<Warning>;
+        /**
+         * The messages of the further texts, in order, if `message` has several.
+         */
+        bubbleIds: Array<string>;
+    };
+};
+
+export type PostApiConversationsGroupsResponse = PostApiConversationsGroupsResponses[keyof PostApiConversationsGroupsResponses];
+
 export type PostApiConversationsByAddressTypingData = {
     body: {
         state: 'on' | 'off';
@@ -6739,6 +6916,10 @@ export type PostApiInboxSendReplyData = {
         leadId?: string;
         phone?: string;
         email?: string;
+        /**
+         * Instead of a contact: the group to answer, from its line.
+         */
+        groupId?: string;
         /**
          * A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.
          */
@@ -6811,6 +6992,10 @@ export type PostApiInboxSendReplyResponses = {
         recipientEmail: string | null;
         recipientName: string | null;
         leadId: string | null;
+        /**
+         * The group to which it is sent, if it is no contact.
+         */
+        groupId: string | null;
         createdByUserId: string | null;
         attachmentUrls: Array<string>;
         attachmentNames: Array<string>;
@@ -15979,6 +16164,10 @@ export type PostMessageSentWebhookPayload = {
         [key: string]: unknown;
     };
     lead?: Lead;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    group?: Group;
 };
 
 export type PostMessageSentWebhookRequest = {
@@ -16014,6 +16203,10 @@ export type PostMessageDeliveredWebhookPayload = {
         deliveredAt?: string;
     };
     lead?: Lead;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    group?: Group;
 };
 
 export type PostMessageDeliveredWebhookRequest = {
@@ -16052,6 +16245,10 @@ export type PostMessageFailedWebhookPayload = {
         error?: string;
     };
     lead?: Lead;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    group?: Group;
 };
 
 export type PostMessageFailedWebhookRequest = {
@@ -16091,6 +16288,10 @@ export type PostMessageFallbackWebhookPayload = {
         checkedAddresses?: Array<string>;
     };
     lead?: Lead;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    group?: Group;
 };
 
 export type PostMessageFallbackWebhookRequest = {
@@ -16129,6 +16330,10 @@ export type PostMessageCanceledWebhookPayload = {
         reason: string | null;
     };
     lead?: Lead;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    group?: Group;
 };
 
 export type PostMessageCanceledWebhookRequest = {
@@ -16164,6 +16369,10 @@ export type PostMessageOpenedWebhookPayload = {
         readAt?: string;
     };
     lead?: Lead;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    group?: Group;
 };
 
 export type PostMessageOpenedWebhookRequest = {
@@ -16282,6 +16491,10 @@ export type PostMessageReactionWebhookPayload = {
     message: ReactionMessage;
     lead?: Lead;
     /**
+     * The group of the message, if it is of one.
+     */
+    group?: Group;
+    /**
      * Empty.
      */
     data: {
@@ -16320,6 +16533,10 @@ export type PostMessageEditedWebhookPayload = {
     message: EditedMessage;
     lead?: Lead;
     /**
+     * The group of the message, if it is of one.
+     */
+    group?: Group;
+    /**
      * Empty.
      */
     data: {
@@ -16357,6 +16574,10 @@ export type PostMessageUnsentWebhookPayload = {
     crmCLeadId: string | null;
     message: UnsentMessage;
     lead?: Lead;
+    /**
+     * The group of the message, if it is of one.
+     */
+    group?: Group;
     /**
      * Empty.
      */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "ff249afeb3f274a19be9161dde7c6fcd520dac4506a393664544a7191d36156b"
+DIGEST = "f2f8f9203f71a46c3c40508b9e2a4c9fb7f3f0529a24f6f33e2b41e8a516101d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -10,6 +10,7 @@ IDEMPOTENT = (
     "POST /api/messages/{id}/reactions",
     "POST /api/drip",
     "POST /api/conversations/{address}/notes",
+    "POST /api/conversations/groups",
     "POST /api/inbox/send-reply",
     "POST /api/rules",
     "POST /api/snippets",
@@ -17,7 +18,6 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/chat-connections",
-    "POST /api/crm-connections",
     "POST /api/opt-outs",
     "POST /api/opt-in-links",
     "POST /api/verifications",

@@ -89,6 +89,12 @@ class PresenceInput(TypedDict):
     state: Literal["viewing", "typing", "left"]
 
 
+class GroupInput(TypedDict):
+    fromLineId: str
+    recipients: list[str]
+    message: str | list[str]
+
+
 class TypingInput(TypedDict):
     state: Literal["on", "off"]
 
@@ -103,6 +109,7 @@ class InboxReplyInput(TypedDict):
     leadId: NotRequired[str]
     phone: NotRequired[str]
     email: NotRequired[str]
+    groupId: NotRequired[str]
     message: NotRequired[str | list[str]]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
@@ -1563,6 +1570,7 @@ class ContactExportMessage(TypedDict):
     recipientEmail: str | None
     recipientName: str | None
     leadId: str | None
+    groupId: str | None
     createdByUserId: str | None
     attachmentUrls: list[str]
     attachmentNames: list[str]
@@ -2315,6 +2323,7 @@ class MessageOutput(TypedDict):
     recipientEmail: str | None
     recipientName: str | None
     leadId: str | None
+    groupId: str | None
     createdByUserId: str | None
     attachmentUrls: list[str]
     attachmentNames: list[str]
@@ -2742,6 +2751,25 @@ class ReportPresenceResponse(TypedDict):
     others: list[PresentPerson]
 
 
+class CreateGroupRequest(TypedDict):
+    fromLineId: str
+    recipients: list[str]
+    message: str | list[str]
+
+
+CreateGroupResponseReaction = TypedDict(
+    "CreateGroupResponseReaction",
+    {
+        "by": Literal["us", "contact"],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
+        "from": str,
+        "at": str,
+        "status": Literal["pending", "sent", "failed"],
+    },
+)
+
+
 class ShowTypingRequest(TypedDict):
     state: Literal["on", "off"]
 
@@ -2766,6 +2794,7 @@ class SendReplyRequest(TypedDict):
     leadId: NotRequired[str]
     phone: NotRequired[str]
     email: NotRequired[str]
+    groupId: NotRequired[str]
     message: NotRequired[str | list[str]]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
@@ -5097,6 +5126,7 @@ class OnMessageReactionRequest(TypedDict):
     crmCLeadId: str | None
     message: ReactionMessage
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
     data: dict[str, Any]
 
 
@@ -5117,6 +5147,7 @@ class OnMessageEditedRequest(TypedDict):
     crmCLeadId: str | None
     message: EditedMessage
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
     data: dict[str, Any]
 
 
@@ -5137,6 +5168,7 @@ class OnMessageUnsentRequest(TypedDict):
     crmCLeadId: str | None
     message: UnsentMessage
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
     data: dict[str, Any]
 
 
@@ -5681,6 +5713,7 @@ class Message(TypedDict):
     recipientEmail: str | None
     recipientName: str | None
     leadId: str | None
+    groupId: str | None
     createdByUserId: str | None
     attachmentUrls: list[str]
     attachmentNames: list[str]
@@ -6153,6 +6186,7 @@ class SendMessageResponse(TypedDict):
     recipientEmail: str | None
     recipientName: str | None
     leadId: str | None
+    groupId: str | None
     createdByUserId: str | None
     attachmentUrls: list[str]
     attachmentNames: list[str]
@@ -6239,6 +6273,60 @@ class UnreadConversationResponse(TypedDict):
     conversation: Conversation
 
 
+class CreateGroupResponse(TypedDict):
+    _id: str
+    workspaceId: str
+    message: str
+    messageType: Literal["imessage", "sms", "email"]
+    subject: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    holdReason: str | None
+    fromLineId: str | None
+    poolId: str | None
+    recipientPhone: str | None
+    recipientEmail: str | None
+    recipientName: str | None
+    leadId: str | None
+    groupId: str | None
+    createdByUserId: str | None
+    attachmentUrls: list[str]
+    attachmentNames: list[str]
+    voiceNote: bool
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    cancelIfReply: bool
+    bubbleOf: str | None
+    fallbackSmsDispatched: bool
+    source: str
+    correlationId: str | None
+    traceId: str | None
+    scheduledDate: str | None
+    batchId: str | None
+    stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
+    campaignId: str | None
+    errorMessage: str | None
+    transport: Literal["imessage", "rcs", "sms"] | None
+    sentAt: str | None
+    deliveredAt: str | None
+    readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
+    reactions: list[CreateGroupResponseReaction]
+    createdAt: str
+    updatedAt: str
+    crmAContactId: NotRequired[str]
+    crmAPortalId: NotRequired[str]
+    crmBContactId: NotRequired[str]
+    crmBLocationId: NotRequired[str]
+    crmCCompanyId: NotRequired[str]
+    crmCPersonId: NotRequired[str]
+    crmCLeadId: NotRequired[str]
+    group: GroupOutput
+    warnings: list[Warning]
+    bubbleIds: list[str]
+
+
 class SendReplyResponse(TypedDict):
     _id: str
     workspaceId: str
@@ -6253,6 +6341,7 @@ class SendReplyResponse(TypedDict):
     recipientEmail: str | None
     recipientName: str | None
     leadId: str | None
+    groupId: str | None
     createdByUserId: str | None
     attachmentUrls: list[str]
     attachmentNames: list[str]
@@ -6401,6 +6490,7 @@ class OnMessageSentRequest(TypedDict):
     message: Message
     data: dict[str, Any]
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
 
 
 class OnMessageDeliveredRequest(TypedDict):
@@ -6421,6 +6511,7 @@ class OnMessageDeliveredRequest(TypedDict):
     message: Message
     data: OnMessageDeliveredRequestData
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
 
 
 class OnMessageFailedRequest(TypedDict):
@@ -6441,6 +6532,7 @@ class OnMessageFailedRequest(TypedDict):
     message: Message
     data: OnMessageFailedRequestData
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
 
 
 class OnMessageFallbackRequest(TypedDict):
@@ -6461,6 +6553,7 @@ class OnMessageFallbackRequest(TypedDict):
     message: Message
     data: OnMessageFallbackRequestData
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
 
 
 class OnMessageCanceledRequest(TypedDict):
@@ -6481,6 +6574,7 @@ class OnMessageCanceledRequest(TypedDict):
     message: Message
     data: OnMessageCanceledRequestData
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
 
 
 class OnMessageOpenedRequest(TypedDict):
@@ -6501,6 +6595,7 @@ class OnMessageOpenedRequest(TypedDict):
     message: Message
     data: OnMessageOpenedRequestData
     lead: NotRequired[Lead]
+    group: NotRequired[Group]
 
 
 class RuleInput(TypedDict):

@@ -228,6 +228,12 @@ class Conversations:
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
 
+    def create_group(self, **body: Unpack[models.CreateGroupRequest]) -> models.CreateGroupResponse:
+        """Write to a new group of contacts.
+
+        Where the line has `groups`. The group is created with its first message, and counts as one new conversation of the line. The same contacts and line are the same group. Nobody in it may have opted out: a message to a group in which somebody has is not sent. Answer it with `groupId` of `POST /api/inbox/send-reply`. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/conversations/groups", body=body)
+
     def show_typing(self, address: str, **body: Unpack[models.ShowTypingRequest]) -> models.ShowTypingResponse:
         """Show the contact that somebody types.
 
@@ -237,7 +243,7 @@ class Conversations:
     def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.SendReplyResponse:
         """Reply to a contact from the line they wrote to.
 
-        Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
+        Identifies the contact by `leadId`, `phone` or `email`, or the group by `groupId`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
     def list_rules(self) -> models.ListRulesResponse:
@@ -407,6 +413,12 @@ class AsyncConversations:
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
 
+    async def create_group(self, **body: Unpack[models.CreateGroupRequest]) -> models.CreateGroupResponse:
+        """Write to a new group of contacts.
+
+        Where the line has `groups`. The group is created with its first message, and counts as one new conversation of the line. The same contacts and line are the same group. Nobody in it may have opted out: a message to a group in which somebody has is not sent. Answer it with `groupId` of `POST /api/inbox/send-reply`. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/conversations/groups", body=body)
+
     async def show_typing(self, address: str, **body: Unpack[models.ShowTypingRequest]) -> models.ShowTypingResponse:
         """Show the contact that somebody types.
 
@@ -416,7 +428,7 @@ class AsyncConversations:
     async def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.SendReplyResponse:
         """Reply to a contact from the line they wrote to.
 
-        Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
+        Identifies the contact by `leadId`, `phone` or `email`, or the group by `groupId`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return await self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
     async def list_rules(self) -> models.ListRulesResponse:
