@@ -140,9 +140,20 @@ export async function lockParticipants(db: TenantDb, participants: readonly stri
     order by address for no key update`);
 }
 
-/** Names an erased contact no more. The name of a group may name its participants. */
+/** Names an erased contact no more, nor shows what they reacted with. The name of a group may name its participants. */
 export async function forgetParticipant(db: TenantDb, addresses: readonly string[]): Promise<void> {
   const erased = sql.array([...addresses], 'text');
+  const groups = sql.fragment`(
+    select 'group:' || id from group_chats where workspace_id = ${db.workspaceId} and participants && ${erased})`;
+  const others = sql.fragment`(
+    select coalesce(jsonb_agg(r order by n), '[]') from jsonb_array_elements(reactions) with ordinality as e (r, n)
+    where r ->> 'from' <> all(${erased}))`;
+  await db.query(sql.type(NoRows)`
+    update messages set reactions = ${others}
+    where workspace_id = ${db.workspaceId} and address in ${groups} and reactions <> '[]'`);
+  await db.query(sql.type(NoRows)`
+    update inbound_messages set reactions = ${others}
+    where workspace_id = ${db.workspaceId} and address in ${groups} and reactions <> '[]'`);
   await db.query(sql.type(NoRows)`
     update group_chats set name = null, participants = array(
       select p from unnest(participants) with ordinality as p (p, n) where p <> all(${erased}) order by n)

@@ -161,6 +161,13 @@ describe('what is written to a group', () => {
     const group = { ...newGroup([ada, ben]), name: 'Zebulon and Ben' };
     await writes(ada, 'Zebulon was here', group);
     await writes(ben, 'Ben stays', group);
+    const before = await groupWith(ben);
+    const ours = (await answer(before.group.id, { message: 'So do we' })).body;
+    await settled(ours._id, 'delivered');
+    const sent = (await sentTo(app, ada))[0]?.id ?? '';
+    const love = { kind: 'reaction', reaction: 'love', removed: false, from: ada, at: new Date() } as const;
+    await callBack(app, world.lineId, { ...love, eventId: newId(), carrierMessageId: sent });
+    await told('message.reaction', ours._id);
     const exported = (await api('GET', `/api/leads/${leadId}/export`)).body;
     expect(JSON.stringify(exported)).toContain('Zebulon was here');
     expect((await api('DELETE', `/api/leads/${leadId}?erase=true`)).status).toBe(202);
@@ -172,7 +179,7 @@ describe('what is written to a group', () => {
     const { body } = await api('GET', `/api/conversations/${encodeURIComponent(address)}`);
     expect(body).toMatchObject({
       conversation: { group: { name: null, participants: [ben] } },
-      messages: [{ message: 'Ben stays' }],
+      messages: [{ message: 'So do we', reactions: [] }, { message: 'Ben stays' }],
     });
   });
 });
