@@ -348,7 +348,10 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     for (const address of isOpen ? [] : (group?.participants ?? [to.address])) {
       const { status, answered, reason = 'no response' } = await checkReach(config, address);
       if (status === 'unavailable')
-        return { kind: 'unavailable', reason: group ? `${address} is not on iMessage` : 'not on iMessage' };
+        return {
+          kind: 'unavailable',
+          reason: group ? 'a participant is not on iMessage' : 'not on iMessage',
+        };
       // An error response may only mean that the server cannot check, because it has no Private API.
       if (!answered) return { kind: 'transient', reason };
     }

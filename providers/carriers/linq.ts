@@ -331,7 +331,7 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
         for (const recipient of recipients) {
           const reach = readOk(await reachOf(config, recipient), Available);
           if (reach?.available === false)
-            return group ? { ...NO_IMESSAGE, reason: `${recipient} has no iMessage` } : NO_IMESSAGE;
+            return group ? { ...NO_IMESSAGE, reason: 'a participant has no iMessage' } : NO_IMESSAGE;
         }
       }
       const [path, body] =
