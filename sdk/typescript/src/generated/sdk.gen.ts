@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { Autopilot, CampaignAssumptions, CampaignQuietHours, CampaignStatus, CampaignStep, Condition, ConversationsChange, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiChatConnectionsByIdErrors, DeleteApiChatConnectionsByIdResponses, DeleteApiConversationsByAddressReadErrors, DeleteApiConversationsByAddressReadResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdTagsErrors, DeleteApiLeadsByIdTagsResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptInLinksByIdErrors, DeleteApiOptInLinksByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiRulesByIdErrors, DeleteApiRulesByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSegmentsByIdErrors, DeleteApiSegmentsByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, Effect, EmailPreferencesPatch, EventPattern, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAttentionErrors, GetApiAttentionResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdLeadsErrors, GetApiCampaignsByIdLeadsResponses, GetApiCampaignsByIdResponses, GetApiCampaignsByIdVersionsErrors, GetApiCampaignsByIdVersionsResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiChatConnectionsErrors, GetApiChatConnectionsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsCountsErrors, GetApiConversationsCountsResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdCampaignsByCampaignIdErrors, GetApiLeadsByIdCampaignsByCampaignIdResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdEvidenceErrors, GetApiLeadsByIdEvidenceResponses, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdContactCardErrors, GetApiLinesByIdContactCardResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptInLinksByIdErrors, GetApiOptInLinksByIdResponses, GetApiOptInLinksErrors, GetApiOptInLinksResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesByIdErrors, GetApiRepliesByIdResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiRulesErrors, GetApiRulesResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSegmentsByIdErrors, GetApiSegmentsByIdLeadsErrors, GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdResponses, GetApiSegmentsErrors, GetApiSegmentsResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVerificationsByIdErrors, GetApiVerificationsByIdResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFrequencyCapErrors, GetApiWorkspaceFrequencyCapResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceOpeningHoursErrors, GetApiWorkspaceOpeningHoursResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetDraftsByTokenErrors, GetDraftsByTokenResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetJoinByCodeErrors, GetJoinByCodeQrSvgErrors, GetJoinByCodeQrSvgResponses, GetJoinByCodeResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, LeadsChange, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdCampaignsByCampaignIdErrors, PatchApiLeadsByIdCampaignsByCampaignIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiMessagesByIdErrors, PatchApiMessagesByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiRulesByIdErrors, PatchApiRulesByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSegmentsByIdErrors, PatchApiSegmentsByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdCheckErrors, PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsByLeadIdStopErrors, PostApiCampaignsByIdLeadsByLeadIdStopResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiChatConnectionsErrors, PostApiChatConnectionsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsBulkByIdUndoErrors, PostApiConversationsBulkByIdUndoResponses, PostApiConversationsBulkErrors, PostApiConversationsBulkResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiConversationsByAddressTypingErrors, PostApiConversationsByAddressTypingResponses, PostApiConversationsGroupsErrors, PostApiConversationsGroupsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsBulkByIdUndoErrors, PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkErrors, PostApiLeadsBulkResponses, PostApiLeadsByIdTagsErrors, PostApiLeadsByIdTagsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesByIdReactionsErrors, PostApiMessagesByIdReactionsResponses, PostApiMessagesByIdUnsendErrors, PostApiMessagesByIdUnsendResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptInLinksErrors, PostApiOptInLinksResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiRulesDryRunErrors, PostApiRulesDryRunResponses, PostApiRulesErrors, PostApiRulesResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSegmentsErrors, PostApiSegmentsResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiVerificationsErrors, PostApiVerificationsResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdReplayErrors, PostApiWebhooksByIdReplayResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostDraftsByTokenErrors, PostDraftsByTokenResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiLinesByIdContactCardErrors, PutApiLinesByIdContactCardResponses, PutApiTeamByUserIdAwayErrors, PutApiTeamByUserIdAwayResponses, PutApiWorkspaceErrors, PutApiWorkspaceFrequencyCapErrors, PutApiWorkspaceFrequencyCapResponses, PutApiWorkspaceOpeningHoursErrors, PutApiWorkspaceOpeningHoursResponses, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses, RuleAction, RuleTrigger, VariantName, WebhookRetries } from './types.gen.ts';
+import type { Autopilot, CampaignAssumptions, CampaignQuietHours, CampaignStatus, CampaignStep, Condition, ConversationsChange, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiChatConnectionsByIdErrors, DeleteApiChatConnectionsByIdResponses, DeleteApiConversationsByAddressReadErrors, DeleteApiConversationsByAddressReadResponses, DeleteApiCrmConnectionsByIdErrors, DeleteApiCrmConnectionsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLeadsByIdTagsErrors, DeleteApiLeadsByIdTagsResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptInLinksByIdErrors, DeleteApiOptInLinksByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiRulesByIdErrors, DeleteApiRulesByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSegmentsByIdErrors, DeleteApiSegmentsByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, Effect, EmailPreferencesPatch, EventPattern, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAttentionErrors, GetApiAttentionResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdCorrectionsErrors, GetApiCampaignsByIdCorrectionsResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdLeadsErrors, GetApiCampaignsByIdLeadsResponses, GetApiCampaignsByIdResponses, GetApiCampaignsByIdVersionsErrors, GetApiCampaignsByIdVersionsResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiChatConnectionsErrors, GetApiChatConnectionsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsCountsErrors, GetApiConversationsCountsResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiCrmConnectionsByIdErrors, GetApiCrmConnectionsByIdLogErrors, GetApiCrmConnectionsByIdLogResponses, GetApiCrmConnectionsByIdResponses, GetApiCrmConnectionsErrors, GetApiCrmConnectionsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdCampaignsByCampaignIdErrors, GetApiLeadsByIdCampaignsByCampaignIdResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdEvidenceErrors, GetApiLeadsByIdEvidenceResponses, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdContactCardErrors, GetApiLinesByIdContactCardResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptInLinksByIdErrors, GetApiOptInLinksByIdResponses, GetApiOptInLinksErrors, GetApiOptInLinksResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesByIdErrors, GetApiRepliesByIdResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiRulesErrors, GetApiRulesResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSegmentsByIdErrors, GetApiSegmentsByIdLeadsErrors, GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdResponses, GetApiSegmentsErrors, GetApiSegmentsResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVerificationsByIdErrors, GetApiVerificationsByIdResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFrequencyCapErrors, GetApiWorkspaceFrequencyCapResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceOpeningHoursErrors, GetApiWorkspaceOpeningHoursResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetDraftsByTokenErrors, GetDraftsByTokenResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetJoinByCodeErrors, GetJoinByCodeQrSvgErrors, GetJoinByCodeQrSvgResponses, GetJoinByCodeResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, LeadsChange, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdCampaignsByCampaignIdErrors, PatchApiLeadsByIdCampaignsByCampaignIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiMessagesByIdErrors, PatchApiMessagesByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiRulesByIdErrors, PatchApiRulesByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSegmentsByIdErrors, PatchApiSegmentsByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdCheckErrors, PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdCorrectionsErrors, PostApiCampaignsByIdCorrectionsResponses, PostApiCampaignsByIdDryRunErrors, PostApiCampaignsByIdDryRunResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsByLeadIdStopErrors, PostApiCampaignsByIdLeadsByLeadIdStopResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiChatConnectionsErrors, PostApiChatConnectionsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsBulkByIdUndoErrors, PostApiConversationsBulkByIdUndoResponses, PostApiConversationsBulkErrors, PostApiConversationsBulkResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiConversationsByAddressTypingErrors, PostApiConversationsByAddressTypingResponses, PostApiConversationsGroupsErrors, PostApiConversationsGroupsResponses, PostApiCrmConnectionsByIdCheckErrors, PostApiCrmConnectionsByIdCheckResponses, PostApiCrmConnectionsErrors, PostApiCrmConnectionsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsBulkByIdUndoErrors, PostApiLeadsBulkByIdUndoResponses, PostApiLeadsBulkErrors, PostApiLeadsBulkResponses, PostApiLeadsByIdTagsErrors, PostApiLeadsByIdTagsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesByIdReactionsErrors, PostApiMessagesByIdReactionsResponses, PostApiMessagesByIdUnsendErrors, PostApiMessagesByIdUnsendResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptInLinksErrors, PostApiOptInLinksResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiRulesDryRunErrors, PostApiRulesDryRunResponses, PostApiRulesErrors, PostApiRulesResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSegmentsErrors, PostApiSegmentsResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiVerificationsErrors, PostApiVerificationsResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdReplayErrors, PostApiWebhooksByIdReplayResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostDraftsByTokenErrors, PostDraftsByTokenResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiLinesByIdContactCardErrors, PutApiLinesByIdContactCardResponses, PutApiTeamByUserIdAwayErrors, PutApiTeamByUserIdAwayResponses, PutApiWorkspaceErrors, PutApiWorkspaceFrequencyCapErrors, PutApiWorkspaceFrequencyCapResponses, PutApiWorkspaceOpeningHoursErrors, PutApiWorkspaceOpeningHoursResponses, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses, RuleAction, RuleTrigger, VariantName, WebhookRetries } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1710,316 +1710,128 @@ export class AiDrafts extends HeyApiClient {
     }
 }
 
-export class OptOuts extends HeyApiClient {
-    /**
-     * List replies that ask to be left alone in other words than STOP, newest first
-     *
-     * Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`.
-     */
-    public listSuspicions<ThrowOnError extends boolean = true>(parameters?: {
-        limit?: number;
-        cursor?: string;
-        status?: 'open' | 'confirmed' | 'dismissed';
-        address?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'query', key: 'limit' },
-                    { in: 'query', key: 'cursor' },
-                    { in: 'query', key: 'status' },
-                    { in: 'query', key: 'address' }
-                ] }]);
-        return (options?.client ?? this.client).get<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs/suspected',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Confirm the opt-out, or dismiss the suspicion so that campaigns continue
-     *
-     * A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`.
-     */
-    public decideSuspicion<ThrowOnError extends boolean = true>(parameters: {
-        id: string;
-        action: 'confirm' | 'dismiss';
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiOptOutsSuspectedByIdResponses, PostApiOptOutsSuspectedByIdErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'action' }] }]);
-        return (options?.client ?? this.client).post<PostApiOptOutsSuspectedByIdResponses, PostApiOptOutsSuspectedByIdErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs/suspected/{id}',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first
-     *
-     * Erased contacts are not included. A key needs the scope `read`.
-     */
-    public listHistory<ThrowOnError extends boolean = true>(parameters?: {
-        dateFrom?: string;
-        dateTo?: string;
-        change?: 'opted_out' | 'opted_in';
-        limit?: number;
-        cursor?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsHistoryResponses, GetApiOptOutsHistoryErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'query', key: 'dateFrom' },
-                    { in: 'query', key: 'dateTo' },
-                    { in: 'query', key: 'change' },
-                    { in: 'query', key: 'limit' },
-                    { in: 'query', key: 'cursor' }
-                ] }]);
-        return (options?.client ?? this.client).get<GetApiOptOutsHistoryResponses, GetApiOptOutsHistoryErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs/history',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Export opt-outs and opt-ins as CSV, newest first
-     *
-     * Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`.
-     */
-    public exportHistory<ThrowOnError extends boolean = true>(parameters?: {
-        dateFrom?: string;
-        dateTo?: string;
-        change?: 'opted_out' | 'opted_in';
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryExportErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'query', key: 'dateFrom' },
-                    { in: 'query', key: 'dateTo' },
-                    { in: 'query', key: 'change' }
-                ] }]);
-        return (options?.client ?? this.client).get<GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryExportErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs/history/export',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Get the opt-outs and opt-ins per week, and their share of the messages sent
-     *
-     * Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`.
-     */
-    public getWeeks<ThrowOnError extends boolean = true>(parameters?: {
-        weeks?: number;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsWeeksResponses, GetApiOptOutsWeeksErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'weeks' }] }]);
-        return (options?.client ?? this.client).get<GetApiOptOutsWeeksResponses, GetApiOptOutsWeeksErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs/weeks',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Opt an address in again, by query or body
-     *
-     * A key needs the scope `manage`.
-     */
-    public delete<ThrowOnError extends boolean = true>(parameters?: {
-        address?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiOptOutsResponses, DeleteApiOptOutsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'address' }] }]);
-        return (options?.client ?? this.client).delete<DeleteApiOptOutsResponses, DeleteApiOptOutsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * List opted-out addresses, newest first
-     *
-     * A key needs the scope `read`.
-     */
-    public list<ThrowOnError extends boolean = true>(parameters?: {
-        limit?: number;
-        cursor?: string;
-        search?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsResponses, GetApiOptOutsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'query', key: 'limit' },
-                    { in: 'query', key: 'cursor' },
-                    { in: 'query', key: 'search' }
-                ] }]);
-        return (options?.client ?? this.client).get<GetApiOptOutsResponses, GetApiOptOutsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Opt an address out; its unsent messages fail with `recipient_opted_out`
-     *
-     * If the address is already opted out, the existing entry is returned. A key needs the scope `send`.
-     */
-    public create<ThrowOnError extends boolean = true>(parameters: {
-        address: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiOptOutsResponses, PostApiOptOutsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'address' }] }]);
-        return (options?.client ?? this.client).post<PostApiOptOutsResponses, PostApiOptOutsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Opt an address in again, by path
-     *
-     * A key needs the scope `manage`.
-     */
-    public deleteNamed<ThrowOnError extends boolean = true>(parameters: {
-        address: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsByAddressErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }] }]);
-        return (options?.client ?? this.client).delete<DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsByAddressErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs/{address}',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Get whether an address is opted out
-     *
-     * A key needs the scope `read`.
-     */
-    public get<ThrowOnError extends boolean = true>(parameters: {
-        address: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsByAddressResponses, GetApiOptOutsByAddressErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }] }]);
-        return (options?.client ?? this.client).get<GetApiOptOutsByAddressResponses, GetApiOptOutsByAddressErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/opt-outs/{address}',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * List the consents and withdrawals of contacts, newest first
-     *
-     * A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`.
-     */
-    public listConsents<ThrowOnError extends boolean = true>(parameters?: {
-        limit?: number;
-        cursor?: string;
-        address?: string;
-        channel?: 'imessage' | 'sms' | 'email' | 'any';
-        status?: 'granted' | 'revoked';
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiConsentsResponses, GetApiConsentsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'query', key: 'limit' },
-                    { in: 'query', key: 'cursor' },
-                    { in: 'query', key: 'address' },
-                    { in: 'query', key: 'channel' },
-                    { in: 'query', key: 'status' }
-                ] }]);
-        return (options?.client ?? this.client).get<GetApiConsentsResponses, GetApiConsentsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/consents',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Record that a contact consented, or withdrew consent
-     *
-     * It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`.
-     */
-    public createConsent<ThrowOnError extends boolean = true>(parameters: {
-        address: string;
-        channel?: 'imessage' | 'sms' | 'email' | 'any';
-        status: 'granted' | 'revoked';
-        source?: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
-        evidence?: string;
-        at?: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiConsentsResponses, PostApiConsentsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'body', key: 'address' },
-                    { in: 'body', key: 'channel' },
-                    { in: 'body', key: 'status' },
-                    { in: 'body', key: 'source' },
-                    { in: 'body', key: 'evidence' },
-                    { in: 'body', key: 'at' }
-                ] }]);
-        return (options?.client ?? this.client).post<PostApiConsentsResponses, PostApiConsentsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/consents',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Show a page that asks whether to unsubscribe
-     */
-    public unsubscribePage<ThrowOnError extends boolean = true>(parameters: {
-        token: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<GetUnsubscribeByTokenResponses, GetUnsubscribeByTokenErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'token' }] }]);
-        return (options?.client ?? this.client).get<GetUnsubscribeByTokenResponses, GetUnsubscribeByTokenErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/unsubscribe/{token}',
-            ...options,
-            ...params
-        });
-    }
-    
-    /**
-     * Opt out the recipient of an email (RFC 8058)
-     */
-    public unsubscribe<ThrowOnError extends boolean = true>(parameters: {
-        token: string;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PostUnsubscribeByTokenResponses, PostUnsubscribeByTokenErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'token' }] }]);
-        return (options?.client ?? this.client).post<PostUnsubscribeByTokenResponses, PostUnsubscribeByTokenErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/unsubscribe/{token}',
-            ...options,
-            ...params
-        });
-    }
-}
-
 export class Contacts extends HeyApiClient {
+    /**
+     * List the connected CRMs
+     *
+     * A key needs the scope `read`.
+     */
+    public listCrmConnections<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiCrmConnectionsResponses, GetApiCrmConnectionsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiCrmConnectionsResponses, GetApiCrmConnectionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/crm-connections',
+            ...options
+        });
+    }
+    
+    /**
+     * Connect a CRM, or connect it again with another token
+     *
+     * Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `send`. Recorded in the audit log as `crm_connection.created`.
+     */
+    public createCrmConnection<ThrowOnError extends boolean = true>(parameters: {
+        provider: 'hubspot';
+        token: string;
+        listId?: string;
+        campaignId?: string;
+        importExisting?: boolean;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCrmConnectionsResponses, PostApiCrmConnectionsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'provider' },
+                    { in: 'body', key: 'token' },
+                    { in: 'body', key: 'listId' },
+                    { in: 'body', key: 'campaignId' },
+                    { in: 'body', key: 'importExisting' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiCrmConnectionsResponses, PostApiCrmConnectionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/crm-connections',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Disconnect a CRM and delete its token; leads remain
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `crm_connection.deleted`.
+     */
+    public deleteCrmConnection<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiCrmConnectionsByIdResponses, DeleteApiCrmConnectionsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiCrmConnectionsByIdResponses, DeleteApiCrmConnectionsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/crm-connections/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get a connected CRM
+     *
+     * A key needs the scope `read`.
+     */
+    public getCrmConnection<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiCrmConnectionsByIdResponses, GetApiCrmConnectionsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiCrmConnectionsByIdResponses, GetApiCrmConnectionsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/crm-connections/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * List what was taken over from a CRM and told to it, what was refused, and conflicts, newest first
+     *
+     * Entries are kept for 30 days. A key needs the scope `read`.
+     */
+    public listCrmLog<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        limit?: number;
+        cursor?: string;
+        outcome?: 'synced' | 'refused' | 'conflict';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiCrmConnectionsByIdLogResponses, GetApiCrmConnectionsByIdLogErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'outcome' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiCrmConnectionsByIdLogResponses, GetApiCrmConnectionsByIdLogErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/crm-connections/{id}/log',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Check the token of a connected CRM, and synchronize at once if it is accepted
+     *
+     * A key needs the scope `send`.
+     */
+    public checkCrmConnection<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCrmConnectionsByIdCheckResponses, PostApiCrmConnectionsByIdCheckErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).post<PostApiCrmConnectionsByIdCheckResponses, PostApiCrmConnectionsByIdCheckErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/crm-connections/{id}/check',
+            ...options,
+            ...params
+        });
+    }
+    
     /**
      * List opt-in links, newest first
      *
@@ -2814,6 +2626,315 @@ export class Contacts extends HeyApiClient {
         return (options?.client ?? this.client).get<GetApiSegmentsByIdLeadsResponses, GetApiSegmentsByIdLeadsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/segments/{id}/leads',
+            ...options,
+            ...params
+        });
+    }
+}
+
+export class OptOuts extends HeyApiClient {
+    /**
+     * List replies that ask to be left alone in other words than STOP, newest first
+     *
+     * Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`.
+     */
+    public listSuspicions<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        status?: 'open' | 'confirmed' | 'dismissed';
+        address?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'status' },
+                    { in: 'query', key: 'address' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/suspected',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Confirm the opt-out, or dismiss the suspicion so that campaigns continue
+     *
+     * A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`.
+     */
+    public decideSuspicion<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        action: 'confirm' | 'dismiss';
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiOptOutsSuspectedByIdResponses, PostApiOptOutsSuspectedByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'action' }] }]);
+        return (options?.client ?? this.client).post<PostApiOptOutsSuspectedByIdResponses, PostApiOptOutsSuspectedByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/suspected/{id}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first
+     *
+     * Erased contacts are not included. A key needs the scope `read`.
+     */
+    public listHistory<ThrowOnError extends boolean = true>(parameters?: {
+        dateFrom?: string;
+        dateTo?: string;
+        change?: 'opted_out' | 'opted_in';
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsHistoryResponses, GetApiOptOutsHistoryErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'dateFrom' },
+                    { in: 'query', key: 'dateTo' },
+                    { in: 'query', key: 'change' },
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsHistoryResponses, GetApiOptOutsHistoryErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/history',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Export opt-outs and opt-ins as CSV, newest first
+     *
+     * Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`.
+     */
+    public exportHistory<ThrowOnError extends boolean = true>(parameters?: {
+        dateFrom?: string;
+        dateTo?: string;
+        change?: 'opted_out' | 'opted_in';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryExportErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'dateFrom' },
+                    { in: 'query', key: 'dateTo' },
+                    { in: 'query', key: 'change' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/history/export',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get the opt-outs and opt-ins per week, and their share of the messages sent
+     *
+     * Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`.
+     */
+    public getWeeks<ThrowOnError extends boolean = true>(parameters?: {
+        weeks?: number;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsWeeksResponses, GetApiOptOutsWeeksErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'weeks' }] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsWeeksResponses, GetApiOptOutsWeeksErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/weeks',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Opt an address in again, by query or body
+     *
+     * A key needs the scope `manage`.
+     */
+    public delete<ThrowOnError extends boolean = true>(parameters?: {
+        address?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiOptOutsResponses, DeleteApiOptOutsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'address' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiOptOutsResponses, DeleteApiOptOutsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * List opted-out addresses, newest first
+     *
+     * A key needs the scope `read`.
+     */
+    public list<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        search?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsResponses, GetApiOptOutsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'search' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsResponses, GetApiOptOutsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Opt an address out; its unsent messages fail with `recipient_opted_out`
+     *
+     * If the address is already opted out, the existing entry is returned. A key needs the scope `send`.
+     */
+    public create<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiOptOutsResponses, PostApiOptOutsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'address' }] }]);
+        return (options?.client ?? this.client).post<PostApiOptOutsResponses, PostApiOptOutsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Opt an address in again, by path
+     *
+     * A key needs the scope `manage`.
+     */
+    public deleteNamed<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsByAddressErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsByAddressErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/{address}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get whether an address is opted out
+     *
+     * A key needs the scope `read`.
+     */
+    public get<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsByAddressResponses, GetApiOptOutsByAddressErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsByAddressResponses, GetApiOptOutsByAddressErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/{address}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * List the consents and withdrawals of contacts, newest first
+     *
+     * A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`.
+     */
+    public listConsents<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        address?: string;
+        channel?: 'imessage' | 'sms' | 'email' | 'any';
+        status?: 'granted' | 'revoked';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiConsentsResponses, GetApiConsentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'address' },
+                    { in: 'query', key: 'channel' },
+                    { in: 'query', key: 'status' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiConsentsResponses, GetApiConsentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/consents',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Record that a contact consented, or withdrew consent
+     *
+     * It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`.
+     */
+    public createConsent<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+        channel?: 'imessage' | 'sms' | 'email' | 'any';
+        status: 'granted' | 'revoked';
+        source?: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
+        evidence?: string;
+        at?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiConsentsResponses, PostApiConsentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'address' },
+                    { in: 'body', key: 'channel' },
+                    { in: 'body', key: 'status' },
+                    { in: 'body', key: 'source' },
+                    { in: 'body', key: 'evidence' },
+                    { in: 'body', key: 'at' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiConsentsResponses, PostApiConsentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/consents',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Show a page that asks whether to unsubscribe
+     */
+    public unsubscribePage<ThrowOnError extends boolean = true>(parameters: {
+        token: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetUnsubscribeByTokenResponses, GetUnsubscribeByTokenErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'token' }] }]);
+        return (options?.client ?? this.client).get<GetUnsubscribeByTokenResponses, GetUnsubscribeByTokenErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/unsubscribe/{token}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Opt out the recipient of an email (RFC 8058)
+     */
+    public unsubscribe<ThrowOnError extends boolean = true>(parameters: {
+        token: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostUnsubscribeByTokenResponses, PostUnsubscribeByTokenErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'token' }] }]);
+        return (options?.client ?? this.client).post<PostUnsubscribeByTokenResponses, PostUnsubscribeByTokenErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/unsubscribe/{token}',
             ...options,
             ...params
         });
@@ -4014,6 +4135,76 @@ export class Campaigns extends HeyApiClient {
     }
     
     /**
+     * Say what an edit of the steps would do, and to how many leads
+     *
+     * Changes nothing. `PATCH /api/campaigns/{id} {steps}` carries it out. A key needs the scope `read`.
+     */
+    public dryRunEdit<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        steps: Array<CampaignStep>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdDryRunResponses, PostApiCampaignsByIdDryRunErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'steps' }] }]);
+        return (options?.client ?? this.client).post<PostApiCampaignsByIdDryRunResponses, PostApiCampaignsByIdDryRunErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/campaigns/{id}/dry-run',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Say who got a text of a campaign that has changed since, and how each can be corrected
+     *
+     * Steps whose text everybody has are left out. A key needs the scope `read`.
+     */
+    public listCorrections<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiCampaignsByIdCorrectionsResponses, GetApiCampaignsByIdCorrectionsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiCampaignsByIdCorrectionsResponses, GetApiCampaignsByIdCorrectionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/campaigns/{id}/corrections',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Correct a text of a campaign for those who got the former one
+     *
+     * Messages that their line can edit get the text of the step where they are. The others get a message, paced like every step. Nobody gets a version of a text twice, and who stopped, is paused or opted out gets none. A request corrects at most 500 messages, oldest first; `nextCursor`, sent as `cursor`, continues. An edit that fails is followed by a message. A key needs the scope `send`. Recorded in the audit log as `campaign.corrected`.
+     */
+    public correct<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        stepId: string;
+        message?: string;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdCorrectionsResponses, PostApiCampaignsByIdCorrectionsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'body', key: 'stepId' },
+                    { in: 'body', key: 'message' },
+                    { in: 'body', key: 'cursor' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiCampaignsByIdCorrectionsResponses, PostApiCampaignsByIdCorrectionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/campaigns/{id}/corrections',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
      * Get how far the leads of a campaign got, by step and variant, and how many replied and opted out
      *
      * A key needs the scope `read`.
@@ -4142,7 +4333,7 @@ export class Forecast extends HeyApiClient {
     /**
      * Forecast when a campaign finishes, or would finish if it were started or resumed now
      *
-     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
+     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`.
      */
     public forecastCampaign<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -4159,7 +4350,7 @@ export class Forecast extends HeyApiClient {
     /**
      * Forecast when a sequence to a number of new contacts finishes
      *
-     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
+     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. The frequency cap is counted for the steps of the sequence itself. Not foreseen: contacts who reply, which ends their sequence, with whom a member writes (`contact_busy`), or who got messages of other campaigns; and messages that are accepted later. A key needs the scope `read`.
      */
     public forecast<ThrowOnError extends boolean = true>(parameters: {
         newConversations: number;
@@ -5181,10 +5372,10 @@ export class AuditLog extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'crm_connection.created' | 'crm_connection.deleted' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -5241,10 +5432,10 @@ export class AuditLog extends HeyApiClient {
     public listAgency<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.corrected' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'chat_connection.created' | 'chat_connection.deleted' | 'chat_connection.linked' | 'crm_connection.created' | 'crm_connection.deleted' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'draft.sent_by_autopilot' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.edited' | 'message.moved' | 'message.resent' | 'message.sent_now' | 'message.skipped' | 'message.unsent' | 'note.created' | 'opening_hours.updated' | 'opt_in_link.created' | 'opt_in_link.deleted' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'rule.created' | 'rule.deleted' | 'rule.updated' | 'session.ended' | 'session.started' | 'set_aside.dropped' | 'set_aside.retried' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.replayed' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -5907,14 +6098,14 @@ export class Api extends HeyApiClient {
         return this._aiDrafts ??= new AiDrafts({ client: this.client });
     }
     
-    private _optOuts?: OptOuts;
-    get optOuts(): OptOuts {
-        return this._optOuts ??= new OptOuts({ client: this.client });
-    }
-    
     private _contacts?: Contacts;
     get contacts(): Contacts {
         return this._contacts ??= new Contacts({ client: this.client });
+    }
+    
+    private _optOuts?: OptOuts;
+    get optOuts(): OptOuts {
+        return this._optOuts ??= new OptOuts({ client: this.client });
     }
     
     private _compliance?: Compliance;

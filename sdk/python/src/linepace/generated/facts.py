@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "f2f8f9203f71a46c3c40508b9e2a4c9fb7f3f0529a24f6f33e2b41e8a516101d"
+DIGEST = "cda0e3467cb479630ddfe2281bb6b7725343925de2a6bc1d34fa3a90773a459d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -18,6 +18,7 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/chat-connections",
+    "POST /api/crm-connections",
     "POST /api/opt-outs",
     "POST /api/opt-in-links",
     "POST /api/verifications",
