@@ -6,6 +6,7 @@ import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createWorkspace, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: OwnApp;
 let hubspot: HubSpotStandIn;
@@ -234,7 +235,9 @@ describe('a connected HubSpot', () => {
       expect((await other.api(method, `/api/crm-connections/${id}${path}`)).status).toBe(404);
     expect((await workspace.api('DELETE', `/api/crm-connections/${id}`)).status).toBe(200);
     expect((await connectionOf(id)).code).toBe('NOT_FOUND');
-    const { entries } = (await get('/api/audit-log')).body;
+    const { id: organizationId, ownerId: userId } = workspace;
+    const owner = await sessionClient(app, { userId, organizationId, role: 'org:admin' });
+    const { entries } = (await owner('GET', '/api/audit-log')).body;
     const actions = entries.map(({ action }: Record<string, string>) => action);
     expect(actions).toEqual(expect.arrayContaining(['crm_connection.created', 'crm_connection.deleted']));
     expect(JSON.stringify(entries)).not.toContain(hubspot.token);
