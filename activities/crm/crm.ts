@@ -65,15 +65,18 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
         const telling = await tenant((db) => nextCrmTelling(db, connectionId));
         if (!telling) return true;
         let refused: string | null = null;
+        let toldAt = currentTime();
         if (telling.told)
           try {
-            await provider.tell(tokenOf(connection), telling.told.contactId, telling.told.news);
+            toldAt = await provider.tell(tokenOf(connection), telling.told.contactId, telling.told.news);
           } catch (error) {
             if (!(error instanceof CrmRefused)) throw error;
             refused = error.message;
           }
         const ids = provider.idsOf(connection.accountId, telling.told?.contactId ?? '');
-        await tenant((db) => settleCrmTelling(db, connectionId, telling, { refused, ids }, currentTime()));
+        await tenant((db) =>
+          settleCrmTelling(db, connectionId, telling, { refused, ids, toldAt }, currentTime()),
+        );
       }
       return false;
     }

@@ -58,9 +58,10 @@ export interface CrmProvider {
   readContacts(token: string, position: CrmPosition): Promise<CrmPage>;
   /**
    * If the response is lost, it is told again: no provider recognizes a repeated request.
+   * @returns the end of the second in which it was told, by the provider's clock.
    * @throws CrmDenied, CrmUnavailable, CrmRefused
    */
-  tell(token: string, contactId: string, news: CrmNews): Promise<void>;
+  tell(token: string, contactId: string, news: CrmNews): Promise<Date>;
   /** The ids that messages to a contact carry. */
   idsOf(accountId: string, contactId: string): Record<string, string>;
 }

@@ -152,7 +152,7 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
     contactId: string,
     object: keyof typeof TO_CONTACT,
     properties: Record<string, string>,
-  ): Promise<unknown> =>
+  ): Promise<CrmAnswer> =>
     ask(token, 'POST', `/crm/v3/objects/${object}`, {
       properties,
       associations: [
@@ -162,6 +162,23 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
         },
       ],
     });
+
+  async function put(token: string, contactId: string, news: CrmNews): Promise<CrmAnswer> {
+    if ('text' in news) return log(token, contactId, ...messageOf(news));
+    if ('from' in news) return log(token, contactId, 'calls', callOf(news));
+    if (news.email === null) {
+      const properties = { [OPT_OUT]: String(news.kind === 'opt_out') };
+      return ask(token, 'PATCH', `/crm/v3/objects/contacts/${encodeURIComponent(contactId)}`, { properties });
+    }
+    // Only the contact itself can subscribe to emails again.
+    if (news.kind === 'opt_in') throw new CrmRefused('emails_cannot_be_resubscribed');
+    const subscriber = encodeURIComponent(news.email);
+    return ask(
+      token,
+      'POST',
+      `/communication-preferences/v4/statuses/${subscriber}/unsubscribe-all?channel=EMAIL`,
+    );
+  }
 
   /** Makes the property with which texts are opted out of, unless there is one. */
   async function prepare(token: string): Promise<void> {
@@ -202,7 +219,7 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
         ? await ownerEmails(token)
         : new Map<string, string>();
       const contacts = results.map((result) => contactOf(result, owners));
-      const answeredAt = new Date(Date.parse(answer.headers.get('date') ?? '') || realTime().getTime());
+      const answeredAt = timeOf(answer);
       const after = paging?.next?.after ?? null;
       const last = contacts.at(-1);
       if (!last || after === null) return { contacts, position, hasMore: false, answeredAt };
@@ -215,32 +232,17 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
     },
 
     async tell(token, contactId, news) {
-      if ('text' in news) {
-        const [object, properties] = messageOf(news);
-        await log(token, contactId, object, properties);
-        return;
-      }
-      if ('from' in news) return void (await log(token, contactId, 'calls', callOf(news)));
-      if (news.email === null) {
-        const properties = { [OPT_OUT]: String(news.kind === 'opt_out') };
-        await ask(token, 'PATCH', `/crm/v3/objects/contacts/${encodeURIComponent(contactId)}`, {
-          properties,
-        });
-        return;
-      }
-      // Only the contact itself can subscribe to emails again.
-      if (news.kind === 'opt_in') throw new CrmRefused('emails_cannot_be_resubscribed');
-      const subscriber = encodeURIComponent(news.email);
-      await ask(
-        token,
-        'POST',
-        `/communication-preferences/v4/statuses/${subscriber}/unsubscribe-all?channel=EMAIL`,
-      );
+      // The time of an answer has no fractions of a second.
+      return new Date(timeOf(await put(token, contactId, news)).getTime() + 1000);
     },
 
     idsOf: (accountId, contactId) => ({ crmAContactId: contactId, crmAPortalId: accountId }),
   };
 }
+
+/** When it was given, by the clock of HubSpot. */
+const timeOf = ({ headers }: CrmAnswer): Date =>
+  new Date(Date.parse(headers.get('date') ?? '') || realTime().getTime());
 
 /**
  * Where to read on. A search begins again at the last change, because what changes in the meantime moves to its end; only among contacts

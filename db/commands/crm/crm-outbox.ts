@@ -65,12 +65,12 @@ async function isKnown(
   return (await optedOutAmong(db, (lead?.phones ?? []).map(contactKey))).size > 0;
 }
 
-/** The CRM was told, or refused it for good. @param refused why; null: it was told. */
+/** The CRM was told, or refused it for good. @param refused why; null: it was told. @param toldAt by the clock of the CRM. */
 export async function settleCrmTelling(
   db: TenantDb,
   connectionId: string,
   { eventId, told }: CrmTelling,
-  { refused, ids }: { refused: string | null; ids: Record<string, string> },
+  { refused, ids, toldAt }: { refused: string | null; ids: Record<string, string>; toldAt: Date },
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
@@ -86,6 +86,7 @@ export async function settleCrmTelling(
     await setCrmOptOut(db, connectionId, contactId, {
       of: news.email === null ? 'texts' : 'emails',
       isOptedOut: news.kind === 'opt_out',
+      toldAt,
     });
   // The events of replies to it, and of its receipts, name them.
   if (news.kind === 'message' && entry.messageId)

@@ -15,7 +15,7 @@ import {
 import { lockListOrQuickSends } from '#db/queries/contacts/lists.ts';
 import { optedOutAmong } from '#db/queries/contacts/opt-outs.ts';
 import type { CrmConnectionRow } from '#db/queries/crm/crm-connections.ts';
-import { type CrmLinkRow, findCrmLink, saveCrmLink } from '#db/queries/crm/crm-links.ts';
+import { type CrmLinkRow, findCrmLink, isOlderThanTold, saveCrmLink } from '#db/queries/crm/crm-links.ts';
 import { logCrm } from '#db/queries/crm/crm-log.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { LeadInput, type NormalizedLead, normalizeLead, type PhoneDefaults } from '#domain/contacts/lead.ts';
@@ -63,7 +63,7 @@ export async function receiveOptOuts(
   ] as const) {
     const optedOut = await optedOutAmong(db, addresses);
     if (!isOut) {
-      if (wasOut && optedOut.size > 0)
+      if (wasOut && optedOut.size > 0 && !isOlderThanTold(link, contact.modifiedAt))
         log.push({ ...entry, subject: 'opt_in', outcome: 'conflict', reason: 'opt_out_kept' });
       continue;
     }

@@ -22,6 +22,7 @@ const Row = z.object({
   modifiedAt: z.date(),
   textsOptedOut: z.boolean(),
   emailsOptedOut: z.boolean(),
+  toldAt: z.date().nullable(),
 });
 export type CrmLinkRow = z.infer<typeof Row>;
 
@@ -64,6 +65,10 @@ export async function unseenContacts(
   return contacts.filter(({ id }) => !seen.has(id));
 }
 
+/** Whether the CRM was told of an opt-out or opt-in after this version of the contact. */
+export const isOlderThanTold = (link: Pick<CrmLinkRow, 'toldAt'> | null, modifiedAt: Date): boolean =>
+  (link?.toldAt ?? modifiedAt) > modifiedAt;
+
 /** Stores which version of a contact was seen, and what became of it. */
 export async function saveCrmLink(
   db: TenantDb,
@@ -82,20 +87,23 @@ export async function saveCrmLink(
     values (${db.workspaceId}, ${connectionId}, ${id}, ${link.state}, ${leadId}, ${sql.jsonb(seen)},
       ${sql.timestamp(modifiedAt)}, ${textsOptedOut}, ${emailsOptedOut})
     on conflict (workspace_id, connection_id, contact_id) do update set state = excluded.state, lead_id = excluded.lead_id,
-      seen = excluded.seen, modified_at = excluded.modified_at, texts_opted_out = excluded.texts_opted_out,
-      emails_opted_out = excluded.emails_opted_out`);
+      seen = excluded.seen, modified_at = excluded.modified_at,
+      texts_opted_out = case when crm_links.told_at > excluded.modified_at then crm_links.texts_opted_out
+        else excluded.texts_opted_out end,
+      emails_opted_out = case when crm_links.told_at > excluded.modified_at then crm_links.emails_opted_out
+        else excluded.emails_opted_out end`);
 }
 
-/** The CRM was told. */
+/** The CRM was told. @param toldAt by its clock. */
 export async function setCrmOptOut(
   db: TenantDb,
   connectionId: string,
   contactId: string,
-  { of, isOptedOut }: { of: 'texts' | 'emails'; isOptedOut: boolean },
+  { of, isOptedOut, toldAt }: { of: 'texts' | 'emails'; isOptedOut: boolean; toldAt: Date },
 ): Promise<void> {
   const column = of === 'texts' ? sql.fragment`texts_opted_out` : sql.fragment`emails_opted_out`;
   await db.query(sql.type(NoRows)`
-    update crm_links set ${column} = ${isOptedOut}
+    update crm_links set ${column} = ${isOptedOut}, told_at = ${sql.timestamp(toldAt)}
     where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and contact_id = ${contactId}`);
 }
 
