@@ -8,6 +8,11 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   drip: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   changeConversations: { filter: { unanswered: 'false' }, change: { status: 'closed' }, dryRun: true },
   sendReply: { phone: '+14155550123', message: 'Tuesday works. Talk to you then!' },
+  createGroup: {
+    fromLineId: '665f1c2ab3d4e5f6a7b8c9d0',
+    recipients: ['+14155550123', '+14155550124'],
+    message: 'Hello both',
+  },
   createLeads: { leads: [{ firstName: 'Ada', phone: '+14155550123', companyName: 'Analytical Engines' }] },
   setUpInstallation: {
     code: '…',
@@ -47,6 +52,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
     ],
     start: false,
   },
+  dryRunCampaignEdit: { steps: [{ message: 'Hi {{ firstName }}, our spring offer is out until Friday.' }] },
   updateCampaign: { name: 'Spring offer, second try' },
   updateCampaignLead: { resumesAt: '2026-12-24T09:00:00Z' },
   addCampaignLead: { lead: { firstName: 'Ada', phone: '+14155550123' } },

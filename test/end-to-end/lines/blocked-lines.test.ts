@@ -4,24 +4,15 @@ import { recordProbe } from '#db/commands/lines/line-health.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { withSystem, withTenant } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
-import { smtpCarrier } from '#providers/carriers/smtp.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
-import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
-import { HTTP_CARRIERS, startSomebodyElse } from '#test/conformance/http-carrier-worlds.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import {
-  createLine,
-  createLineAt,
-  createWorkspaceWithLine,
-  type WorkspaceWithLine,
-} from '#test/support/factories.ts';
+import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { type Front, startFront } from '#test/support/front.ts';
 import { registerWebhook, startEndpoint } from '#test/support/endpoint.ts';
 import { DANA } from '#test/support/operators.ts';
-import { startReplying } from '#test/support/replying-mail-server.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { activitiesOf } from '#test/support/workflows.ts';
 import { type Status, statusQuery } from '#workflows/protocol/queries.ts';
@@ -32,15 +23,6 @@ import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 let app: TestApp;
 let twilio: TwilioStandIn;
 const fronts: Front[] = [];
-
-const MAIL_SERVER = {
-  name: 'smtp',
-  connect: (url: string) => ({
-    carrier: smtpCarrier({ untrusted: createUntrustedWork() }),
-    config: { url },
-    channel: 'email' as const,
-  }),
-};
 
 beforeAll(async () => {
   app = await sharedApp();
@@ -177,49 +159,6 @@ describe.concurrent('a line that cannot send', () => {
     await eventually(async () => told().some(({ event }) => event === 'line.up'), 60_000);
     await endpoint.close();
   }, 240_000);
-
-  it.each([...HTTP_CARRIERS.filter(({ name }) => name !== 'simulated'), MAIL_SERVER])(
-    'is blocked and keeps its messages while a tunnel answers for the carrier $name',
-    async ({ name, connect }) => {
-      const other = await (name === 'smtp'
-        ? startReplying({ greeting: 'HTTP/1.1 404 Not Found' })
-        : startSomebodyElse());
-      const { carrier, config, channel } = connect(other.url);
-      const workspace = await createWorkspaceWithLine(app);
-      const settings = {
-        ...config,
-        ...(name !== 'smtp' && name !== 'bluebubbles' && { baseUrl: other.url }),
-      };
-      const lineId = await createLineAt(app, workspace.id, channel, {
-        name,
-        schema: carrier.config,
-        settings,
-      });
-      const line = { ...workspace, lineId };
-      for (let n = 0; n < 8; n += 1)
-        await post(line, {
-          messageType: channel,
-          ...(channel === 'email' && {
-            recipientPhone: undefined,
-            recipientEmail: `${n}@example.com`,
-            subject: 'Hello',
-          }),
-        });
-      await shows(lineId, 'blocked', { timeoutMs: 60_000 });
-      const blocked = async () => {
-        const { lines } = (await line.api('GET', '/api/lines/by-user')).body;
-        return lines.find(({ _id }: { _id: string }) => _id === lineId).blocked;
-      };
-      await eventually(async () => (await blocked()) !== null, 60_000);
-      expect((await blocked()).reason).toContain('404');
-      const { messages } = (await line.api('GET', `/api/messages?lineId=${lineId}`)).body;
-      expect(messages).toHaveLength(8);
-      for (const message of messages) expect(message).toMatchObject({ holdReason: 'carrier_pause' });
-      await carrier.close();
-      await other.stop();
-    },
-    150_000,
-  );
 
   it('is blocked from the first message on that its carrier does not answer', async () => {
     const line = await refusedLine();

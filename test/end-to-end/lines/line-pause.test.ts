@@ -123,7 +123,7 @@ describe('a line that its workspace pauses', () => {
     const member = await sessionClient(app, { userId, organizationId: workspace.id, role: 'org:member' });
     for (const refused of [await pausedBy(member), await resumedBy(member)])
       expect(refused).toMatchObject({ status: 403, body: { code: 'ADMIN_REQUIRED' } });
-    for (const reason of [' ', 'two\nlines', 'x'.repeat(501)])
+    for (const reason of [' ', '\n', 'x'.repeat(501)])
       expect(await pausedBy(owner, { reason })).toMatchObject({
         status: 400,
         body: { code: 'VALIDATION_ERROR', issues: [{ path: 'reason' }] },

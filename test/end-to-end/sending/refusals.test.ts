@@ -295,7 +295,7 @@ test.each(HTTP_CARRIERS.filter(({ name }) => name !== 'simulated'))(
         expect(line.calls.map(({ answer }) => answer.kind)).not.toContain('accepted');
         if (!answers.includes(refusal)) expect(failed(await line.messages())).toBe(0);
       }),
-      { numRuns: 4 },
+      { numRuns: 2 },
     );
     await connected.carrier.close();
     await other.stop();
@@ -326,6 +326,6 @@ test('nothing that answers for a mail server makes a line call it too fast, or f
       await expectBounded(line, gap);
       if (!replies.includes(refusal)) expect(failed(await line.messages())).toBe(0);
     }),
-    { numRuns: 4 },
+    { numRuns: 2 },
   );
 }, 120_000);
