@@ -19,6 +19,7 @@ import {
   linePacerId,
   mailboxReaderId,
   webhookDispatcherId,
+  WORKFLOWS,
 } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
@@ -31,7 +32,8 @@ beforeAll(async () => {
   const workspace = await createWorkspaceWithLine(app);
   ({ id: workspaceId, lineId } = workspace);
   api = apiClient(app.url, workspace.key);
-  await eventually(async () => (await polledKinds(systemDb(app.pools))).size === 3);
+  const polled = Object.keys(WORKFLOWS).filter((kind) => WORKFLOWS[kind]?.isPolled);
+  await eventually(async () => (await polledKinds(systemDb(app.pools))).size === polled.length);
 });
 afterAll(() => app.stop());
 
