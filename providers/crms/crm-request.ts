@@ -13,8 +13,8 @@ export interface CrmAnswer {
   body: unknown;
 }
 
-/** Sends requests with JSON. @returns a function that throws CrmUnavailable if there is no response */
-export function crmRequests(caFile: string | null) {
+/** Sends requests with JSON. @param title of the provider, for errors. @returns a function that throws CrmUnavailable if there is no response */
+export function crmRequests(title: string, caFile: string | null) {
   const request = boundedFetch(MAX_RESPONSE_BYTES, caFile);
   return async (
     url: string,
@@ -32,7 +32,8 @@ export function crmRequests(caFile: string | null) {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     }).catch((error: unknown) => {
       // Without the error, whose text may contain an address.
-      throw new CrmUnavailable(connectionFailure(error instanceof TypeError ? error.cause : error));
+      const reason = connectionFailure(error instanceof TypeError ? error.cause : error);
+      throw new CrmUnavailable(`${title} cannot be reached: ${reason}`);
     });
     const { status, headers: given } = response;
     return { status, headers: given, body: tryParseUntrustedJson(await response.text()) };

@@ -76,7 +76,7 @@ export interface HubSpotOptions {
 
 /** An account of HubSpot, with the token of a private app. */
 export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
-  const askCrm = crmRequests(caFile);
+  const askCrm = crmRequests('HubSpot', caFile);
   const base = (apiUrl ?? 'https://api.hubapi.com').replace(/\/$/, '');
 
   /** @throws CrmDenied, CrmUnavailable */
