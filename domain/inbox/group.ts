@@ -28,15 +28,6 @@ export const Group = z
   .meta({ id: 'Group', description: 'A conversation of several contacts with a line.' });
 export type Group = z.infer<typeof Group>;
 
-/** Those of the groups in which somebody is one of `people`. @param groups by address. */
-export const groupsWithAny = (
-  groups: ReadonlyMap<string, { participants: readonly string[] }>,
-  people: ReadonlySet<string>,
-): string[] =>
-  [...groups].flatMap(([address, { participants }]) =>
-    participants.some((participant) => people.has(participant)) ? [address] : [],
-  );
-
 /** What a group is called if it has no name. */
 export const groupName = ({ name, participants }: Group): string => name ?? participants.join(', ');
 

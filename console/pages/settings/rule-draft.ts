@@ -96,7 +96,6 @@ export function deedsText(actions: readonly object[]): string[] {
   return Object.entries(deedNames()).flatMap(([deed, name]) => (done.has(deed) ? [name] : []));
 }
 
-/** Contacts, and how often. */
 export const timesText = (count: number): string => plural(count, { one: '# time', other: '# times' });
 
 export const newAction = (): ActionDraft => actionDraftOf({});

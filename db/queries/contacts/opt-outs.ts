@@ -7,8 +7,7 @@ import type { OptOut } from '#domain/contacts/opt-out.ts';
 import { digitsSearched } from '#domain/base/phone.ts';
 import { containsText } from '../base/search.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
-import { groupsWithAny } from '#domain/inbox/group.ts';
-import { findGroups } from '../inbox/groups.ts';
+import { amongParticipants } from '../inbox/groups.ts';
 
 export const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
 export type OptOutRow = z.infer<typeof OptOutRow>;
@@ -63,16 +62,13 @@ export async function optedOutAmong(
   addresses: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (addresses.length === 0) return new Set();
-  const groups = await findGroups(db, addresses);
-  const asked = [...addresses, ...[...groups.values()].flatMap(({ participants }) => participants)];
-  const { known, hasErased } = await db.one(sql.type(KnownRow)`
-    select ${hasErasedOptOuts(db)} has_erased, array(
-      select address from opt_outs
-      where workspace_id = ${db.workspaceId} and address = any(${sql.array(asked, 'text')})) known`);
-  const found = new Set([...known, ...(hasErased ? await erasedAmong(db, asked) : [])]);
-  if (groups.size === 0) return found;
-  const given = new Set(addresses);
-  return new Set([...[...found].filter((address) => given.has(address)), ...groupsWithAny(groups, found)]);
+  return amongParticipants(db, addresses, async (people) => {
+    const { known, hasErased } = await db.one(sql.type(KnownRow)`
+      select ${hasErasedOptOuts(db)} has_erased, array(
+        select address from opt_outs
+        where workspace_id = ${db.workspaceId} and address = any(${sql.array([...people], 'text')})) known`);
+    return new Set([...known, ...(hasErased ? await erasedAmong(db, people) : [])]);
+  });
 }
 
 export const isOptedOut = async (db: TenantDb, address: string): Promise<boolean> =>

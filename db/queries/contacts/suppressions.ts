@@ -2,8 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { SystemTransaction, TenantDb } from '#db/connection/transactions.ts';
-import { findGroups } from '../inbox/groups.ts';
-import { groupsWithAny } from '#domain/inbox/group.ts';
+import { amongParticipants } from '../inbox/groups.ts';
 import type { Suppression } from '#domain/contacts/suppression.ts';
 
 const SuppressionRow = z.object({ value: z.string(), reason: z.string().nullable(), createdAt: z.date() });
@@ -66,13 +65,13 @@ export async function suppressedAmong(
   addresses: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (addresses.length === 0) return new Set();
-  const groups = await findGroups(db, addresses);
-  const asked = [...addresses, ...[...groups.values()].flatMap(({ participants }) => participants)];
-  const found = new Set(
-    await db.anyFirst(sql.type(AddressRow)`
-      select address from suppressed_among(${sql.array(asked, 'text')}) as s (address)`),
+  return amongParticipants(
+    db,
+    addresses,
+    async (people) =>
+      new Set(
+        await db.anyFirst(sql.type(AddressRow)`
+          select address from suppressed_among(${sql.array([...people], 'text')}) as s (address)`),
+      ),
   );
-  if (groups.size === 0) return found;
-  const given = new Set(addresses);
-  return new Set([...[...found].filter((address) => given.has(address)), ...groupsWithAny(groups, found)]);
 }

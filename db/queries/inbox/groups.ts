@@ -22,6 +22,22 @@ export async function findGroups(
   return new Map(rows.map((row) => [groupAddress(row.id), row]));
 }
 
+/** Those of the addresses that `find` returns, and the groups in which it returns somebody. */
+export async function amongParticipants(
+  db: TenantDb,
+  addresses: readonly string[],
+  find: (people: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<ReadonlySet<string>> {
+  const groups = await findGroups(db, addresses);
+  if (groups.size === 0) return find(addresses);
+  const participants = [...groups.values()].flatMap((group) => group.participants);
+  const found = await find([...addresses, ...participants]);
+  const isFound = (address: string): boolean => found.has(address);
+  return new Set(
+    addresses.filter((address) => isFound(address) || groups.get(address)?.participants.some(isFound)),
+  );
+}
+
 export const presentGroup = ({ id, name, participants }: GroupRow): Group => ({ id, name, participants });
 
 /** A group by its id; null: the workspace has none. */
