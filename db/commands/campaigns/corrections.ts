@@ -73,12 +73,7 @@ async function editAll(
   template: string | null,
   request: ActionRequest,
 ): Promise<number> {
-  const rows = byId(
-    await findMessages(
-      db,
-      toEdit.map(({ id }) => id),
-    ),
-  );
+  const rows = await messagesOf(db, toEdit);
   const edits: Correction[] = [];
   for (const one of toEdit) {
     const row = rows.get(one.id);
@@ -107,12 +102,7 @@ async function sendCorrections(
   now: Date,
 ): Promise<number> {
   if (toSend.length === 0) return 0;
-  const rows = byId(
-    await findMessages(
-      db,
-      toSend.map(({ id }) => id),
-    ),
-  );
+  const rows = await messagesOf(db, toSend);
   const window = campaignWindow(campaign, await workspaceTimezone(db)) ?? null;
   const drafts = toSend.flatMap((one) => {
     const row = rows.get(one.id);
@@ -161,7 +151,7 @@ const draftOf = (
   { smsFallbackEnabled }: MessageStep,
   row: MessageRow,
   text: { body: string; subject: string | null },
-  window: ReturnType<typeof campaignWindow> | null,
+  window: NonNullable<ReturnType<typeof campaignWindow>> | null,
   now: Date,
 ) => ({
   id: newId(now),
@@ -183,7 +173,7 @@ const draftOf = (
   effect: null,
   cancelIfReply: false,
   scheduledAt: now.toISOString(),
-  window: window ?? null,
+  window,
   sendFallbackSmsOnFailed: false,
   smsFallbackEnabled,
   smsFallbackMessage: null,
@@ -267,5 +257,11 @@ export async function followCorrection(db: TenantDb, actionId: string, now: Date
   );
 }
 
-const byId = <Row extends { id: string }>(rows: readonly Row[]): ReadonlyMap<string, Row> =>
-  new Map(rows.map((row) => [row.id, row]));
+/** The rows of messages, by id. */
+async function messagesOf(db: TenantDb, sent: readonly SentStep[]): Promise<ReadonlyMap<string, MessageRow>> {
+  const rows = await findMessages(
+    db,
+    sent.map(({ id }) => id),
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
