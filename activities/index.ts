@@ -1,5 +1,6 @@
 import { createDraftActivities } from './drafts/ai-drafts.ts';
 import { createAnalyticsActivities } from './analytics/analytics.ts';
+import { createAutopilotDryRunActivities } from './drafts/autopilot-dry-run.ts';
 import { createAvailabilityActivities } from './lines/availability.ts';
 import { createCampaignActivities } from './campaigns/campaigns.ts';
 import { createChatActivities } from './drafts/chats.ts';
@@ -57,6 +58,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createListDeletionActivities(dependencies),
     ...createContactErasureActivities(dependencies),
     ...createDraftActivities(dependencies),
+    ...createAutopilotDryRunActivities(dependencies),
     ...createChatActivities(dependencies),
     ...createCrmActivities(dependencies),
     ...createRetentionActivities(dependencies),

@@ -10,6 +10,7 @@ export { sweep } from './sweep.ts';
 export {
   agencyMailSender,
   attachmentFetcher,
+  autopilotRehearser,
   availabilityJob,
   chatMessenger,
   contactErasure,

@@ -130,6 +130,15 @@ export const optOutJudge = worksThrough({
   round: (act, { workspaceId }) => act.judgeReplies({ workspaceId }),
 });
 
+/** One per workspace that tries the autopilot. Asks the model what it would have answered, and ends with the dry run. */
+export const autopilotRehearser = worksThrough({
+  signal: 'requested',
+  queue: MODEL_QUEUE,
+  summary: 'Ask the model what the autopilot would have answered',
+  timeout: MODEL_ROUND,
+  round: (act, { workspaceId }) => act.rehearseAutopilot({ workspaceId }),
+});
+
 /** One per workspace with opt-in links. Saves the contacts who wrote with a code as leads, and enters them into campaigns. */
 export const optInEntrant = worksThrough({
   signal: 'contactsJoined',

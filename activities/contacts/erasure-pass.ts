@@ -4,6 +4,7 @@ import { addChangesOfErased } from '#db/commands/analytics/count-days.ts';
 import {
   cancelLate,
   type Chunk,
+  eraseAutopilotCases,
   eraseCalls,
   eraseCarrierEvents,
   eraseEvents,
@@ -131,6 +132,7 @@ export function createErasurePass({ pools, storage, links, secrets }: Needs): Er
     await eraseChunks(nextCalls, eraseCalls);
     await tenant((db) => eraseRejectedRows(db, erasure));
     await tenant((db) => eraseRuleRuns(db, erasure));
+    await tenant((db) => eraseAutopilotCases(db, erasure));
     await tenant((db) => eraseTestSends(db, erasure));
     await tenant((db) => eraseCarrierEvents(db, erasure));
     await emptyMailsAboutContact();

@@ -10,7 +10,6 @@ import {
   storeVersion,
 } from '#db/commands/drafts/ai-drafts.ts';
 import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/drafts/ai-drafts.ts';
-import { listThread } from '#db/queries/inbox/conversations.ts';
 import {
   lockToAnswer,
   type ResolutionContext,
@@ -23,43 +22,25 @@ import { type Autopilot, type HeldBackBy, heldBackBy } from '#domain/drafts/auto
 import { dayBounds } from '#domain/base/calendar.ts';
 import { emitReplyEvents } from '#db/commands/inbox/reply-events.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
-import {
-  documentsToIndex,
-  draftingOf,
-  findKnowledgeBase,
-  matchPassages,
-  passagesAt,
-  savePassages,
-} from '#db/queries/drafts/knowledge-base.ts';
-import { findLead } from '#db/queries/contacts/leads.ts';
+import { draftingOf } from '#db/queries/drafts/knowledge-base.ts';
 import { notifyPositive } from '#db/commands/events/notifications.ts';
 import { lockConversation } from '#db/queries/sending/message-locks.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
 import { isRecorded } from '#db/queries/accounts/audit-log.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
-import { contactName, findReply, shownText } from '#db/queries/inbox/replies.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
 import type { FileLinks } from '#domain/messages/attachment.ts';
 import { TOO_MANY_DRAFTS } from '#domain/drafts/ai-budget.ts';
 import { DraftAction, DraftResolution } from '#domain/drafts/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
-import { choosePassages, passagesOf, wordsOf } from '#domain/drafts/document-choice.ts';
-import {
-  DOCUMENT_BUDGET,
-  DraftOutput,
-  type AskedOf,
-  type DraftPrompt,
-  draftPrompt,
-  questionOf,
-} from '#domain/drafts/draft-prompt.ts';
-import type { KnowledgeDocument } from '#domain/drafts/knowledge-base.ts';
+import { DraftOutput, type AskedOf, type DraftPrompt, draftPrompt } from '#domain/drafts/draft-prompt.ts';
 import { Refusal } from '#domain/base/refusal.ts';
-import { ownLines } from '#domain/inbox/own-words.ts';
 import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 import type { DraftRound } from '#workflows/protocol/round.ts';
 import type { DraftOrder, DraftVerdict } from '#workflows/protocol/updates.ts';
 import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
+import { conversationOf, documentsFor, indexDocuments } from './draft-context.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { carryOut, record } from '../base/order.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
@@ -71,9 +52,6 @@ interface Reply {
 }
 
 type Needs = ModelNeeds & Pick<Dependencies, 'carriers' | 'logger' | 'links'>;
-
-/** The number of messages of the conversation that the model reads. */
-const THREAD_LENGTH = 20;
 
 export function createDraftActivities({ carriers, logger, links, ...needs }: Needs) {
   const { pools } = needs;
@@ -88,7 +66,7 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
       const rest = (): Promise<DraftRound> => look({ workspaceId, replyId });
-      await indexDocuments(tenant);
+      await indexDocuments(tenant, (mode) => mode !== 'off');
       const prompt = await tenant((db) => promptOf(db, replyId, currentTime()));
       if (!prompt) return rest();
       const written: Asked<DraftOutput> = (await tenant((db) => isDraftedOften(db, replyId, currentTime())))
@@ -146,13 +124,10 @@ const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
 async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<DraftPrompt | null> {
   const draft = await findDraft(db, replyId);
   if (!draft || !isDue(draft, now) || (await isSuspected(db, draft.address))) return null;
-  const { mode, instructions, isIndexed, characters } = await draftingOf(db);
+  const { mode, instructions } = await draftingOf(db);
   if (mode !== 'off') {
-    const asked = await conversationOf(db, draft);
-    const fits = isIndexed && characters <= DOCUMENT_BUDGET;
-    const documents = fits
-      ? (await findKnowledgeBase(db)).documents
-      : await bestPassages(db, questionOf(asked.conversation));
+    const asked = await conversationOf(db, draft, null);
+    const documents = await documentsFor(db, asked.conversation);
     const isAutopilot = mode === 'autopilot' && draft.status === 'waiting';
     return draftPrompt({ instructions, documents }, { ...asked, ...formerOf(draft), isAutopilot });
   }
@@ -175,23 +150,6 @@ const formerOf = ({
   status === 'waiting'
     ? {}
     : { unwanted: [...formerVersions.map((version) => version.draft), draft ?? ''], hint: retryHint };
-
-/** Makes the passages of the documents if they have changed. Not in a transaction: it may take long. */
-async function indexDocuments(tenant: <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>): Promise<void> {
-  const changed = await tenant(async (db) => {
-    const { mode, isIndexed } = await draftingOf(db);
-    return mode === 'off' || isIndexed ? null : documentsToIndex(db);
-  });
-  if (!changed) return;
-  const passages = await passagesOf(changed.documents);
-  await tenant((db) => savePassages(db, changed.version, passages));
-}
-
-/** The passages that answer a question best, as many as fit into the prompt. */
-async function bestPassages(db: TenantDb, question: string): Promise<KnowledgeDocument[]> {
-  const matches = await matchPassages(db, wordsOf(question));
-  return [...(await passagesAt(db, choosePassages(matches, DOCUMENT_BUDGET)))];
-}
 
 type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;
 
@@ -234,26 +192,6 @@ function nameOf(channel: ApprovalChannel): string {
   if (channel === 'api') return 'the API';
   if (channel === 'dashboard') return 'the dashboard';
   return channel === 'inbox_direct_send' ? 'an answer from the inbox' : 'a chat app';
-}
-
-async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
-  const reply = await findReply(db, replyId);
-  const leadId = reply?.leadId ?? null;
-  const lead = leadId === null ? null : await findLead(db, leadId);
-  const thread = await listThread(db, address, { limit: THREAD_LENGTH, after: null });
-  const conversation = thread
-    .filter(({ direction, status, autoReply, body }) =>
-      direction === 'in'
-        ? !autoReply && body !== ''
-        : status === 'sent' || status === 'delivered' || status === 'sending',
-    )
-    .toReversed()
-    .map(({ direction, body, sentText, at }) => ({
-      from: direction === 'in' ? ('contact' as const) : ('us' as const),
-      text: direction === 'in' ? ownLines(body).join('\n') || body : shownText({ body, sentText }),
-      at: at.toISOString(),
-    }));
-  return { contact: contactName(lead, null, address), conversation };
 }
 
 async function keep(

@@ -41,6 +41,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
       },
     ],
   },
+  startAutopilotDryRun: { autopilot: { minConfidence: 0.9, maxPerDay: 20 } },
   dryRunRule: { on: 'missed_call', do: [{ reply: { text: 'Sorry that we missed your call.' } }] },
   updateRule: { name: 'Nights and weekends' },
   updateSegment: { name: 'Free plan' },

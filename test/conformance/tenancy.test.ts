@@ -121,6 +121,7 @@ const BODIES: Record<string, object> = {
   updateConversation: { status: 'closed' },
   createSavedFilter: { name: 'VIPs', view: 'open', shared: true },
   createRule: { name: 'Greeting', on: 'reply', do: [{ close: true }] },
+  startAutopilotDryRun: {},
   dryRunRule: { on: 'reply', do: [{ close: true }] },
   createSnippet: { name: 'Hours', text: 'We open at nine' },
   createOptInLink: { name: 'Poster', text: 'Join', consent: 'I want offers' },

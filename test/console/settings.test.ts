@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { newUserId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -98,6 +100,14 @@ describe('the settings', () => {
     const { page } = tab;
     await page.getByRole('tab', { name: 'AI copilot' }).click();
     expect(await page.getByLabel('Answers a day').count()).toBe(0);
+    const contact = phone();
+    await writeIn(tab.app, {
+      lineId: await createLine(tab.app, workspace.id),
+      from: contact,
+      text: 'How much is it?',
+    });
+    await workspace.api('POST', '/api/inbox/send-reply', { phone: contact, message: 'It is free' });
+    await eventually(async () => (await sentTo(tab.app, contact)).length === 1);
     await page
       .getByLabel('Copilot', { exact: true })
       .selectOption({ label: 'Answer by itself, within limits' });
@@ -106,8 +116,14 @@ describe('the settings', () => {
     await page.getByLabel('Answers in a conversation').fill('3');
     await page.getByRole('checkbox', { name: /Objections/ }).uncheck();
     await page.getByLabel('What contacts are told').fill('I am a program.');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    expect(await save.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Try it on past conversations' }).click();
+    await page.getByText('it would have answered none.').waitFor();
+    const [tried] = await page.getByRole('list', { name: 'Conversations that were tried' }).allInnerTexts();
+    expect(tried).toMatch(/Prices and money[^]*How much is it\?[^]*It is free/u);
     expect(await inaccessible(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await save.click();
     await page.getByText('The copilot’s settings were saved').waitFor();
     const { body } = await workspace.api('GET', '/api/knowledge-base');
     expect(body).toMatchObject({

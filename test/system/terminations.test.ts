@@ -192,6 +192,15 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       (await api('GET', '/api/opt-outs/suspected?status=dismissed')).body.suspicions.length === 1;
   },
 
+  async autopilotRehearser({ api, lineId }) {
+    const contact = phone();
+    await writeIn(app, { lineId, from: contact, text: 'Yes, Saturday sounds good' });
+    await api('POST', '/api/inbox/send-reply', { phone: contact, message: 'See you then' });
+    await eventually(async () => (await sentTo(app, contact)).length === 1);
+    await api('POST', '/api/knowledge-base/dry-run', {});
+    return async () => (await api('GET', '/api/knowledge-base/dry-run')).body.dryRun.status === 'done';
+  },
+
   async optInEntrant({ api, lineId }) {
     const link = { name: 'Poster', lineId, text: 'Join', consent: 'I want offers' };
     const { code, _id } = (await api('POST', '/api/opt-in-links', link)).body;

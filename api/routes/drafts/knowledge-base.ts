@@ -4,13 +4,21 @@ import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import { requestVersion, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { findListedDraft, type ListedDraft, listDrafts, presentDraft } from '#db/queries/drafts/ai-drafts.ts';
 import { lastInbound } from '#db/queries/inbox/conversations.ts';
+import { shownDryRun, startDryRun } from '#db/queries/drafts/autopilot-dry-runs.ts';
 import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/drafts/knowledge-base.ts';
 import { findLeads, findLeadsByAddress, presentLead } from '#db/queries/contacts/leads.ts';
 import { lockFirstConversation } from '#db/queries/sending/message-locks.ts';
 import { findReply } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 import { AutoReply, DraftInput, DraftResolution, DraftStatus } from '#domain/drafts/ai-draft.ts';
+import {
+  AutopilotDryRun,
+  AutopilotDryRunInput,
+  DRY_RUN_CASES,
+  DRY_RUN_DAYS,
+} from '#domain/drafts/autopilot-dry-run.ts';
 import type { CallerWorkspace } from '#domain/accounts/caller.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { Id, newId } from '#domain/base/ids.ts';
@@ -22,8 +30,10 @@ import { contactKey } from '#domain/base/contact-key.ts';
 import { addressOf, ContactFilter } from '../inbox/conversations-of-request.ts';
 import { writtenAddressesOf } from '../inbox/contact-addresses.ts';
 import { ApiError } from '#api/http/errors.ts';
+import { perMinute } from '#api/http/rate-limits.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+import { autopilotRehearserId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Only the export of a contact contains the full text. */
 const listed = (row: ListedDraft) => ({
@@ -31,6 +41,10 @@ const listed = (row: ListedDraft) => ({
   inboundText: shownReply(row.answeredBody ?? ''),
 });
 
+const OneDryRun = z.object({
+  success: z.literal(true),
+  dryRun: AutopilotDryRun.nullable().meta({ description: 'Null: there was none.' }),
+});
 const ResponseBody = KnowledgeBase.extend({ success: z.literal(true) });
 
 export const knowledgeBaseRoutes = [
@@ -64,6 +78,40 @@ export const knowledgeBaseRoutes = [
     async handler({ db, body }) {
       await saveKnowledgeBase(db, body);
       return { status: 200, body: { success: true, ...body } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'startAutopilotDryRun',
+    method: 'POST',
+    path: '/api/knowledge-base/dry-run',
+    tag: 'AI drafts',
+    limit: perMinute(30),
+    summary: 'Try the autopilot over the past conversations of the workspace',
+    description: `Before you turn it on: the copilot answers what people answered in the last ${DRY_RUN_DAYS} days, with the saved instructions and documents, the latest of up to ${DRY_RUN_CASES} contacts. Sends nothing and changes no conversation; each of them costs one call of the model, of the workspace's budget. Replaces the last dry run; \`409 INVALID_STATE\` while that is running. Read the outcome with \`GET\`.`,
+    body: AutopilotDryRunInput,
+    responses: { 202: OneDryRun },
+    errors: ['INVALID_STATE'],
+    async handler({ db, body, now }) {
+      const limits = body.autopilot ?? (await findKnowledgeBase(db)).autopilot;
+      if (!(await startDryRun(db, limits, now)))
+        throw new ApiError('INVALID_STATE', 'a dry run is running; wait until it is done');
+      wake(db, autopilotRehearserId(db.workspaceId), now, 'requested');
+      return { status: 202, body: { success: true, dryRun: await shownDryRun(db) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getAutopilotDryRun',
+    method: 'GET',
+    path: '/api/knowledge-base/dry-run',
+    tag: 'AI drafts',
+    summary: 'Get the last dry run of the autopilot',
+    description:
+      'What would have been sent, what would have waited for a person and why, and what people answered. Judged as if it were the first answer of the day and of the conversation. Kept for 30 days.',
+    responses: { 200: OneDryRun },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, dryRun: await shownDryRun(db) } };
     },
   }),
 

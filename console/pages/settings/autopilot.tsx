@@ -7,9 +7,9 @@ import { TextAreaField, TextField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
 
 type Saved = ResponseOf<'GET /api/knowledge-base'>;
-type Limits = Saved['autopilot'];
+export type Limits = Saved['autopilot'];
 
-const HAND_OVER: Record<Limits['handOver'][number], MessageDescriptor> = {
+export const HAND_OVER: Record<Limits['handOver'][number], MessageDescriptor> = {
   legal: msg`Anything legal`,
   opt_out_doubt: msg`Perhaps an opt-out`,
   asks_for_person: msg`Asks for a person`,

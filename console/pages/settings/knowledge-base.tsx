@@ -17,6 +17,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
 import { AUTOPILOT_FIELDS, AutopilotFields } from './autopilot.tsx';
+import { AutopilotTrial, useDryRun } from './autopilot-trial.tsx';
 import { Chats } from './chats.tsx';
 import { Documents } from './documents.tsx';
 import { ModelBudget } from './model-budget.tsx';
@@ -50,6 +51,8 @@ function Form({ saved }: { saved: Saved }) {
   const form = useUnsentForm('copilot', saved);
   const { value: values, isChanged } = form;
   const save = useWrite('PUT /api/knowledge-base', { refresh: ['GET /api/knowledge-base'] });
+  const { dryRun, isRecent } = useDryRun();
+  const isUntried = values.mode === 'autopilot' && saved.mode !== 'autopilot' && !isRecent;
   const change = (changes: Partial<Saved>): void => form.change((current) => ({ ...current, ...changes }));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -114,12 +117,15 @@ function Form({ saved }: { saved: Saved }) {
         </div>
       </Card>
       {values.mode === 'autopilot' && (
-        <AutopilotFields
-          autopilot={values.autopilot}
-          disclosure={values.disclosure}
-          onChange={change}
-          errorOf={error}
-        />
+        <>
+          <AutopilotFields
+            autopilot={values.autopilot}
+            disclosure={values.disclosure}
+            onChange={change}
+            errorOf={error}
+          />
+          <AutopilotTrial autopilot={values.autopilot} dryRun={dryRun} />
+        </>
       )}
       <Documents
         documents={values.documents}
@@ -128,13 +134,18 @@ function Form({ saved }: { saved: Saved }) {
       />
       <FormError>{generalErrorOf(save.error, fields)}</FormError>
       <div className="flex gap-2">
-        <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged}>
+        <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged || isUntried}>
           <Trans>Save</Trans>
         </Button>
         {isChanged && (
           <Button onClick={() => form.change(() => saved)}>
             <Trans>Discard changes</Trans>
           </Button>
+        )}
+        {isUntried && (
+          <p className="self-center text-muted">
+            <Trans>Try the autopilot on past conversations before you turn it on.</Trans>
+          </p>
         )}
       </div>
     </form>

@@ -202,6 +202,12 @@ export async function eraseRuleRuns(db: TenantDb, erasure: Erasure): Promise<voi
       and ${isOld(erasure, sql.fragment`r.id`)}`);
 }
 
+/** What the autopilot would have written to the contact. */
+export async function eraseAutopilotCases(db: TenantDb, { addresses }: Erasure): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    delete from autopilot_cases where workspace_id = ${db.workspaceId} and address = any(${texts(addresses)})`);
+}
+
 /** Messages sent to the contact in test mode. */
 export async function eraseTestSends(db: TenantDb, { addresses }: Erasure): Promise<void> {
   await db.query(sql.type(NoRows)`

@@ -59,6 +59,7 @@ const KEPT: readonly Aged[] = [
   { table: 'message_moves', column: 'at', age: 'message-moves' },
   { table: 'line_holds', column: 'ended_at', age: 'message-moves' },
   { table: 'message_actions', column: 'created_at', age: 'message-moves' },
+  { table: 'autopilot_dry_runs', column: 'requested_at', age: '30 days' },
   { table: 'crm_log', column: 'at', age: '30 days' },
   { table: 'rule_runs', column: 'ran_at', age: 'message-moves' },
   { table: 'audit_log', column: 'at', age: 'audit-log', appendOnly: true },

@@ -555,6 +555,7 @@ const NOT_RECORDED: Record<string, string> = {
   checkCampaign: 'changes nothing',
   dryRunCampaignEdit: 'changes nothing',
   dryRunRule: 'changes nothing',
+  startAutopilotDryRun: 'changes nothing',
   checkAvailability: 'changes nothing',
   checkAvailabilityRoundRobinPost: 'changes nothing',
   replayWebhookDelivery: 'is in the delivery log',

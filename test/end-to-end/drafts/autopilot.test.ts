@@ -12,8 +12,10 @@ import {
   draftFor,
   eventsOf,
   messagesOf,
+  modelRequestsAbout,
   receiveReply,
 } from '#test/support/copilot.ts';
+import { createLead } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
 let app: TestApp;
@@ -127,6 +129,58 @@ describe('the autopilot', () => {
     expect(await texts(away)).toEqual([]);
     expect(await texts(gone)).toEqual([]);
     expect(await autoReplies(desk)).toHaveLength(1);
+  });
+
+  it('is tried over past conversations before it is turned on, and sends nothing', async () => {
+    const desk = await createCopilot(app, receiver, { mode: 'off' });
+    const [agreed, priced, unanswered, stranger] = [phone(), phone(), phone(), phone()];
+    const leadId = await createLead(app, desk.workspace.id, { phones: [agreed] });
+    const answer = async (contact: string, text: string, message: string): Promise<void> => {
+      await receiveReply(desk, contact, text);
+      await desk.call('POST', '/api/inbox/send-reply', { phone: contact, message });
+      await answered(contact);
+    };
+    await answer(agreed, SURE, 'See you on Saturday');
+    await answer(priced, 'Yes, and how much is it?', 'It is free');
+    await receiveReply(desk, unanswered, SURE);
+    await receiveReply(desk, stranger, SURE, { autoReply: true });
+    const before = (await desk.call('GET', '/api/knowledge-base/dry-run')).body;
+    expect(before).toEqual({ success: true, dryRun: null });
+
+    const finished = async () => {
+      await desk.call('POST', '/api/knowledge-base/dry-run', {});
+      return eventually(async () => {
+        const { dryRun } = (await desk.call('GET', '/api/knowledge-base/dry-run')).body;
+        return dryRun.status === 'done' && dryRun;
+      });
+    };
+    const dryRun = await finished();
+    expect(dryRun).toMatchObject({ wouldSend: 1, heldBack: { price: 1 }, failed: 0 });
+    expect(dryRun.cases).toMatchObject([
+      {
+        conversationRecipient: agreed,
+        inboundText: SURE,
+        sentText: 'See you on Saturday',
+        draftMessage: expect.stringContaining(SURE),
+        heldBackBy: null,
+      },
+      { conversationRecipient: priced, sentText: 'It is free', heldBackBy: 'price' },
+    ]);
+    // The model has not seen the answer that it is compared with.
+    const [asked] = await modelRequestsAbout(desk, priced);
+    expect(JSON.stringify(asked)).toContain('how much is it');
+    expect(JSON.stringify(asked)).not.toContain('It is free');
+    expect(await messagesOf(desk)).toHaveLength(2);
+    expect(await autoReplies(desk)).toEqual([]);
+    expect(await texts(agreed)).toEqual(['See you on Saturday']);
+
+    expect((await desk.call('DELETE', `/api/leads/${leadId}?erase=true`)).status).toBe(202);
+    await eventually(async () => {
+      const { body } = await desk.call('GET', '/api/knowledge-base/dry-run');
+      return body.dryRun.cases.length === 1;
+    });
+    await desk.call('PUT', '/api/workspace', { aiTokensPerDay: 1 });
+    expect(await finished()).toMatchObject({ wouldSend: 0, failed: 1, cases: [{ draftMessage: null }] });
   });
 
   it('has defaults, and limits of its limits', async () => {

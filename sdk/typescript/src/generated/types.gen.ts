@@ -549,6 +549,13 @@ export type Autopilot = {
     handOver?: Array<'legal' | 'opt_out_doubt' | 'asks_for_person' | 'price' | 'objection' | 'wrong_person' | 'negative'>;
 };
 
+export type AutopilotDryRunInput = {
+    /**
+     * Default: the saved limits.
+     */
+    autopilot?: Autopilot;
+};
+
 export type DraftResolution = {
     replyId: string;
     action: 'approve' | 'reject' | 'mark_sent' | 'retry';
@@ -2561,6 +2568,65 @@ export type SavedFilter = {
     shared: boolean;
     createdAt: string;
     updatedAt: string;
+};
+
+export type AutopilotDryRun = {
+    status: 'running' | 'done';
+    requestedAt: string;
+    finishedAt: string | null;
+    /**
+     * The limits that were tried.
+     */
+    autopilot: AutopilotOutput;
+    wouldSend: number;
+    /**
+     * Why how many would have waited.
+     */
+    heldBack: {
+        [key in HeldBackBy]?: number;
+    };
+    /**
+     * Cases without a draft, for example because the budget is used up.
+     */
+    failed: number;
+    /**
+     * The latest answers of people to 20 contacts, the most different first: those that would have been sent, by `sharedWords`, then the others.
+     */
+    cases: Array<AutopilotCase>;
+};
+
+/**
+ * Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; a limit of `autopilot`; or `cannot_send`, because the workspace may not send.
+ */
+export type HeldBackBy = 'taken_over' | 'legal' | 'opt_out_doubt' | 'asks_for_person' | 'price' | 'objection' | 'wrong_person' | 'negative' | 'confidence' | 'tags' | 'hours' | 'conversation_limit' | 'day_limit' | 'cannot_send';
+
+export type AutopilotCase = {
+    replyId: string;
+    conversationRecipient: string;
+    /**
+     * When the contact wrote.
+     */
+    at: string;
+    inboundText: string;
+    sentMessageId: string;
+    /**
+     * What a person answered.
+     */
+    sentText: string;
+    /**
+     * What the copilot writes; null: it is not written yet, or `error` says why there is none.
+     */
+    draftMessage: string | null;
+    confidence: number | null;
+    /**
+     * How much of the words of both texts is the same.
+     */
+    sharedWords: number | null;
+    /**
+     * Why the draft would have waited for a person; null: it would have been sent.
+     */
+    heldBackBy: HeldBackBy | null;
+    error: string | null;
 };
 
 export type AutoReply = {
@@ -7687,6 +7753,73 @@ export type PutApiKnowledgeBaseResponses = {
 };
 
 export type PutApiKnowledgeBaseResponse = PutApiKnowledgeBaseResponses[keyof PutApiKnowledgeBaseResponses];
+
+export type GetApiKnowledgeBaseDryRunData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/knowledge-base/dry-run';
+};
+
+export type GetApiKnowledgeBaseDryRunErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiKnowledgeBaseDryRunError = GetApiKnowledgeBaseDryRunErrors[keyof GetApiKnowledgeBaseDryRunErrors];
+
+export type GetApiKnowledgeBaseDryRunResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * Null: there was none.
+         */
+        dryRun: AutopilotDryRun | null;
+    };
+};
+
+export type GetApiKnowledgeBaseDryRunResponse = GetApiKnowledgeBaseDryRunResponses[keyof GetApiKnowledgeBaseDryRunResponses];
+
+export type PostApiKnowledgeBaseDryRunData = {
+    body?: {
+        /**
+         * Default: the saved limits.
+         */
+        autopilot?: Autopilot;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/knowledge-base/dry-run';
+};
+
+export type PostApiKnowledgeBaseDryRunErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiKnowledgeBaseDryRunError = PostApiKnowledgeBaseDryRunErrors[keyof PostApiKnowledgeBaseDryRunErrors];
+
+export type PostApiKnowledgeBaseDryRunResponses = {
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        /**
+         * Null: there was none.
+         */
+        dryRun: AutopilotDryRun | null;
+    };
+};
+
+export type PostApiKnowledgeBaseDryRunResponse = PostApiKnowledgeBaseDryRunResponses[keyof PostApiKnowledgeBaseDryRunResponses];
 
 export type GetApiKnowledgeBaseAutoRepliesData = {
     body?: never;

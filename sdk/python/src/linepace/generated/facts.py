@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "cda0e3467cb479630ddfe2281bb6b7725343925de2a6bc1d34fa3a90773a459d"
+DIGEST = "33fef25942f9a471d69ca5ac65ad29d015f36ff495b37ab1e46e802eef1c78b3"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

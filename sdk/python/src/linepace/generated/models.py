@@ -200,6 +200,10 @@ class Autopilot(TypedDict):
     handOver: NotRequired[list[Literal["legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative"]]]
 
 
+class AutopilotDryRunInput(TypedDict):
+    autopilot: NotRequired[Autopilot]
+
+
 class DraftResolution(TypedDict):
     replyId: str
     action: Literal["approve", "reject", "mark_sent", "retry"]
@@ -995,6 +999,20 @@ class SavedFilter(TypedDict):
     shared: bool
     createdAt: str
     updatedAt: str
+
+
+class AutopilotCase(TypedDict):
+    replyId: str
+    conversationRecipient: str
+    at: str
+    inboundText: str
+    sentMessageId: str
+    sentText: str
+    draftMessage: str | None
+    confidence: float | None
+    sharedWords: float | None
+    heldBackBy: Literal["taken_over", "legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative", "confidence", "tags", "hours", "conversation_limit", "day_limit", "cannot_send"] | None
+    error: str | None
 
 
 class AutoReplyFormerVersion(TypedDict):
@@ -2942,6 +2960,10 @@ class PutKnowledgeBaseResponse(TypedDict):
     autopilot: AutopilotOutput
     disclosure: str
     success: Literal[True]
+
+
+class StartAutopilotDryRunRequest(TypedDict):
+    autopilot: NotRequired[Autopilot]
 
 
 class ListAutoRepliesParametersQuery(TypedDict):
@@ -5827,6 +5849,17 @@ class RuleDryRun(TypedDict):
     isPartial: bool
 
 
+class AutopilotDryRun(TypedDict):
+    status: Literal["running", "done"]
+    requestedAt: str
+    finishedAt: str | None
+    autopilot: AutopilotOutput
+    wouldSend: int
+    heldBack: dict[Literal["taken_over", "legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative", "confidence", "tags", "hours", "conversation_limit", "day_limit", "cannot_send"], int]
+    failed: int
+    cases: list[AutopilotCase]
+
+
 class OptOutSuspicion(TypedDict):
     _id: str
     address: str
@@ -6409,6 +6442,16 @@ class UpdateRuleRequest(TypedDict):
     tags: NotRequired[list[str]]
     when: NotRequired[list[Condition]]
     do: NotRequired[list[RuleAction]]
+
+
+class StartAutopilotDryRunResponse(TypedDict):
+    success: Literal[True]
+    dryRun: AutopilotDryRun | None
+
+
+class GetAutopilotDryRunResponse(TypedDict):
+    success: Literal[True]
+    dryRun: AutopilotDryRun | None
 
 
 class ListOptOutSuspicionsResponse(TypedDict):

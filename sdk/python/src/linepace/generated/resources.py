@@ -716,6 +716,18 @@ class AiDrafts:
         With the mode `off` no new drafts are written; open ones can still be resolved. With `autopilot`, drafts within the limits are sent without a decision. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
         return self._transport.call("PUT", "/api/knowledge-base", body=body)
 
+    def start_autopilot_dry_run(self, **body: Unpack[models.StartAutopilotDryRunRequest]) -> models.StartAutopilotDryRunResponse:
+        """Try the autopilot over the past conversations of the workspace.
+
+        Before you turn it on: the copilot answers what people answered in the last 30 days, with the saved instructions and documents, the latest of up to 20 contacts. Sends nothing and changes no conversation; each of them costs one call of the model, of the workspace's budget. Replaces the last dry run; `409 INVALID_STATE` while that is running. Read the outcome with `GET`. A key needs the scope `manage`."""
+        return self._transport.call("POST", "/api/knowledge-base/dry-run", body=body)
+
+    def get_autopilot_dry_run(self) -> models.GetAutopilotDryRunResponse:
+        """Get the last dry run of the autopilot.
+
+        What would have been sent, what would have waited for a person and why, and what people answered. Judged as if it were the first answer of the day and of the conversation. Kept for 30 days. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/knowledge-base/dry-run")
+
     def list_auto_replies(self, **query: Unpack[models.ListAutoRepliesParametersQuery]) -> models.ListAutoRepliesResponse:
         """List drafts, newest first.
 
@@ -776,6 +788,18 @@ class AsyncAiDrafts:
 
         With the mode `off` no new drafts are written; open ones can still be resolved. With `autopilot`, drafts within the limits are sent without a decision. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
         return await self._transport.call("PUT", "/api/knowledge-base", body=body)
+
+    async def start_autopilot_dry_run(self, **body: Unpack[models.StartAutopilotDryRunRequest]) -> models.StartAutopilotDryRunResponse:
+        """Try the autopilot over the past conversations of the workspace.
+
+        Before you turn it on: the copilot answers what people answered in the last 30 days, with the saved instructions and documents, the latest of up to 20 contacts. Sends nothing and changes no conversation; each of them costs one call of the model, of the workspace's budget. Replaces the last dry run; `409 INVALID_STATE` while that is running. Read the outcome with `GET`. A key needs the scope `manage`."""
+        return await self._transport.call("POST", "/api/knowledge-base/dry-run", body=body)
+
+    async def get_autopilot_dry_run(self) -> models.GetAutopilotDryRunResponse:
+        """Get the last dry run of the autopilot.
+
+        What would have been sent, what would have waited for a person and why, and what people answered. Judged as if it were the first answer of the day and of the conversation. Kept for 30 days. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/knowledge-base/dry-run")
 
     async def list_auto_replies(self, **query: Unpack[models.ListAutoRepliesParametersQuery]) -> models.ListAutoRepliesResponse:
         """List drafts, newest first.
