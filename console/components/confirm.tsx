@@ -8,7 +8,7 @@ interface Confirmation {
   title: string;
   /** The label of the button that confirms. */
   confirm: string;
-  kind?: 'secondary' | 'danger';
+  kind?: 'primary' | 'secondary' | 'danger';
   busy?: boolean;
   onConfirm: () => void;
   /** What happens after confirming. */

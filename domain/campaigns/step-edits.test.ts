@@ -93,6 +93,13 @@ describe('the changes between two versions', () => {
     expect(changesBetween(now, old)).toMatchObject({ added: [], removed: ['d'] });
   });
 
+  it('do not count how a delay is written', () => {
+    const [old, now] = [{ days: 2 }, { days: 2, hours: 0, minutes: 0 }].map((span) =>
+      steps({ ...a, delay: span }, { id: 'w', kind: 'wait', for: span }),
+    );
+    expect(changesBetween(old ?? [], now ?? []).changed).toEqual([]);
+  });
+
   it('are refused if no step is known by its id', () => {
     expect(problemOfEdit(steps(a), steps({ message: 'A' }))).toMatch(/by its id/);
     expect(problemOfEdit(steps(a), steps({ message: 'New' }, a))).toBeNull();

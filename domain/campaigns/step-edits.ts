@@ -162,6 +162,8 @@ const contentOf = (step: CampaignStep | undefined): string =>
     step?.kind === 'branch'
       ? { ...step, branches: step.branches.map(({ name, when }) => ({ name, when })), else: [] }
       : { ...step, kind: step?.kind ?? 'message' },
+    // A delay of 2 days is one of 2 days and 0 hours.
+    (_, value: unknown) => (value === 0 ? undefined : value),
   );
 
 /** The positions of a longest rising subsequence: what kept its order. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { eventually } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { inaccessible, PIXEL } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -468,11 +469,18 @@ test('a step of a campaign that runs is corrected for whoever has not got it, an
   expect(await page.getByLabel('When a lead replies').count()).toBe(0);
   expect(await inaccessible(page)).toEqual([]);
   await second.getByLabel('Channel').selectOption({ label: 'Email' });
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Review changes' }).click();
   await page.getByRole('alert').getByText('no active line for email').waitFor();
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   await second.getByLabel('Channel').selectOption({ label: 'iMessage' });
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Review changes' }).click();
+  const review = page.getByRole('dialog', { name: 'Save these changes?' });
+  await review.getByText('1 lead has steps ahead of it.').waitFor();
+  await review.getByText('Step 2: changed').waitFor();
+  await review.getByText('1 lead that has not got it gets it as it is now.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  expect((await saved()).version).toBe(1);
+  await review.getByRole('button', { name: 'Save the changes' }).click();
   await page.getByRole('tab', { name: 'Steps' }).click();
   await page.getByText('Still there?').waitFor();
   expect(await saved()).toMatchObject({
@@ -498,6 +506,69 @@ test('a step of a campaign that runs is corrected for whoever has not got it, an
   expect(await inaccessible(page)).toEqual([]);
   await ada.getByRole('button', { name: 'Let it go on' }).click();
   await ada.getByText('Running').waitFor();
+});
+
+test('an edit says whom it concerns before it is saved, and what was sent is corrected for those who got it', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app, { line: { min_gap_seconds: 0 } });
+  const list = (await api('POST', '/api/lists', { name: 'Buyers' })).body.list._id;
+  const [ada, grace] = [phone(), phone()];
+  const leads = [
+    { firstName: 'Ada', phone: ada },
+    { firstName: 'Grace', phone: grace },
+  ];
+  await api('POST', '/api/leads', { listId: list, leads });
+  const steps = [
+    { id: 'one', message: 'Friday, {{ firstName }}?' },
+    { id: 'two', message: 'Still there?', delay: { days: 2 } },
+    { id: 'three', message: 'Bye', delay: { days: 2 } },
+  ];
+  const fields = { name: 'Viewings', listId: list, steps, start: true };
+  const { campaign } = (await api('POST', '/api/campaigns', fields)).body;
+  const texts = async (): Promise<string[]> =>
+    (await api('GET', `/api/messages?campaignId=${campaign._id}&status=delivered`)).body.messages
+      .map(({ message }: { message: string }) => message)
+      .toSorted();
+  await eventually(async () => (await texts()).length === 2);
+  await tab.signIn(key, `/campaigns/${campaign._id}?edit=yes`);
+  const first = page.getByRole('region', { name: 'Step 1' });
+  await first.getByRole('textbox', { name: 'Message', exact: true }).fill('Monday, {{ firstname }}?');
+  await first.getByRole('button', { name: 'Insert a step after step 1' }).click();
+  await page.getByRole('menuitem', { name: 'Sends a message' }).click();
+  const added = page.getByRole('region', { name: 'Step 2' });
+  await added.getByRole('textbox', { name: 'Message', exact: true }).fill('Bring your papers');
+  await page.getByRole('button', { name: 'Remove step 4' }).click();
+  // A name that no contact has is refused before anything else is said.
+  await page.getByRole('button', { name: 'Review changes' }).click();
+  await first.locator('[aria-invalid=true]').waitFor();
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+  await first.getByRole('textbox', { name: 'Message', exact: true }).fill('Monday, {{ firstName }}?');
+  await page.getByRole('button', { name: 'Review changes' }).click();
+  const review = page.getByRole('dialog', { name: 'Save these changes?' });
+  const changes = review.getByRole('list', { name: 'Changes' }).getByRole('listitem');
+  await changes.first().waitFor();
+  expect(await changes.allInnerTexts()).toEqual([
+    expect.stringMatching(/^Step 2: new\s/),
+    expect.stringMatching(/^Step 3: removed\s+2 leads that have not got it go on with the next step\.$/),
+    expect.stringMatching(
+      /^Step 1: changed\s+Nobody waits for it\.\s+2 leads have got it, and do not get it again\.$/,
+    ),
+  ]);
+  await review.getByText('you can correct the text').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await review.getByRole('button', { name: 'Save the changes' }).click();
+
+  const corrections = page.getByRole('region', { name: 'Corrections' });
+  await corrections.getByText('Step 1 has changed. 2 leads got the former text.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await corrections.getByRole('button', { name: 'Correct it' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Correct step 1 for those who got the former text?' });
+  await dialog.getByText('2 messages are edited where they are.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Correct it for 2 leads' }).click();
+  await page.getByText('The correction is on its way to 2 leads').waitFor();
+  await corrections.waitFor({ state: 'detached' });
+  await expect.poll(texts).toEqual(['Monday, Ada?', 'Monday, Grace?']);
 });
 
 test('a segment is made with conditions, counted exactly, and sent to by a campaign', async () => {

@@ -15,8 +15,9 @@ import { ApiError } from '#api/http/errors.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { actionRequest } from '../messages/message-actions.ts';
-import { checkCampaign } from './campaign-checks.ts';
-import { CampaignParams, campaignNotFound } from './campaigns.ts';
+import { requireKnownFields, Strictness } from '../messages/known-fields.ts';
+import { checkCampaign, templatesOf } from './campaign-checks.ts';
+import { CampaignParams, campaignNotFound, requireRoomForEdit } from './campaigns.ts';
 
 export const campaignCorrectionRoutes = [
   workspaceRoute({
@@ -30,6 +31,7 @@ export const campaignCorrectionRoutes = [
     description: 'Changes nothing. `PATCH /api/campaigns/{id} {steps}` carries it out.',
     limit: perMinute(30),
     params: CampaignParams,
+    query: Strictness,
     body: z.object({ steps: NewSteps }),
     responses: {
       200: z.object({
@@ -43,13 +45,16 @@ export const campaignCorrectionRoutes = [
         }),
       }),
     },
-    errors: ['NOT_FOUND', 'INVALID_STATE'],
-    async handler({ db, caller, params, body: { steps }, now, links, carriers: { capabilitiesOf } }) {
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'NO_ACTIVE_LINE', 'LIMIT_REACHED'],
+    async handler({ db, caller, params, query, body: { steps }, now, links, carriers: { capabilitiesOf } }) {
+      if (query.refuseUnknownFields === 'true') await requireKnownFields(db, templatesOf(steps));
       const campaign = await findCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
       await checkCampaign(db, { steps }, caller.workspace, { links, now });
       const problem = problemOfEdit(campaign.steps, steps);
       if (problem !== null) throw new ApiError('INVALID_STATE', `steps ${problem}`);
+      if (campaign.status === 'active' || campaign.status === 'paused')
+        await requireRoomForEdit(db, campaign, { ...campaign, steps });
       const changes = changesBetween(campaign.steps, steps);
       const { running } = await campaignProgress(db, campaign);
       const effects = effectsOf(changes, await leadsOfSteps(db, campaign));

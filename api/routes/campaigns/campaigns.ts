@@ -97,7 +97,11 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
 );
 
 /** @throws Refusal, LimitReached if what an edit adds cannot be sent, or is too much. */
-async function requireRoomForEdit(db: TenantDb, before: CampaignRow, after: CampaignRow): Promise<void> {
+export async function requireRoomForEdit(
+  db: TenantDb,
+  before: CampaignRow,
+  after: CampaignRow,
+): Promise<void> {
   const known = messageSteps(before.steps);
   await requireLines(
     db,

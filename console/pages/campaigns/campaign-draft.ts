@@ -1,4 +1,4 @@
-import type { Campaign, CampaignBody } from './campaign.ts';
+import type { AnyStep, Campaign, CampaignBody } from './campaign.ts';
 import type { Condition } from './conditions.ts';
 import { draftOf as stepDraftOf, NEW_STEP, type StepDraft, stepOf } from './step-draft.ts';
 
@@ -111,9 +111,18 @@ export const bodyOf = ({
     steps: steps.map(stepOf),
   }) satisfies CampaignBody;
 
-/** What can change in a campaign that has started. Its steps are sent if they have changed, since each change makes a new version. */
-export function editOf(draft: CampaignDraft, saved: CampaignDraft) {
-  const { name, description, finishBy, steps } = bodyOf(draft);
-  const isChanged = JSON.stringify(steps) !== JSON.stringify(bodyOf(saved).steps);
-  return { name, description, finishBy, ...(isChanged && { steps }) } satisfies Partial<CampaignBody>;
+/** The steps as they are to be; null: they have not changed. */
+export function changedSteps(draft: CampaignDraft, saved: CampaignDraft): AnyStep[] | null {
+  const { steps } = bodyOf(draft);
+  return JSON.stringify(steps) === JSON.stringify(bodyOf(saved).steps) ? null : steps;
+}
+
+/**
+ * What can change in a campaign that has started. Its steps are sent if they have changed, since each change makes a new version.
+ * @param version the one that was read.
+ */
+export function editOf(draft: CampaignDraft, saved: CampaignDraft, version: number) {
+  const { name, description, finishBy } = bodyOf(draft);
+  const steps = changedSteps(draft, saved);
+  return { name, description, finishBy, ...(steps && { steps, version }) };
 }

@@ -10,10 +10,11 @@ import { toast } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
 import { localIn, momentIn } from '#console/lib/workspace-time.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
-import { type CampaignDraft, bodyOf, draftOf, editOf, NEW_CAMPAIGN } from './campaign-draft.ts';
+import { type CampaignDraft, bodyOf, changedSteps, draftOf, editOf, NEW_CAMPAIGN } from './campaign-draft.ts';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
 import { DraftConsent } from './consent.tsx';
 import { ConditionFields } from './condition-fields.tsx';
+import { type Edit, EditReview } from './edit-review.tsx';
 import { DraftForecast } from './forecast.tsx';
 import { SendingFields } from './sending-fields.tsx';
 import { StepBuilder } from './step-builder.tsx';
@@ -22,6 +23,7 @@ import { asksAboutReplies } from './step-tree.ts';
 
 const FORM = 'campaign-form';
 const OPTIONS = { refresh: CAMPAIGNS };
+const STRICT = { refuseUnknownFields: 'true' } as const;
 const FIELDS = [
   'name',
   'description',
@@ -58,15 +60,28 @@ export default function CampaignForm({
   const setDraft = form.change;
   const [uploads, setUploads] = useState(0);
   const [asks, setAsks] = useState(false);
+  const [version] = useState(campaign?.version ?? 1);
+  const [review, setReview] = useState<Edit | null>(null);
   const change = (next: Partial<CampaignDraft>): void => setDraft((current) => ({ ...current, ...next }));
   const { steps } = draft;
   const create = useWrite('POST /api/campaigns', OPTIONS);
   const update = useWrite('PATCH /api/campaigns/{id}', OPTIONS);
-  const error = create.error ?? update.error;
+  const dryRun = useWrite('POST /api/campaigns/{id}/dry-run');
+  const error = create.error ?? update.error ?? dryRun.error;
   const hasStarted = campaign !== undefined && campaign.status !== 'draft';
+  const edited = hasStarted ? changedSteps(draft, saved) : null;
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
+    if (!campaign || !edited) return save();
+    update.reset();
+    dryRun.mutate(
+      { params: { id: campaign._id }, query: STRICT, body: { steps: edited } },
+      { whileShown: (found) => setReview({ found, before: campaign.steps, after: edited }) },
+    );
+  };
+  const save = (): void => {
+    setReview(null);
     const callbacks = {
       onSuccess: () => {
         form.forget();
@@ -77,10 +92,9 @@ export default function CampaignForm({
         onSaved(saved._id);
       },
     };
-    const query = { refuseUnknownFields: 'true' } as const;
-    const body = hasStarted ? editOf(draft, saved) : bodyOf(draft);
-    if (campaign) update.mutate({ params: { id: campaign._id }, query, body }, callbacks);
-    else create.mutate({ query, body: bodyOf(draft) }, callbacks);
+    const body = hasStarted ? editOf(draft, saved, version) : bodyOf(draft);
+    if (campaign) update.mutate({ params: { id: campaign._id }, query: STRICT, body }, callbacks);
+    else create.mutate({ query: STRICT, body: bodyOf(draft) }, callbacks);
   };
   const discard = (): void => {
     form.forget();
@@ -104,9 +118,9 @@ export default function CampaignForm({
             kind="primary"
             type="submit"
             form={FORM}
-            busy={create.isPending || update.isPending || uploads > 0}
+            busy={create.isPending || update.isPending || dryRun.isPending || uploads > 0}
           >
-            {campaign ? t`Save` : t`Create draft`}
+            {edited ? t`Review changes` : campaign ? t`Save` : t`Create draft`}
           </Button>
         </>
       }
@@ -167,6 +181,7 @@ export default function CampaignForm({
           ])}
         </FormError>
       </form>
+      {review && <EditReview edit={review} onSave={save} close={() => setReview(null)} />}
       <ConfirmDialog
         open={asks}
         close={() => setAsks(false)}

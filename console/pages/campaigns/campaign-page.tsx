@@ -11,6 +11,7 @@ import { useSearchChange, useSearchParam, useTabParam } from '#console/lib/searc
 import { CampaignActions } from './campaign-actions.tsx';
 import { CampaignLeads } from './campaign-leads.tsx';
 import { Steps } from './campaign-steps.tsx';
+import { Corrections } from './corrections.tsx';
 import { StepFunnel } from './funnel.tsx';
 import { Overview } from './overview.tsx';
 import { Preview } from './preview.tsx';
@@ -78,6 +79,7 @@ function Known({ campaignId }: { campaignId: string }) {
             onDeleted={() => open('')}
             onDuplicated={open}
           />
+          <Corrections campaign={campaign} />
           <h2 className="sr-only">
             <Trans>About this campaign</Trans>
           </h2>

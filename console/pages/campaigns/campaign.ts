@@ -19,6 +19,10 @@ export const allSteps = (steps: readonly AnyStep[]): AnyStep[] =>
       : [step],
   );
 
+/** The number of a step in reading order, from 1; 0: it is not among them. A step without an id of its own is known by its number. */
+export const placeOf = (steps: readonly AnyStep[], stepId: string): number =>
+  allSteps(steps).findIndex(({ id }, index) => (id ?? String(index + 1)) === stepId) + 1;
+
 /** What a step does. */
 export const kindText = (kind: NonNullable<AnyStep['kind']>): string =>
   ({
@@ -31,7 +35,11 @@ export const kindText = (kind: NonNullable<AnyStep['kind']>): string =>
   })[kind];
 
 /** What is read again after a campaign has changed. */
-export const CAMPAIGNS = ['GET /api/campaigns', 'GET /api/campaigns/{id}'] as const;
+export const CAMPAIGNS = [
+  'GET /api/campaigns',
+  'GET /api/campaigns/{id}',
+  'GET /api/campaigns/{id}/corrections',
+] as const;
 
 export const STATUSES = ['draft', 'active', 'paused', 'completed', 'archived'] as const;
 

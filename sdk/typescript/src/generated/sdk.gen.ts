@@ -4176,9 +4176,14 @@ export class Campaigns extends HeyApiClient {
      */
     public dryRunEdit<ThrowOnError extends boolean = true>(parameters: {
         id: string;
+        refuseUnknownFields?: 'true' | 'false';
         steps: Array<CampaignStep>;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdDryRunResponses, PostApiCampaignsByIdDryRunErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'steps' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'query', key: 'refuseUnknownFields' },
+                    { in: 'body', key: 'steps' }
+                ] }]);
         return (options?.client ?? this.client).post<PostApiCampaignsByIdDryRunResponses, PostApiCampaignsByIdDryRunErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/campaigns/{id}/dry-run',

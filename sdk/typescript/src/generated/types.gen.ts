@@ -12118,7 +12118,12 @@ export type PostApiCampaignsByIdDryRunData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Refuses templates that the warning `unknown_field` is about, with its suggestions. Default: `false`.
+         */
+        refuseUnknownFields?: 'true' | 'false';
+    };
     url: '/api/campaigns/{id}/dry-run';
 };
 

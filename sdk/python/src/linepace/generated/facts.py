@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "33fef25942f9a471d69ca5ac65ad29d015f36ff495b37ab1e46e802eef1c78b3"
+DIGEST = "80d204e87987c4c5588972da5907697decf05095d7080eb42abc55654289e340"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

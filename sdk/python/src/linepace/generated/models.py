@@ -3939,6 +3939,10 @@ class CheckCampaignResponse(TypedDict):
     check: CampaignCheck
 
 
+class DryRunCampaignEditParametersQuery(TypedDict):
+    refuseUnknownFields: NotRequired[Literal["true", "false"]]
+
+
 class DryRunCampaignEditResponse(TypedDict):
     success: Literal[True]
     changes: CampaignStepChanges

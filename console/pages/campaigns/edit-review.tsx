@@ -1,0 +1,92 @@
+import { plural, t } from '@lingui/core/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { ConfirmDialog } from '#console/components/confirm.tsx';
+import { listOf } from '#console/lib/format.ts';
+import { type AnyStep, placeOf } from './campaign.ts';
+
+type DryRun = ResponseOf<'POST /api/campaigns/{id}/dry-run'>;
+type Effect = DryRun['steps'][number];
+
+/** An edit of the steps of a campaign that runs, and what it would do. */
+export interface Edit {
+  found: DryRun;
+  before: readonly AnyStep[];
+  after: readonly AnyStep[];
+}
+
+/** Says whom an edit concerns, before it is saved. */
+export function EditReview({ edit, onSave, close }: { edit: Edit; onSave: () => void; close: () => void }) {
+  const { t } = useLingui();
+  const { running, steps, corrections } = edit.found;
+  return (
+    <ConfirmDialog
+      open
+      close={close}
+      title={t`Save these changes?`}
+      confirm={t`Save the changes`}
+      kind="primary"
+      onConfirm={onSave}
+    >
+      <p>
+        <Plural
+          value={running}
+          _0="No lead has steps ahead of it."
+          one="# lead has steps ahead of it."
+          other="# leads have steps ahead of them."
+        />
+      </p>
+      <ul aria-label={t`Changes`} className="mt-3 flex flex-col gap-3">
+        {steps.map((effect) => (
+          <li key={effect.stepId}>
+            <p className="font-medium">{nameOf(effect, edit)}</p>
+            {effectTexts(effect).map((text) => (
+              <p key={text} className="text-muted">
+                {text}
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
+      {corrections.length > 0 && (
+        <p className="mt-3">
+          <Trans>Once it is saved, you can correct the text for those who got the former one.</Trans>
+        </p>
+      )}
+    </ConfirmDialog>
+  );
+}
+
+/** A step as it is numbered in the form; one that is removed, as it is numbered now. */
+function nameOf({ stepId, changes }: Effect, { before, after }: Edit): string {
+  const number = changes.includes('removed') ? placeOf(before, stepId) : placeOf(after, stepId);
+  const what = listOf(changes.map(changeName));
+  return t`Step ${number}: ${what}`;
+}
+
+const changeName = (change: Effect['changes'][number]): string =>
+  ({ added: t`new`, removed: t`removed`, moved: t`moved`, changed: t`changed` })[change];
+
+function effectTexts({ changes, waiting, received }: Effect): string[] {
+  // Nobody has come to it. What waits under its number belongs to another step.
+  if (changes.includes('added')) return [t`It is for leads that have not come past its place.`];
+  const ahead = changes.includes('removed')
+    ? plural(waiting, {
+        one: '# lead that has not got it goes on with the next step.',
+        other: '# leads that have not got it go on with the next step.',
+      })
+    : changes.includes('changed')
+      ? plural(waiting, {
+          one: '# lead that has not got it gets it as it is now.',
+          other: '# leads that have not got it get it as it is now.',
+        })
+      : plural(waiting, {
+          one: '# lead that has not got it gets it in its new place.',
+          other: '# leads that have not got it get it in its new place.',
+        });
+  const behind = plural(received, {
+    one: '# lead has got it, and does not get it again.',
+    other: '# leads have got it, and do not get it again.',
+  });
+  return [waiting > 0 ? ahead : t`Nobody waits for it.`, ...(received > 0 ? [behind] : [])];
+}
