@@ -114,6 +114,10 @@ export const Campaign = z
     version: z
       .int()
       .meta({ description: 'Of the steps: each change after leads have entered makes the next.' }),
+    stepIds: z.array(z.string()).meta({
+      description:
+        'The ids of all steps that it ever had. The `stepIndex` of a message or a lead is a place among them, from 0.',
+    }),
     listId: Id.nullable(),
     segmentId: Id.nullable(),
     audience: Audience,

@@ -569,6 +569,23 @@ test('an edit says whom it concerns before it is saved, and what was sent is cor
   await page.getByText('The correction is on its way to 2 leads').waitFor();
   await corrections.waitFor({ state: 'detached' });
   await expect.poll(texts).toEqual(['Monday, Ada?', 'Monday, Grace?']);
+
+  // The second step is now the third, and is called so everywhere.
+  const waits = page.getByRole('list', { name: 'Leads' }).getByRole('listitem').filter({ hasText: 'Ada' });
+  await page.getByRole('tab', { name: 'Leads' }).click();
+  await waits.getByText('At step 2').waitFor();
+  await page.getByRole('tab', { name: 'Funnel' }).click();
+  await page
+    .getByRole('table', { name: 'Messages of step 3' })
+    .getByRole('row', { name: 'At an earlier step' })
+    .getByRole('link')
+    .click();
+  await page.getByRole('button', { name: 'Step 3: At an earlier step' }).waitFor();
+  const second = (await api('GET', `/api/messages?campaignId=${campaign._id}`)).body.messages.find(
+    ({ message }: { message: string }) => message === 'Still there?',
+  );
+  await tab.go(`/messages?message=${second._id}`);
+  await page.getByRole('dialog').getByRole('definition').getByText('3', { exact: true }).waitFor();
 });
 
 test('a segment is made with conditions, counted exactly, and sent to by a campaign', async () => {

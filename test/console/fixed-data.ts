@@ -405,6 +405,7 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
   requireConsent,
   stopOnReply: true,
   version: 1,
+  stepIds: ['1', '2'],
   onReply: 'stop',
   finishBy: null,
   stopWhen: [],

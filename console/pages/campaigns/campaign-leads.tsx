@@ -14,6 +14,7 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, fullTimeOf } from '#console/lib/format.ts';
 import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { statusName } from '#console/lib/status-names.ts';
+import { placeOf, placeOfIndex } from '#console/lib/step-places.ts';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
 import { type CampaignLead, countName, type Counted, pauseReasonName, stopReasonName } from './lead-names.ts';
 
@@ -75,7 +76,7 @@ export function CampaignLeads({ campaign }: { campaign: Campaign }) {
             icon={<X className="size-3.5" aria-hidden="true" />}
             onClick={() => change({ step: '', counted: '', variant: '' })}
           >
-            {filterText(Number(step), counted, variant)}
+            {filterText(placeOfIndex(campaign, Number(step)), counted, variant)}
           </Button>
         )}
       </div>
@@ -99,10 +100,15 @@ export function CampaignLeads({ campaign }: { campaign: Campaign }) {
   );
 }
 
-function filterText(step: number, counted: string, variant: string): string {
-  const number = step + 1;
+/** @param number of the step; 0: it was removed */
+function filterText(number: number, counted: string, variant: string): string {
   const what = countName(counted);
-  const of = variant === '' ? t`Step ${number}` : t`Variant ${variant} of step ${number}`;
+  const of =
+    number === 0
+      ? t`A removed step`
+      : variant === ''
+        ? t`Step ${number}`
+        : t`Variant ${variant} of step ${number}`;
   return what === undefined ? of : `${of}: ${what}`;
 }
 
@@ -125,7 +131,7 @@ function LeadRow({ campaign, lead }: { campaign: Campaign; lead: CampaignLead })
         </Link>
         {address !== name && <p className="truncate text-xs text-muted">{address}</p>}
       </div>
-      <Place lead={lead} />
+      <Place campaign={campaign} lead={lead} />
       <Status status={pausedAt === null ? state : 'paused'} />
       {pausedAt !== null && (
         <Button
@@ -167,11 +173,11 @@ function LeadRow({ campaign, lead }: { campaign: Campaign; lead: CampaignLead })
 }
 
 /** Where it is: the step that comes next, until when it waits there or is paused, or why nothing comes. */
-function Place({ lead }: { lead: CampaignLead }) {
+function Place({ campaign, lead }: { campaign: Campaign; lead: CampaignLead }) {
   const zone = useTimeZone();
-  const { stepIndex, waitsUntil, stopReason, pausedAt, pauseReason, resumesAt } = lead;
+  const { stepId, waitsUntil, stopReason, pausedAt, pauseReason, resumesAt } = lead;
   const text = [
-    stopReason === null ? placeText(stepIndex) : stopReasonName(stopReason),
+    stopReason === null ? placeText(placeOf(campaign.steps, stepId ?? '')) : stopReasonName(stopReason),
     pausedAt !== null && pauseReasonName(pauseReason),
     waitsUntil !== null && mostText(fullTimeOf(waitsUntil, zone)),
     resumesAt !== null && untilText(fullTimeOf(resumesAt, zone)),
@@ -184,8 +190,6 @@ function Place({ lead }: { lead: CampaignLead }) {
 const mostText = (until: string): string => t`until ${until} at most`;
 const untilText = (until: string): string => t`until ${until}`;
 
-function placeText(stepIndex: number | null): string {
-  if (stepIndex === null) return '';
-  const number = stepIndex + 1;
-  return t`At step ${number}`;
+function placeText(number: number): string {
+  return number === 0 ? '' : t`At step ${number}`;
 }

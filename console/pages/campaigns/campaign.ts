@@ -11,18 +11,6 @@ export type CampaignBody = NonNullable<RequestTo<'POST /api/campaigns'>['body']>
 
 export const isMessage = (step: AnyStep): step is Step => 'messageType' in step;
 
-/** All steps in reading order, with those of branches. */
-export const allSteps = (steps: readonly AnyStep[]): AnyStep[] =>
-  steps.flatMap((step) =>
-    step.kind === 'branch'
-      ? [step, ...step.branches.flatMap((branch) => allSteps(branch.steps)), ...allSteps(step.else)]
-      : [step],
-  );
-
-/** The number of a step in reading order, from 1; 0: it is not among them. A step without an id of its own is known by its number. */
-export const placeOf = (steps: readonly AnyStep[], stepId: string): number =>
-  allSteps(steps).findIndex(({ id }, index) => (id ?? String(index + 1)) === stepId) + 1;
-
 /** What a step does. */
 export const kindText = (kind: NonNullable<AnyStep['kind']>): string =>
   ({

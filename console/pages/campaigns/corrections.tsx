@@ -7,7 +7,8 @@ import { Button } from '#console/components/button.tsx';
 import { issueOf, TextAreaField } from '#console/components/field.tsx';
 import { FormDialog } from '#console/components/form-dialog.tsx';
 import { toast } from '#console/components/toast.tsx';
-import { allSteps, type Campaign, CAMPAIGNS, isMessage, placeOf, textsOf } from './campaign.ts';
+import { allSteps, placeOf } from '#console/lib/step-places.ts';
+import { type Campaign, CAMPAIGNS, isMessage, textsOf } from './campaign.ts';
 
 type Correction = ResponseOf<'GET /api/campaigns/{id}/corrections'>['steps'][number];
 type Reason = Correction['cannot'][number]['reason'];

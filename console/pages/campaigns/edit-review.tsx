@@ -3,7 +3,8 @@ import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { listOf } from '#console/lib/format.ts';
-import { type AnyStep, placeOf } from './campaign.ts';
+import { placeOf } from '#console/lib/step-places.ts';
+import { type AnyStep } from './campaign.ts';
 
 type DryRun = ResponseOf<'POST /api/campaigns/{id}/dry-run'>;
 type Effect = DryRun['steps'][number];

@@ -44,15 +44,15 @@ export function StepFunnel({ campaign }: { campaign: Campaign }) {
       {campaign.status === 'active' && <CampaignForecast campaign={campaign} />}
       <StepList
         campaign={campaign}
-        renderMessage={(written) => {
+        renderMessage={(written, index) => {
           const step = steps.find(({ stepId }) => stepId === written.id);
           return (
             step && (
               <div className="flex flex-col gap-4">
-                <Head written={written} step={step} most={most} />
-                <Figures step={step} />
-                <Responses metric="replied" step={step} most={scales.replied} />
-                <Responses metric="optedOut" step={step} most={scales.optedOut} />
+                <Head written={written} index={index} step={step} most={most} />
+                <Figures number={index + 1} step={step} />
+                <Responses metric="replied" number={index + 1} step={step} most={scales.replied} />
+                <Responses metric="optedOut" number={index + 1} step={step} most={scales.optedOut} />
               </div>
             )
           );
@@ -80,9 +80,19 @@ const leadsOf = ({ stepIndex }: FunnelStep, counted: Counted, column: Column | u
   ...(column?.variant && { variant: column.variant }),
 });
 
-function Head({ written, step, most }: { written: Step; step: FunnelStep; most: number }) {
+function Head({
+  written,
+  index,
+  step,
+  most,
+}: {
+  written: Step;
+  index: number;
+  step: FunnelStep;
+  most: number;
+}) {
   const { t } = useLingui();
-  const number = step.stepIndex + 1;
+  const number = index + 1;
   return (
     <div>
       <div className="mb-2 flex flex-wrap items-center gap-2">
@@ -90,7 +100,7 @@ function Head({ written, step, most }: { written: Step; step: FunnelStep; most: 
           <Trans>Step {number}</Trans>
         </h3>
         <Badge>{CHANNELS[step.messageType]}</Badge>
-        <span className="text-muted">{whenText(written, step.stepIndex)}</span>
+        <span className="text-muted">{whenText(written, index)}</span>
       </div>
       <ShareBar
         label={t`Leads that reached it`}
@@ -140,8 +150,7 @@ const FIGURES: readonly (readonly [Counted, (counts: Column) => number | null])[
 ];
 
 /** What became of the messages, with the variants side by side. */
-function Figures({ step }: { step: FunnelStep }) {
-  const number = step.stepIndex + 1;
+function Figures({ number, step }: { number: number; step: FunnelStep }) {
   const columns: Column[] = [
     ...columnsOf(step),
     ...(step.variants.length > 0 ? [{ ...step, name: t`All`, variant: null }] : []),
@@ -198,10 +207,12 @@ function Figures({ step }: { step: FunnelStep }) {
 
 function Responses({
   metric,
+  number,
   step,
   most,
 }: {
   metric: Metric;
+  number: number;
   step: FunnelStep;
   /** The end of the scale. */
   most: number;
@@ -209,7 +220,6 @@ function Responses({
   const { t } = useLingui();
   if (step.sent === 0) return null;
   const sentence = comparisonSentence(step.comparisons, metric);
-  const number = step.stepIndex + 1;
   const [title, label] =
     metric === 'replied'
       ? [t`Replies`, t`Replies to step ${number}`]

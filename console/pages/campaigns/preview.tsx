@@ -14,7 +14,8 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { addressName, fullTimeOf, listOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
-import { allSteps, type Campaign, isMessage, type Step as CampaignStep, textsOf } from './campaign.ts';
+import { allSteps } from '#console/lib/step-places.ts';
+import { type Campaign, isMessage, type Step as CampaignStep, textsOf } from './campaign.ts';
 import { SendTest } from './send-test.tsx';
 
 type Step = ResponseOf<'POST /api/campaigns/{id}/preview'>['steps'][number];

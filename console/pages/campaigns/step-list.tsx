@@ -2,7 +2,8 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Badge } from '#console/components/badge.tsx';
 import { listOf } from '#console/lib/format.ts';
-import { allSteps, type AnyStep, type Campaign, isMessage, kindText, type Step } from './campaign.ts';
+import { allSteps } from '#console/lib/step-places.ts';
+import { type AnyStep, type Campaign, isMessage, kindText, type Step } from './campaign.ts';
 import { conditionText } from './conditions.ts';
 import { stepTexts } from './step-text.ts';
 

@@ -5,6 +5,7 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Fact, Facts } from '#console/components/facts.tsx';
 import { addressName, fullTimeOf } from '#console/lib/format.ts';
 import { type Line, lineName } from '#console/lib/line.ts';
+import { placeOfIndex } from '#console/lib/step-places.ts';
 import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
 
 /** Everything else that is known of a message. */
@@ -12,8 +13,6 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
   const { t } = useLingui();
   const zone = useTimeZone();
   const time = (at: string | null): string | null => (at === null ? null : fullTimeOf(at, zone));
-  const step = message.stepIndex === null ? null : message.stepIndex + 1;
-  const { variant } = message;
   return (
     <Facts>
       <Fact name={t`Recipient`}>{addressName(addressOf(message))}</Fact>
@@ -25,7 +24,9 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
         )}
       </Fact>
       <Fact name={t`Campaign`}>{message.campaignId && <CampaignName id={message.campaignId} />}</Fact>
-      <Fact name={t`Step`}>{step === null || !variant ? step : t`${step}, variant ${variant}`}</Fact>
+      <Fact name={t`Step`}>
+        {message.stepIndex !== null && <Step message={message} index={message.stepIndex} />}
+      </Fact>
       <Fact name={isWaiting(message) ? t`Hold reason` : t`Error`}>{reasonOf(message)}</Fact>
       <Fact name={t`Created`}>{time(message.createdAt)}</Fact>
       <Fact name={t`Scheduled for`}>{time(message.scheduledDate)}</Fact>
@@ -39,6 +40,20 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
       <Fact name={t`Message ID`}>{message._id}</Fact>
     </Facts>
   );
+}
+
+/** By its place in the campaign as it is now; in a batch, which never changes, by its number. */
+function Step({ message: { campaignId, variant }, index }: { message: Message; index: number }) {
+  const { t } = useLingui();
+  const { data } = useRead(
+    'GET /api/campaigns/{id}',
+    { params: { id: campaignId ?? '' } },
+    { enabled: campaignId !== null },
+  );
+  const number = data ? placeOfIndex(data.campaign, index) : index + 1;
+  if (campaignId !== null && !data) return <>…</>;
+  const step = number === 0 ? t`Removed since` : String(number);
+  return <>{variant ? t`${step}, variant ${variant}` : step}</>;
 }
 
 function CampaignName({ id }: { id: string }) {

@@ -11,7 +11,7 @@ import {
 import { Audience } from '#domain/contacts/segment.ts';
 import { Condition } from '#domain/campaigns/condition.ts';
 import { asksAboutReplies } from '#domain/campaigns/walk.ts';
-import { identified, StoredSteps } from '#domain/campaigns/step.ts';
+import { identified, stepNumbers, StoredSteps } from '#domain/campaigns/step.ts';
 import { newId } from '#domain/base/ids.ts';
 import { CampaignQuietHours } from '#domain/sending/quiet-hours.ts';
 import type { SendWindow } from '#domain/sending/send-window.ts';
@@ -273,6 +273,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     status: row.status,
     steps: row.steps,
     version: row.version,
+    stepIds: [...stepNumbers(row).keys()],
     listId: row.listId,
     segmentId: row.segmentId,
     audience: row.audience,

@@ -4115,6 +4115,10 @@ export type Campaign = {
      * Of the steps: each change after leads have entered makes the next.
      */
     version: number;
+    /**
+     * The ids of all steps that it ever had. The `stepIndex` of a message or a lead is a place among them, from 0.
+     */
+    stepIds: Array<string>;
     listId: string | null;
     segmentId: string | null;
     audience: 'snapshot' | 'live';

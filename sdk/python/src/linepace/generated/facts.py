@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "80d204e87987c4c5588972da5907697decf05095d7080eb42abc55654289e340"
+DIGEST = "56075fd1a4e9bcf45d44c199e0bfca1dd812ce1d1fa932593f8976bd74d3a326"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -6798,6 +6798,7 @@ class Campaign(TypedDict):
     status: Literal["draft", "active", "paused", "completed", "archived"]
     steps: list[Union[CampaignMessageStepOutput, CampaignWaitStepOutput, CampaignWaitUntilStepOutput, CampaignDoStepOutput, CampaignEndStepOutput, "CampaignBranchStepOutput"]]
     version: int
+    stepIds: list[str]
     listId: str | None
     segmentId: str | None
     audience: Literal["snapshot", "live"]
