@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "56075fd1a4e9bcf45d44c199e0bfca1dd812ce1d1fa932593f8976bd74d3a326"
+DIGEST = "753d1d699e6aef0e746c057ee8ba00f882d35f35cff360811d0c5bd639000480"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
