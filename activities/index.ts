@@ -8,6 +8,7 @@ import { createCrmActivities } from './crm/crm.ts';
 import { createContactErasureActivities } from './contacts/contact-erasure.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDrainActivities } from './messages/drip.ts';
+import { createLostRoundActivities } from './base/lost-rounds.ts';
 import { createLineHandoverActivities } from './lines/line-handover.ts';
 import { createLineHealthActivities } from './lines/line-health.ts';
 import { createLineInboxActivities } from './lines/line-inboxes.ts';
@@ -44,6 +45,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createDrainActivities(dependencies),
     ...createWebhookActivities(dependencies),
     ...createPollingActivities(dependencies),
+    ...createLostRoundActivities(dependencies),
     ...createMailActivities(dependencies),
     ...createNotificationActivities(dependencies),
     ...createLineInvoiceActivities(dependencies),

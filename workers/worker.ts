@@ -114,6 +114,7 @@ export async function startWorker(
   const shared = {
     connection: connection.native,
     namespace,
+    identity: name,
     dataConverter: dataConverter(codecKeys),
     activities: createActivities({ ...dependencies, gapWaits, roundClaims, polling }),
     shutdownGraceTime: GRACE,

@@ -18,7 +18,7 @@ const sendingAt = (carrier: string | null, line: LineRoundState) =>
     scheduleToStartTimeout: queueTimeout(line),
     // A round lasts two minutes, but finishes a wait or a carrier call that has started.
     startToCloseTimeout: '5 minutes',
-    // How soon the line continues after its worker has crashed. Heartbeats are billed: one every minute.
+    // Heartbeats are billed: one every minute. If its whole process is lost, the run of that process ends the round sooner (`polledRounds`).
     heartbeatTimeout: '90s',
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: UNTIL_DONE,

@@ -2,6 +2,7 @@ import {
   ActivityFailure,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
   setCurrentDetails,
 } from '@temporalio/workflow';
@@ -10,8 +11,10 @@ import { processQueue } from './protocol/task-queues.ts';
 import type { PolledRoundsInput } from './protocol/workflow-ids.ts';
 import { UNTIL_DONE } from './retries.ts';
 
-/** More than a process answers without; then it is gone, and its claims on rounds have expired as well. */
-const GONE = '20s';
+/** Without a heartbeat for so long, a process may be gone; its claims on rounds have expired as well. Each heartbeat is billed. */
+const SILENT = '15s';
+/** A process that is there takes its own task within this time. */
+const GONE = '10s';
 
 const takingIn = (process: string) =>
   proxyActivities<Activities>({
@@ -20,10 +23,17 @@ const takingIn = (process: string) =>
     scheduleToStartTimeout: GONE,
     // It ends after a day.
     startToCloseTimeout: '25 hours',
-    heartbeatTimeout: GONE,
+    heartbeatTimeout: SILENT,
     // After Temporal was away, or when an operator unpauses it.
     retry: UNTIL_DONE,
   });
+
+const { endLostRounds } = proxyActivities<Activities>({
+  summary: 'End the rounds of its lines, so that others go on with them',
+  startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '20s',
+  retry: UNTIL_DONE,
+});
 
 /**
  * One per worker process, whose only activity takes the rounds of the workflows that are polled: each webhook POST, each poll of an inbox
@@ -38,6 +48,7 @@ export async function polledRounds(input: PolledRoundsInput): Promise<string> {
     if (!goesOn) return reason;
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    if (patched('ends-lost-rounds')) await endLostRounds({ process: input.process });
     return 'its process does not answer any more; others take its rounds';
   }
   return continueAsNew<typeof polledRounds>(input);

@@ -160,6 +160,15 @@ export async function overdueFor(db: SystemDb, seconds: number, limit: number): 
     where wake_at < now() - make_interval(secs => ${seconds}) order by sweep_at limit ${limit}`);
 }
 
+/** The pacers whose rounds are at work, or were until a minute ago: they refresh the time of their next look (`decide`). */
+export async function pacersAtWork(db: SystemDb): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(WorkflowIdRow)`
+    select workflow_id from workflow_wakes
+    where sweep_at between now() - interval '2 minutes' and now() + interval '5 minutes'
+      and wake_at between now() - interval '2 minutes' and now() and starts_with(workflow_id, ${linePacerId('')})
+    order by wake_at desc`);
+}
+
 /** The workspaces of these workflows, as far as they have a row. */
 export async function wakesOf(db: SystemDb, workflowIds: readonly string[]): Promise<readonly WakeRow[]> {
   if (workflowIds.length === 0) return [];

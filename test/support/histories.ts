@@ -22,6 +22,7 @@ interface History {
     eventType: string;
     workflowExecutionSignaledEventAttributes?: { input?: Payloads };
     activityTaskCompletedEventAttributes?: { result?: Payloads };
+    activityTaskScheduledEventAttributes?: { activityType?: { name?: string } };
     /** The result of a local activity. */
     markerRecordedEventAttributes?: { details?: { result?: Payloads } };
   }[];
@@ -39,6 +40,7 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   continued: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
   canceled: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED',
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
+  lost: ({ activityTaskScheduledEventAttributes: task }) => task?.activityType?.name === 'endLostRounds',
   unserved: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT',
   updated: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
   goesOn: (event) => resultOf(event).includes('"goesOn":true'),

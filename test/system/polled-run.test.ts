@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
-import { phone } from '#test/support/carrier.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { startProcess } from '#test/support/process.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
-/** A dead process is known after the heartbeat timeout, and the time that its next attempt waits for it. */
+/** Twice as long as it takes until a dead process is known, and less than the heartbeat timeout of a round. */
 const GONE_MS = 60_000;
 
 let app: OwnApp;
@@ -83,22 +84,28 @@ test('a run that an operator terminates is started anew, and deliveries go on', 
   await deliver();
 });
 
-test('each process has a run, which ends when the process stops or dies', async () => {
+test('a run ends with its process; if that was killed, its lines go on long before they miss a heartbeat', async () => {
+  const line = await createWorkspaceWithLine(app, { line: { min_gap_seconds: 1, contact_gap_seconds: 0 } });
+  const contact = phone();
+  const sent = async (): Promise<number> => (await sentTo(app, contact)).length;
+  const post = apiClient(app.url, line.key);
   const own = await onlyRun();
-  const worker = await startProcess('workers/worker.ts', app.config);
-  const other = await eventually(async () => {
-    const found = await runs('Running');
-    return found.find(({ workflowId }) => workflowId !== own.workflowId);
-  });
-  await worker.kill();
-  await eventually(async () => (await runs('Completed')).some(({ runId }) => runId === other.runId), GONE_MS);
-  expect(await app.temporal.workflow.getHandle(other.workflowId).result()).toMatch(
-    /does not answer any more/,
-  );
-
   await app.stopWorker();
-  await app.startWorker();
+  const worker = await startProcess('workers/worker.ts', app.config);
   await eventually(async () => (await runs('Completed')).some(({ runId }) => runId === own.runId));
   expect(await app.temporal.workflow.getHandle(own.workflowId).result()).toBe('its process stops');
+  const lost = await onlyRun();
+  for (let count = 0; count < 12; count += 1)
+    await post('POST', '/api/messages', { message: `Hello ${count}`, recipientPhone: contact });
+  const pacer = app.temporal.workflow.getHandle(linePacerId(line.lineId));
+  await eventually(async () => (await pacer.describe()).raw.pendingActivities?.length === 1);
+  await eventually(async () => (await sent()) >= 2, 20_000);
+  await worker.kill();
+  const before = await sent();
+  await app.startWorker();
+  await eventually(async () => (await sent()) > before, GONE_MS);
+  expect(await app.temporal.workflow.getHandle(lost.workflowId).result()).toMatch(/does not answer any more/);
+
+  await eventually(async () => (await sent()) === 12, 60_000);
   await deliver();
 }, 180_000);
