@@ -53,8 +53,6 @@ export async function upsertSchedules(client: Client): Promise<void> {
 
 /** Longer than its activities may take. A sweep that hangs must not prevent the next one. */
 export const SWEEP_TIMEOUT = '20 minutes';
-/** Longer than it takes until a workflow counts as overdue. */
-const AFTER_START = '40s';
 
 /** Lets the sweep start all workflows if Temporal's namespace is a new one. */
 export async function startAllIfNew(
@@ -69,13 +67,13 @@ export async function startAllIfNew(
     logger.warn({ namespace }, 'no workflow has run in this namespace; the sweep starts all');
 }
 
-/** Starts a sweep after the process start, so that signals lost in a crash need not wait for housekeeping. */
+/** Starts sweeps at and after the process start, so that what waits, and signals lost in a crash, need not wait for housekeeping. */
 export async function sweepAfterStart(client: Client): Promise<void> {
   await client.workflow.start('sweep', {
     taskQueue: MAIN_QUEUE,
     workflowId: 'sweep-after-start',
     workflowIdConflictPolicy: 'USE_EXISTING',
-    startDelay: AFTER_START,
+    args: [{ again: true }],
     workflowRunTimeout: SWEEP_TIMEOUT,
   });
 }

@@ -1,4 +1,4 @@
-import { patched, proxyActivities } from '@temporalio/workflow';
+import { patched, proxyActivities, sleep } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { MANY_OVERDUE } from './protocol/round.ts';
 
@@ -15,8 +15,27 @@ const step = (summary: string) =>
 const { wakeOverdue } = step('Signal the workflows that are overdue');
 const { rehomeStranded } = step('Find a line for messages that have none');
 
-/** Started by operators. Wakes overdue workflows now, as `housekeeping` does on its schedule. */
-export async function sweep(): Promise<{ woken: number; rehomed: number }> {
+/** Longer than it takes until a workflow counts as overdue. */
+const UNTIL_OVERDUE = '40s';
+
+interface Swept {
+  woken: number;
+  rehomed: number;
+}
+
+/**
+ * Started by operators, and by a worker at its start. Wakes overdue workflows now, as `housekeeping` does on its schedule.
+ * @param options.again once more, for what a crash a moment ago has lost.
+ */
+export async function sweep({ again = false }: { again?: boolean } = {}): Promise<Swept> {
+  const first = await sweepNow();
+  if (!again) return first;
+  await sleep(UNTIL_OVERDUE, { summary: 'what a crash has lost is overdue by then' });
+  const second = await sweepNow();
+  return { woken: first.woken + second.woken, rehomed: first.rehomed + second.rehomed };
+}
+
+async function sweepNow(): Promise<Swept> {
   let woken = 0;
   let found: number;
   do {

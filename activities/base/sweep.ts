@@ -31,13 +31,15 @@ export function createSweepActivities(dependencies: Dependencies) {
         const db = systemDb(pools);
         const end = Date.now() + SWEEP_MS;
         const overdue: Awaited<ReturnType<typeof claimOverdue>> = [];
-        let restarted: ReadonlySet<string> = new Set();
+        const wake = ({ workflowId, workspaceId }: { workflowId: string; workspaceId: string }): void =>
+          waker.wake(workflowId, workspaceId, 'overdue');
+        let restarted = 0;
         for (let isFull = true; isFull && Date.now() < end;) {
           const batch = await claimOverdue(db, BATCH);
-          if (overdue.length === 0)
-            restarted = await restartFailing(dependencies, await lateAmong(db, batch));
-          for (const { workflowId, workspaceId } of batch)
-            if (!restarted.has(workflowId)) waker.wake(workflowId, workspaceId, 'overdue');
+          const late = overdue.length === 0 ? await lateAmong(db, batch) : [];
+          const lateIds = new Set(late.map(({ workflowId }) => workflowId));
+          for (const workflow of batch) if (!lateIds.has(workflow.workflowId)) wake(workflow);
+          restarted += await restartFailing(dependencies, late, wake);
           overdue.push(...batch);
           isFull = batch.length >= MANY_OVERDUE;
           if (isFull) await untilSent(end);
@@ -46,7 +48,7 @@ export function createSweepActivities(dependencies: Dependencies) {
           waker.wake(agencyMailSenderId(agencyId), agencyId, 'overdue');
         await recordRun(db, 'sweep');
         await endDueSnoozes(dependencies);
-        onSweep({ woken: overdue.length, restarted: restarted.size });
+        onSweep({ woken: overdue.length, restarted });
         if (overdue.length > 0)
           logger.info(
             { workflows: overdue.length, signals: Object.fromEntries(countBy(overdue)) },
