@@ -392,7 +392,7 @@ const PROVIDERS = {
   ),
   INBOX_POLL_SECONDS: forWorkers(
     z.coerce.number().min(1).max(3600).default(60),
-    'interval at which the mailboxes of email lines are read',
+    'interval at which the mailboxes of email lines are read; half of it for lines that have sent something within three days',
   ),
 };
 

@@ -26,3 +26,10 @@ export const pauseAfterFailure = (pollMs: number, failingMs: number): number =>
   failingMs <= 0
     ? Math.min(pollMs, FIRST_PAUSE_MS)
     : Math.max(pollMs, Math.min(MAX_SKIPPED * pollMs, failingMs / 4));
+
+/** For how long after its last send a line counts as expecting replies. */
+export const EXPECTS_REPLIES_MS = 3 * 86_400_000;
+
+/** How often an inbox is read: twice as often while replies are expected, so that opt-outs, and a mailbox that refuses us, are soon known. */
+export const pauseBetweenReads = (pollMs: number, expectsReplies: boolean): number =>
+  expectsReplies ? pollMs / 2 : pollMs;

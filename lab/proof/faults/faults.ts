@@ -15,6 +15,7 @@ import {
   type Places,
   readiness,
   refusing,
+  sending,
   shownLine,
   simulatedLine,
   state,
@@ -264,6 +265,15 @@ export const FAULTS: readonly Fault[] = [
       const { call, id } = await simulatedLine(scene);
       const mailbox = await startMailbox();
       const lineId = await createLine({ pools: scene.pools, url: scene.config.publicUrl }, id, 'email');
+      // A line in use, which expects replies.
+      await connect(call, lineId, 'smtp', { url: scene.smtpUrl });
+      const toMail = {
+        fromLineId: lineId,
+        messageType: 'email',
+        recipientEmail: 'ada@example.com',
+        recipientPhone: undefined,
+      };
+      await sending(call, toMail).sendOne();
       await connect(call, lineId, 'smtp', { url: scene.smtpUrl, imapUrl: mailbox.url });
       await until(() => scene.measures('api', 'linepace_inboxes{state="read"}', (value) => value > 0));
       const isUnread = async () => (await shownLine(call, lineId)).healthCheck.inbox !== undefined;
