@@ -2,7 +2,9 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/connection/transactions.ts';
+import { createTaskQueues } from '#providers/task-queues.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
+import { startTelnyx } from '#simulator/telnyx.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -66,7 +68,7 @@ const details = async (lineId: string) =>
   JSON.stringify(await pacer(lineId).query('__temporal_workflow_metadata'));
 
 // They wait for half a minute or more, for different carriers.
-describe.concurrent('the pacer of a line whose carrier no worker serves', () => {
+describe.concurrent('the pacer of a line whose task no worker takes', () => {
   it('waits until the line has a carrier and the carrier has a worker, then sends', async () => {
     const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'none' });
     await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
@@ -112,6 +114,56 @@ describe.concurrent('the pacer of a line whose carrier no worker serves', () => 
     // The task that waits for a worker of the former queue is given up after half a minute.
     await eventually(async () => (await sentTo(app, to)).length === 1, 50_000);
   }, 150_000);
+
+  it('says that all workers are busy, and keeps its place in the queue', async () => {
+    const telnyx = await startTelnyx('KEY1');
+    // Its requests count for no other test.
+    const { id, key } = await createWorkspace(app);
+    const call = apiClient(app.url, key);
+    const worker = await startWorker({
+      ...app.config,
+      worker: { names: ['carrier-telnyx'], slots: { 'carrier-telnyx': 1 } },
+    });
+    const lineOf = async (gap: number): Promise<string> => {
+      const lineId = await createLine(app, id, 'sms', {
+        min_gap_seconds: gap,
+        contact_gap_seconds: 0,
+      });
+      telnyx.numbers.set((await call('GET', `/api/lines/${lineId}`)).body.line.phone, 'profile-1');
+      const config = { apiKey: 'KEY1', publicKey: telnyx.publicKey, baseUrl: telnyx.url };
+      expect(await call('PUT', `/api/lines/${lineId}/carrier`, { provider: 'telnyx', config })).toMatchObject(
+        {
+          status: 200,
+        },
+      );
+      return lineId;
+    };
+    const post = (fromLineId: string, recipientPhone: string) =>
+      call('POST', '/api/messages', { message: 'Hello', messageType: 'sms', fromLineId, recipientPhone });
+    const taskQueues = createTaskQueues(app.temporal.connection, app.config.temporal.namespace);
+    const age = async (): Promise<number> =>
+      (await taskQueues.stateOf('carrier-telnyx', 'activity')).backlogAge;
+    try {
+      // It waits out its short gaps on the only slot, for two minutes.
+      const busyLine = await lineOf(2);
+      for (let count = 0; count < 45; count += 1) await post(busyLine, phone());
+      await eventually(async () => (await pacer(busyLine).describe()).raw.pendingActivities?.length === 1);
+      const lineId = await lineOf(0);
+      const to = phone();
+      await post(lineId, to);
+      await eventually(
+        async () => (await details(lineId)).includes('all workers of the queue carrier-telnyx are busy'),
+        60_000,
+      );
+      // `LinepaceTasksWait` sees it wait.
+      await eventually(async () => (await age()) > 1);
+      expect((await call('POST', `/api/lines/${busyLine}/pause`, {})).status).toBe(200);
+      await eventually(async () => telnyx.sent.some((message) => message.to === to));
+    } finally {
+      await worker.stop();
+      await telnyx.stop();
+    }
+  }, 180_000);
 });
 
 describe('the pacer of a line', () => {
