@@ -12,10 +12,12 @@ import { wake } from '../../db/wakes/wakes.ts';
 import { CampaignInput } from '../../domain/campaigns/campaign.ts';
 import { newId } from '../../domain/base/ids.ts';
 import { normalizeLead } from '../../domain/contacts/lead.ts';
+import { startHubSpot } from '../../simulator/hubspot.ts';
 import { createTemporalClient } from '../../providers/temporal.ts';
 import type { SignalName } from '../../workflows/protocol/signals.ts';
 import {
   campaignWorkflowId,
+  crmConnectionId,
   dripDrainerId,
   linePacerId,
   mailboxReaderId,
@@ -34,10 +36,10 @@ import { createBenchWorkspace, unpaced } from './support/workspace.ts';
  * What a message costs in Temporal: `npm run bench -- cost [--drips 1000 --paced 10 --gaps 8,20 --busy 24 --idle 60 --waiting 300
  * --held 1 --replies 10 --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines in
  * a workspace with one webhook for all events, of the webhook of a workspace with `busy` such lines, of a single message, of a
- * line that has nothing to do for `idle` seconds, and of messages posted one by one for lines that hold them (0: not); those of a rule
+ * line that has nothing to do for `idle` seconds, of a group, and of messages posted one by one for lines that hold them (0: not); those of a rule
  * per reply that it is about; those of a
- * mailbox in which nothing arrives and of a campaign that waits for its second step, counted for `waiting` seconds and scaled to a
- * day; and those of a line whose carrier accepts nothing, and of one whose carrier no worker serves, in `blocked` seconds. API and
+ * mailbox in which nothing arrives, of a connected CRM and of a campaign that waits for its second step, counted for `waiting` seconds and scaled
+ * to a day, and of an edit of its steps; and those of a line whose carrier accepts nothing, and of one whose carrier no worker serves, in `blocked` seconds. API and
  * worker are processes of their own.
  */
 const { values } = parseArgs({
@@ -68,10 +70,11 @@ const POST_EVERY_MS = 200;
 const CAP = 2;
 
 /** The heartbeats of the activity that takes the rounds of the worker process, by which it says that it is there. */
-const OF_PROCESS_EVERY_MS = 16_000;
+const OF_PROCESS_EVERY_MS = 12_000;
 
 let numbered = 0;
-const product = await startProduct();
+const hubspot = await startHubSpot();
+const product = await startProduct(1, { crms: { hubspot: { apiUrl: hubspot.url, caFile: null } } });
 const { pools, config } = product;
 const db = systemDb(pools);
 const temporal = createTemporalClient(config.temporal);
@@ -81,6 +84,7 @@ try {
   if (DRIPS > 0) await bulk();
   for (const gap of GAPS) await paced(gap);
   if (IDLE_MS > 0) await single();
+  if (IDLE_MS > 0) await grouped();
   if (BUSY_LINES > 0) await busy();
   if (WAITING_MS > 0) await waiting();
   if (values.held !== '0') await held();
@@ -90,6 +94,7 @@ try {
 } finally {
   await temporal.connection.close();
   await product.stop();
+  await hubspot.stop();
 }
 
 async function bulk(): Promise<void> {
@@ -152,17 +157,20 @@ async function busy(): Promise<void> {
   await listener.close();
 }
 
-/** A mailbox in which nothing arrives, and a campaign whose only lead waits for its second step. */
+/** A mailbox in which nothing arrives, a CRM with nothing new, and a campaign whose only lead waits for its second step, which is edited. */
 async function waiting(): Promise<void> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
   const mailbox = await startMailbox();
   const emailLineId = await createLine({ pools, url: config.publicUrl }, id, 'email');
   const settings = { provider: 'smtp', config: { url: product.smtpUrl, imapUrl: mailbox.url } };
   await request('PUT', `/api/lines/${emailLineId}/carrier`, key, settings);
+  const crm = { provider: 'hubspot', token: hubspot.token, importExisting: false };
+  const { _id: connectionId } = await request('POST', '/api/crm-connections', key, crm);
   const campaignId = await startCampaign(id);
   await until(async () => (await count(id, 'delivered')) === 1);
   const watched = {
     'a mailbox': mailboxReaderId(emailLineId),
+    'a CRM': crmConnectionId(connectionId),
     'a campaign that waits': campaignWorkflowId(campaignId),
   };
   for (const workflowId of Object.values(watched)) await rests(workflowId);
@@ -185,9 +193,42 @@ async function waiting(): Promise<void> {
     if (timer !== null && timer * 1000 > WAITING_MS)
       console.log(`  by its timer of ${timer} s: a day ${((DAY_MS / 1000 / timer) * 2).toFixed(1)} actions`);
   }
+  const unedited = (await events(watched['a campaign that waits'])).length;
+  const { campaign } = await request('GET', `/api/campaigns/${campaignId}`, key);
+  const steps = campaign.steps.map((step: object) => ({ ...step, message: 'Edited' }));
+  await request('PATCH', `/api/campaigns/${campaignId}`, key, { steps });
+  await until(async () => (await edited(campaignId)) === 1);
+  await rests(watched['a campaign that waits']);
+  show('an edit of its steps', (await events(watched['a campaign that waits'])).slice(unedited), {
+    messages: 1,
+  });
   const pacer = (await events(linePacerId(lineIds[0] ?? ''))).length - pacerBefore;
   console.log(`the pacer of the campaign's line meanwhile: ${pacer} events`);
   await mailbox.stop();
+}
+
+/** How many leads wait for an edited message. */
+const edited = (campaignId: string): Promise<number> =>
+  db.oneFirst(sql.type(z.object({ count: z.int() }))`
+    select count(*) "count" from messages
+    where campaign_id = ${campaignId} and status = 'scheduled' and body = 'Edited'`);
+
+/** A group that is created, and answered. */
+async function grouped(): Promise<void> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
+  await unpaced(pools, id);
+  const pacer = linePacerId(lineIds[0] ?? '');
+  const group = { fromLineId: lineIds[0], recipients: numbers(3), message: 'Bench' };
+  const created = await request('POST', '/api/conversations/groups', key, group);
+  await until(async () => (await count(id, 'delivered')) === 1);
+  await rests(pacer);
+  const before = await events(pacer);
+  show('a group that is created: the pacer, from its start', before, { messages: 1 });
+  const { id: groupId } = (await request('GET', `/api/messages/${created._id}`, key)).group;
+  await request('POST', '/api/inbox/send-reply', key, { groupId, message: 'Bench' });
+  await until(async () => (await count(id, 'delivered')) === 2);
+  await rests(pacer);
+  show('  a message to it', (await events(pacer)).slice(before.length), { messages: 1 });
 }
 
 /** What was counted while waiting, scaled to a day. */
@@ -336,23 +377,25 @@ async function blocked(carrier: 'whose device does not answer' | 'that no worker
   });
 }
 
-const post = (path: string, key: string, recipientPhone: string): Promise<void> =>
-  request('POST', path, key, { message: 'Bench', recipientPhone });
+async function post(path: string, key: string, recipientPhone: string): Promise<void> {
+  await request('POST', path, key, { message: 'Bench', recipientPhone });
+}
 
 async function request(
-  method: 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   key: string,
-  body: object,
+  body: object | null = null,
   origin = config.publicUrl,
-): Promise<void> {
+) {
   const answer = await fetch(`${origin}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    ...(body && { body: JSON.stringify(body) }),
   });
-  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}`);
-  await answer.arrayBuffer();
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
+  return text === '' ? null : JSON.parse(text);
 }
 
 /** Queues messages that are due and waits until they are delivered and the pacer has said that nothing is left. */

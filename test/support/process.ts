@@ -74,6 +74,7 @@ export const environment = (config: Config): Record<string, string> => ({
   DATA_DIR: dirname(config.storage.folder),
   STORAGE_QUOTA_GB: String(config.storageQuota.total / 1024 ** 3),
   WEBHOOK_ALLOW_PRIVATE: config.webhooks.allowPrivate ? '1' : '0',
+  ...(config.crms.hubspot.apiUrl && { HUBSPOT_API_URL: config.crms.hubspot.apiUrl }),
   ...(config.mail.smtpUrl !== null && { SMTP_URL: config.mail.smtpUrl }),
   ...(config.metricsPort !== null && { METRICS_PORT: String(config.metricsPort) }),
 });
