@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
+import type { ChatProviderName } from '../../../domain/drafts/chat.ts';
 import type { Route } from '../../../api/http/route.ts';
 import { LinqWebhook } from '../../../providers/carriers/linq.ts';
 import { Reported } from '../../../providers/carriers/sendblue.ts';
@@ -61,7 +62,12 @@ const TEXTS: Record<string, string> = {
   'words in quotes': 'On a b c d e wrote:\n> ',
 };
 
-/** Callbacks without a signature, by carrier: the schema of the adapter, and what must be right for the rest to be read. */
+/** As much of a text as fits, in bytes. JSON may write it longer. */
+const FILLED = LIMIT * 0.4;
+const filled = (text: string, bytes: number): string =>
+  text.repeat(Math.floor(bytes / Buffer.byteLength(text)));
+
+/** Callbacks of known schemas, by carrier: the schema of the adapter, and what must be right for the rest to be read. */
 const CALLBACKS: Record<string, { schema: z.ZodType; fixed: (text: string) => Record<string, unknown> }> = {
   smtp: {
     schema: InboundEmail,
@@ -91,7 +97,7 @@ const CALLBACKS: Record<string, { schema: z.ZodType; fixed: (text: string) => Re
         chat: {},
         direction: 'inbound',
         sender_handle: { handle: '+14155550199' },
-        parts: Array.from({ length: 100 }, () => ({ type: 'text', value: text.repeat(100) })),
+        parts: Array.from({ length: 100 }, () => ({ type: 'text', value: filled(text, FILLED / 100) })),
       },
     }),
   },
@@ -116,8 +122,48 @@ const MESSAGE = {
   balloonBundleId: null,
 };
 
-/** The worst callbacks of carriers whose callbacks are not signed, by carrier and shape. */
+/** What a contact writes, and who is in their group, by the carriers that are written here. */
+const WRITTEN: Record<string, (text: string) => Body> = {
+  twilio: (text) => ({
+    content: Buffer.from(
+      new URLSearchParams({
+        MessageSid: `SM${crypto.randomUUID()}`,
+        From: '+14155550199',
+        To: text.slice(0, 1000),
+        // A form writes each byte as three.
+        Body: filled(text, FILLED / 3),
+        NumMedia: '50',
+      }).toString(),
+    ),
+    headers: FORM_TYPE,
+  }),
+  telnyx: (text) => {
+    const others = Array.from({ length: 100 }, () => ({ phone_number: filled(text, FILLED / 400) }));
+    const payload = {
+      id: crypto.randomUUID(),
+      from: { phone_number: '+14155550199' },
+      to: others,
+      cc: others,
+      text: filled(text, FILLED / 2),
+    };
+    return json(
+      JSON.stringify({
+        data: { event_type: 'message.received', occurred_at: new Date().toISOString(), payload },
+      }),
+    );
+  },
+};
+
+/** The worst callbacks of carriers, by carrier and shape. */
 export function worstCallbacks(): Record<string, Record<string, Body>> {
+  const written = Object.entries(WRITTEN).map(([carrier, of]) => [
+    carrier,
+    Object.fromEntries(Object.entries(TEXTS).map(([name, text]) => [`with many ${name}`, of(text)])),
+  ]);
+  return { ...Object.fromEntries(written), ...worstFields() };
+}
+
+function worstFields(): Record<string, Record<string, Body>> {
   return Object.fromEntries(
     Object.entries(CALLBACKS).map(([carrier, { schema, fixed }]) => {
       const input = z.toJSONSchema(schema, {
@@ -126,15 +172,12 @@ export function worstCallbacks(): Record<string, Record<string, Body>> {
         metadata: z.registry(),
       }) as Schema;
       const shapes = Object.entries(TEXTS).map(([name, text]) => {
-        const filled = fill(input, { text, isLong: true, longest: LIMIT }, LIMIT * 0.4) as Record<
-          string,
-          unknown
-        >;
-        const data = filled['data'] as object | undefined;
+        const fields = fill(input, { text, isLong: true, longest: LIMIT }, FILLED) as Record<string, unknown>;
+        const data = fields['data'] as object | undefined;
         // A list that a schema cuts before it reads it is not in its JSON schema.
         const body = data
           ? {
-              ...filled,
+              ...fields,
               data: {
                 ...data,
                 guid: crypto.randomUUID(),
@@ -145,13 +188,54 @@ export function worstCallbacks(): Record<string, Record<string, Body>> {
               },
               ...fixed(text),
             }
-          : { ...filled, ...fixed(text) };
+          : { ...fields, ...fixed(text) };
         return [`its own fields, with many ${name}`, json(JSON.stringify(body))] as const;
       });
       return [carrier, Object.fromEntries(shapes)];
     }),
   );
 }
+
+/** What a person writes as an answer to a message, by the provider of the chat. */
+const CHATS: Record<z.infer<typeof ChatProviderName>, (text: string, bot: number) => object> = {
+  telegram: (text, bot) => ({
+    message: {
+      message_id: 2,
+      chat: { id: 1, type: 'private' },
+      from: { id: 1 },
+      text,
+      reply_to_message: { message_id: 1, from: { id: bot } },
+    },
+  }),
+  slack: (text) => ({
+    type: 'event_callback',
+    event: {
+      type: 'message',
+      channel: 'D1',
+      channel_type: 'im',
+      user: 'U1',
+      ts: '2',
+      thread_ts: '1',
+      parent_user_id: 'UBOT',
+      text,
+    },
+    authorizations: [{ user_id: 'UBOT' }],
+  }),
+};
+
+/** The worst callbacks of chats, by provider and shape. @param bot ours at Telegram. */
+export const worstChatCallbacks = (bot: number): Record<string, Record<string, Body>> =>
+  Object.fromEntries(
+    Object.entries(CHATS).map(([chat, of]) => [
+      chat,
+      Object.fromEntries(
+        Object.entries({ ...TEXTS, 'codes that are none': '/start a ' }).map(([name, text]) => [
+          `many ${name}`,
+          json(JSON.stringify(of(filled(text, FILLED), bot))),
+        ]),
+      ),
+    ]),
+  );
 
 /** The pages of messages that carriers answer with, by carrier: one message, and what is around them. */
 const PAGES: Record<string, { message: (text: string) => object; page: (messages: object[]) => object }> = {
