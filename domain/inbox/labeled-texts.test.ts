@@ -12,7 +12,7 @@ import { type Half, halfOf, measure } from '#test/support/labeled-texts.ts';
 import { isAutomaticText } from './automatic-text.ts';
 import { optOutKeyword } from '../contacts/opt-out.ts';
 import { ownLines, writtenPart } from './own-words.ts';
-import { quotes, textReactions } from './text-reaction.ts';
+import { quotedBy, textReactions } from './text-reaction.ts';
 
 const SENT = 'Your table is booked';
 const QUOTED = ['Hello Bea', 'To stop these mails, answer STOP.'];
@@ -40,7 +40,7 @@ const QUESTIONS: Record<string, Judged[]> = {
   'Is it a reaction?': REACTIONS_SEEN.map(([text, right]) => ({
     key: text,
     right,
-    found: textReactions(text).find((one) => quotes(one, SENT))?.reaction ?? '',
+    found: textReactions(text).find((one) => quotedBy(one)(SENT))?.reaction ?? '',
   })),
   'Is it automatic? (texts)': AUTOMATIC_TEXTS.map(([text, is]) => ({
     key: text,

@@ -229,6 +229,27 @@ describe('a text of ours that somebody quotes', () => {
     expect(withoutOurTexts('STOP', ['Reply STOP'])).toBe('STOP');
   });
 
+  it('is taken out once its beginning stands elsewhere, and together with others that overlap it', () => {
+    const other = 'Your table is booked. To stop texting you, reply STOP. See you at eight!';
+    expect(withoutOurTexts(`Hi Ada, your table is green? ${ours} ${other} Ok`, [ours, other])).toBe(
+      'Hi Ada, your table is green? . ! Ok',
+    );
+    expect(withoutOurTexts(`${ours} See you at eight!`, [ours, other])).toBe('. See you at eight!');
+    expect(withoutOurTexts('ﷺ said: ﷺ is greater', ['ﷺ is greater'])).toBe('ﷺ said: ');
+  });
+
+  it('is looked for in linear time, however many of them are quoted', () => {
+    const conversation = (length: number) => {
+      const sent = Array.from(
+        { length: length / 50 },
+        (_, index) => `${index} is what we wrote to Ada ${index * 7919}`,
+      );
+      return { sent, reply: sent.join('\n') };
+    };
+    const work = ({ sent, reply }: ReturnType<typeof conversation>) => withoutOurTexts(reply, sent);
+    expect(growth(conversation, work, 4000)).toBeLessThan(LINEAR);
+  });
+
   it('is found whatever surrounds it and however it is wrapped', () => {
     fc.assert(
       fc.property(

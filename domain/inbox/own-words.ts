@@ -435,37 +435,97 @@ const plainLetter = (letter: string): string =>
     : normalize(letter, 'NFKD', MAX_DECOMPOSED).replaceAll(/\p{M}/gu, '')
   ).toLowerCase();
 
-/** Letters and digits in lower case, and where each is in the text: carriers and mail programs change everything else. */
+/**
+ * Letters and digits in lower case, one by one, and where each is in the text: carriers and mail programs change everything else.
+ * A letter may be several.
+ */
+function* lettersIn(text: string): Generator<{ letter: string; index: number }> {
+  for (const { 0: letter, index } of text.matchAll(/[\p{L}\p{N}]/gu))
+    yield { letter: plainLetter(letter), index };
+}
+
+/** Letters behind are not compared with our texts. */
+const MAX_COMPARED = 20_000;
+
 function lettersOf(text: string): { letters: string; places: number[] } {
   const places: number[] = [];
   const letters: string[] = [];
-  for (const { 0: letter, index } of text.matchAll(/[\p{L}\p{N}]/gu)) {
-    const lower = plainLetter(letter);
-    letters.push(lower);
-    for (let unit = 0; unit < lower.length; unit += 1) places.push(index);
+  for (const { letter, index } of lettersIn(text)) {
+    letters.push(letter);
+    for (let unit = 0; unit < letter.length; unit += 1) places.push(index);
+    if (places.length >= MAX_COMPARED) break;
   }
   return { letters: letters.join(''), places };
 }
 
-/** Only letters and digits, in lower case: two forms of one text are equal. */
+/** Only letters and digits, in lower case: two forms of one text are equal. The first of a long text. */
 export const lettersOnly = (text: string): string => lettersOf(text).letters;
+
+/** How many letters from its beginning a text has in common with others from a place on. Reads no more of it. */
+function lettersInCommon(text: string, others: string, from = 0): { length: number; isWhole: boolean } {
+  let length = 0;
+  for (const { letter } of lettersIn(text)) {
+    if (!others.startsWith(letter, from + length)) return { length, isWhole: false };
+    length += letter.length;
+  }
+  return { length, isWhole: true };
+}
+
+/** Whether a text has these letters and no others, or, if it may be longer, begins with them. */
+export function hasLetters(text: string, letters: string, mayBeLonger: boolean): boolean {
+  const { length, isWhole } = lettersInCommon(text, letters);
+  return length === letters.length && (isWhole || mayBeLonger);
+}
 
 /** Removes the texts that we sent from what a contact wrote, however they quote them, also if only the beginning is quoted. */
 export function withoutOurTexts(text: string, ours: readonly string[]): string {
-  let rest = text;
-  let { letters, places } = lettersOf(rest);
+  let { letters, places } = lettersOf(text);
+  const quoted: { from: number; to: number }[] = [];
   for (const sent of new Set(ours)) {
-    const wanted = lettersOnly(sent);
-    if (wanted.length < MIN_LETTERS) continue;
-    const whole = letters.indexOf(wanted);
-    const at = whole < 0 ? letters.indexOf(wanted.slice(0, MIN_LETTERS)) : whole;
-    if (at < 0) continue;
-    let length = MIN_LETTERS;
-    while (length < wanted.length && letters[at + length] === wanted[length]) length += 1;
-    const from = places[at] ?? 0;
-    const last = places[at + length - 1] ?? 0;
-    rest = rest.slice(0, from) + rest.slice(last + String.fromCodePoint(rest.codePointAt(last) ?? 0).length);
-    ({ letters, places } = lettersOf(rest));
+    const found = longestQuotation(letters, sent);
+    if (!found) continue;
+    let { at, end } = found;
+    const [from = 0, last = 0] = [places[at], places[end - 1]];
+    // A letter that is several is removed as a whole.
+    while (places[at - 1] === from) at -= 1;
+    while (places[end] === last) end += 1;
+    letters = letters.slice(0, at) + letters.slice(end);
+    places.splice(at, end - at);
+    quoted.push({ from, to: last + String.fromCodePoint(text.codePointAt(last) ?? 0).length });
   }
-  return rest;
+  return without(text, quoted);
+}
+
+/** More places where a text of ours may be quoted are not looked at. */
+const MAX_PLACES = 10;
+
+/** Where a text, or its beginning, is quoted, from one letter up to another; null: nowhere. */
+function longestQuotation(letters: string, sent: string): { at: number; end: number } | null {
+  let beginning = '';
+  for (const { letter } of lettersIn(sent)) {
+    beginning += letter;
+    if (beginning.length >= MIN_LETTERS) break;
+  }
+  if (beginning.length < MIN_LETTERS) return null;
+  beginning = beginning.slice(0, MIN_LETTERS);
+  let longest: { at: number; end: number } | null = null;
+  let at = letters.indexOf(beginning);
+  for (let place = 0; at >= 0 && place < MAX_PLACES; place += 1) {
+    const { length } = lettersInCommon(sent, letters, at);
+    const end = at + Math.max(MIN_LETTERS, length);
+    if (!longest || end - at > longest.end - longest.at) longest = { at, end };
+    at = letters.indexOf(beginning, at + 1);
+  }
+  return longest;
+}
+
+/** A text without some of its parts, which may overlap. */
+function without(text: string, parts: readonly { from: number; to: number }[]): string {
+  let rest = '';
+  let done = 0;
+  for (const { from, to } of parts.toSorted((a, b) => a.from - b.from)) {
+    rest += text.slice(done, Math.max(done, from));
+    done = Math.max(done, to);
+  }
+  return rest + text.slice(done);
 }

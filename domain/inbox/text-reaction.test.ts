@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyText } from '#test/support/any-text.ts';
 import { growth, LINEAR } from '#test/support/growth.ts';
-import { quotes, textReactions } from './text-reaction.ts';
+import { quotedBy, textReactions } from './text-reaction.ts';
 
 const OURS = 'Hi Ada, your table is booked. To stop texting you, reply STOP to unsubscribe.';
 
@@ -241,7 +241,7 @@ const filled = (form: string, quotation = OURS): string => form.replace('%', () 
 
 /** The reaction to a text of ours. */
 const readingOf = (text: string, ours: string) =>
-  textReactions(text).find((reading) => quotes(reading, ours));
+  textReactions(text).find((reading) => quotedBy(reading)(ours));
 
 describe.each(FORMS)('the reaction %s (removed: %s)', (reaction, removed, ...forms) => {
   it.each(forms)('is recognized: %s', (form) => {
@@ -362,7 +362,7 @@ describe('a text that reports a reaction', () => {
   ])('is told in other words, too: %s', (text, reaction, removed) => {
     const readings = textReactions(text);
     const found = readings.find(
-      (reading) => quotes(reading, 'Your table is booked') || reading.about === 'file',
+      (reading) => quotedBy(reading)('Your table is booked') || reading.about === 'file',
     );
     expect(found).toMatchObject({ reaction, removed });
   });

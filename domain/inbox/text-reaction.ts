@@ -1,6 +1,6 @@
 import { type Reaction, TAPBACKS } from '../lines/carrier-event.ts';
 import { LANGUAGE_CODES, LANGUAGES, type Language, type ReactionWords } from '../base/languages.ts';
-import { lettersOnly } from './own-words.ts';
+import { hasLetters, lettersOnly } from './own-words.ts';
 
 /*
  * Is it a reaction? By SMS, phones report a reaction as a text: "Liked “See you at 8”", "Reacted 🔥 to an image".
@@ -221,13 +221,13 @@ function closingsOf(text: string): number[] {
 /** A truncated quotation is long enough to tell messages apart. */
 const MIN_TRUNCATED = 5;
 
-/** Whether a reaction quotes this text of ours. Carriers change spaces, quotation marks and other signs on the way. */
-export function quotes({ about }: TextReaction, sent: string): boolean {
-  if (about === 'file') return false;
-  const quoted = about.quoted.replace(ELLIPSIS, '');
-  const [wanted, ours] = [lettersOnly(quoted), lettersOnly(sent)];
+/** @returns whether a reaction quotes a text of ours. Carriers change spaces, quotation marks and other signs on the way. */
+export function quotedBy({ about }: TextReaction): (sent: string) => boolean {
+  if (about === 'file') return () => false;
+  const quoted = about.quoted.replace(ELLIPSIS, '').trim();
+  const wanted = lettersOnly(quoted);
   // A text of emoji only.
-  if (wanted === '') return ours === '' && quoted.trim() !== '' && quoted.trim() === sent.trim();
-  if (wanted === ours) return true;
-  return about.isTruncated && wanted.length >= MIN_TRUNCATED && ours.startsWith(wanted);
+  if (wanted === '') return (sent) => quoted !== '' && quoted === sent.trim();
+  const mayBeLonger = about.isTruncated && wanted.length >= MIN_TRUNCATED;
+  return (sent) => hasLetters(sent, wanted, mayBeLonger);
 }

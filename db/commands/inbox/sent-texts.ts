@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
-import { quotes, type TextReaction, textReactions } from '#domain/inbox/text-reaction.ts';
+import { quotedBy, type TextReaction, textReactions } from '#domain/inbox/text-reaction.ts';
 import { withoutOurTexts } from '#domain/inbox/own-words.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
 
@@ -50,9 +50,7 @@ export async function understand(db: TenantDb, address: string, text: string): P
   const withFile = sent.find(({ hasFiles }) => hasFiles) ?? sent[0];
   for (const reading of readings) {
     const message =
-      reading.about === 'file'
-        ? withFile
-        : sent.find((one) => textsOf(one).some((ours) => quotes(reading, ours)));
+      reading.about === 'file' ? withFile : sent.find((one) => textsOf(one).some(quotedBy(reading)));
     if (message) return { reaction: { ...reading, messageId: message.id }, own: '' };
   }
   // A quotation of an unknown text is not the contact's own either, unless it is nothing but a keyword: “Stop” 🛑
