@@ -42,6 +42,9 @@ const isSame = (
 const inOrder = (reactions: StoredReaction[]): StoredReaction[] =>
   reactions.toSorted((a, b) => (a.at < b.at ? -1 : 1));
 
+/** More reactions of contacts to one message are forgotten, the oldest first: anybody can send any number of emoji. */
+const MAX_OF_CONTACTS = 200;
+
 /**
  * Applies a reaction of a contact or its removal. The latest by the carrier's clock wins, whatever the order of arrival.
  * @returns null if a later event was applied before: nothing changes.
@@ -52,7 +55,10 @@ export function withReaction(
 ): StoredReaction[] | null {
   const before = known.find((other) => isSame(other, next));
   if (before && before.at >= next.at) return null;
-  return inOrder([...known.filter((other) => !isSame(other, next)), next]);
+  const all = inOrder([...known.filter((other) => !isSame(other, next)), next]);
+  const excess = all.filter(({ by }) => by === 'contact').length - MAX_OF_CONTACTS;
+  const forgotten = new Set(all.filter(({ by }) => by === 'contact').slice(0, Math.max(0, excess)));
+  return all.filter((one) => !forgotten.has(one));
 }
 
 type OwnReaction = Pick<StoredReaction, 'reaction' | 'emoji' | 'from' | 'at'>;
