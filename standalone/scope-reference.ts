@@ -11,7 +11,7 @@ of credential and compares what it has made.
 
 Whatever its scopes, a key reaches one workspace. It cannot create, list, roll or revoke keys, sessions and passkeys, change roles, or remove
 admins. It can invite only with \`manage\`: members, or admins if it has all scopes, no expiry and no \`allowedIps\`; open
-invitations end with it. Webhooks of a key that is narrower or expires end with it; others do if whoever revokes it asks for
+invitations end with it. Only such a key can connect a CRM, which stays connected. Webhooks of a key that is narrower or expires end with it; others do if whoever revokes it asks for
 it (\`endWebhooks\`). Contents that it has created stay: the [audit log](security.md) lists them by key. A key with several scopes can do what is listed for each.
 `;
 

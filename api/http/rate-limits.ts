@@ -51,6 +51,11 @@ export interface RateLimits {
    * causes; counted per process. Carriers repeat what is refused. @throws RATE_LIMITED
    */
   consumeCallback(lineId: string): Promise<void>;
+  /**
+   * Whether a visit of a public page is counted: ten of one client in a minute are, so that a flood of visits causes no flood
+   * of writes. Counted per process.
+   */
+  countsVisit(client: string, pageId: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -99,6 +104,8 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
     new RateLimiterMemory({ points: 1000, duration: 60 }),
   );
 
+  const visits = new RateLimiterMemory({ points: 10, duration: 60 });
+
   async function consume(
     routeId: string,
     caller: string,
@@ -128,6 +135,11 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
         throw refused(refusal, {});
       });
     },
+    countsVisit: (client, pageId) =>
+      visits.consume(`${pageId} ${client}`).then(
+        () => true,
+        () => false,
+      ),
     close: () => pool.end(),
   };
 }

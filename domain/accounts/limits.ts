@@ -46,8 +46,10 @@ export const TEST_LIMITS = {
 /** The limits per contact. */
 const CONTACT_LIMITS = {
   notes: { max: 1000, text: 'notes about one contact' },
+  verifications: { max: 5, text: 'open verifications of one number' },
 } as const satisfies Record<string, Limit>;
 export const MAX_NOTES = CONTACT_LIMITS.notes.max;
+export const MAX_VERIFICATIONS = CONTACT_LIMITS.verifications.max;
 
 export type TestLimit = keyof typeof TEST_LIMITS;
 

@@ -75,7 +75,9 @@ export const OptInLink = z
       .nullable()
       .meta({ description: 'A link that opens the message in iMessage; null: the line does not use it.' }),
     funnel: z.object({
-      visits: z.int().meta({ description: 'How often the page was opened.' }),
+      visits: z.int().meta({
+        description: 'How often the page was opened; at most ten times a minute by one client.',
+      }),
       messages: z.int().meta({ description: 'Messages that contained the code.' }),
       leads: z.int().meta({ description: 'Contacts that became leads.' }),
     }),

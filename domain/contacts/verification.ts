@@ -6,6 +6,8 @@ import { OptInLink } from './opt-in-link.ts';
 /** How long the person may take to send the code. */
 export const VERIFICATION_MS = 15 * 60_000;
 const DIGITS = 6;
+/** Messages with wrong codes that end a verification, so that whoever forges the sender of messages does not guess it. */
+export const MAX_TRIES = 10;
 
 /** The body of `POST /api/verifications`. */
 export const VerificationInput = z

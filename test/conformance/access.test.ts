@@ -244,6 +244,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     .map(({ id }) => id);
   expect(reserved.toSorted()).toEqual([
     'connectLineCarrier',
+    'createCrmConnection',
     'createRule',
     'createWebhook',
     'deleteInvitation',

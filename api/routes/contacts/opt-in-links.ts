@@ -18,7 +18,7 @@ import {
 } from '#db/queries/contacts/opt-in-links.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
-import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { type TenantDb, withAuth, withTenant } from '#db/connection/transactions.ts';
 import { Id } from '#domain/base/ids.ts';
 import {
   newOptInCode,
@@ -28,6 +28,7 @@ import {
   optInText,
 } from '#domain/contacts/opt-in-link.ts';
 import { Html, html } from '#providers/mail/html.ts';
+import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { publicRoute, workspaceRoute } from '#api/http/route.ts';
@@ -147,10 +148,12 @@ export const optInPageRoutes = [
       const found = await linkOf(context, services);
       if (!found) return refuseLink(context, services);
       const { workspaceId, row } = found;
-      await withTenant(services.pools, workspaceId, (db) => countOptIn(db, row.id, { visits: 1 })).catch(
-        // The page matters more than the count, for example while the database is read-only.
-        (error: unknown) => services.logger.warn({ err: error }, 'a visit of an opt-in link was not counted'),
-      );
+      if (await services.rateLimits.countsVisit(clientAddress(context), row.id))
+        await withTenant(services.pools, workspaceId, (db) => countOptIn(db, row.id, { visits: 1 })).catch(
+          // The page matters more than the count, for example while the database is read-only.
+          (error: unknown) =>
+            services.logger.warn({ err: error }, 'a visit of an opt-in link was not counted'),
+        );
       const { to, sms, imessage } = optInMessage(row);
       const text = optInText(row);
       const url = sms ?? imessage;
@@ -191,8 +194,11 @@ const MAX_QR = 500;
 async function linkOf(context: Context, { pools }: Services) {
   const { code: given = '' } = context['params'] as Record<string, string>;
   const [code] = optInCodes(given);
-  const workspaceId = code === undefined ? null : await workspaceOfOptInLink(systemDb(pools), code);
-  if (code === undefined || workspaceId === null) return null;
+  if (code === undefined) return null;
+  const workspaceId = await withAuth(pools, clientAddress(context), `opt-in link ${code}`, (db) =>
+    workspaceOfOptInLink(db, code),
+  );
+  if (workspaceId === null) return null;
   const row = await withTenant(pools, workspaceId, (db) => optInLinkOf(db, [code]));
   return row && { workspaceId, row };
 }

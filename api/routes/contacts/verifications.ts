@@ -23,11 +23,11 @@ export const verificationRoutes = [
     tag: 'Contacts',
     summary: 'Verify a number: its owner sends a code from it',
     description:
-      'Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes.',
+      'Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes, or until ten messages had other codes. Five of a number may be open.',
     idempotent: true,
     body: VerificationInput,
     responses: { 201: OneVerification },
-    errors: ['NO_ACTIVE_LINE'],
+    errors: ['NO_ACTIVE_LINE', 'LIMIT_REACHED'],
     async handler({ db, caller, body, now }) {
       const phone = normalizePhone(body.phone, caller.workspace.country);
       if (phone === null) throw invalid('phone', 'must be a phone number');

@@ -15,6 +15,7 @@ import {
 import { pageOfCrmLog, presentCrmLogEntry } from '#db/queries/crm/crm-log.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
+import { isUnlimited } from '#domain/accounts/key-scope.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { Id, newId } from '#domain/base/ids.ts';
 import { CrmConnection, CrmConnectionInput, CrmLogEntry } from '#domain/crm/crm.ts';
@@ -50,12 +51,14 @@ export const crmConnectionRoutes = [
     method: 'POST',
     path: '/api/crm-connections',
     tag: 'Contacts',
+    scope: 'manage',
+    role: 'admin',
     mode: 'live',
     idempotent: true,
     transaction: false,
     summary: 'Connect a CRM, or connect it again with another token',
     description:
-      "Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A workspace has one connection to a provider. The token's scopes are checked first.",
+      "Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first.",
     body: CrmConnectionInput,
     responses: { 201: OneConnection },
     errors: ['INVALID_STATE', 'UNAVAILABLE'],
@@ -66,6 +69,12 @@ export const crmConnectionRoutes = [
       changes: ['provider', 'listId', 'campaignId'],
     },
     async handler({ caller, body, header, now, pools, crms, secrets, audit }) {
+      if (caller.key !== null && !isUnlimited(caller.key))
+        throw new ApiError(
+          'INSUFFICIENT_SCOPE',
+          'A key connects a CRM only if it has all scopes, and neither an expiry nor allowed addresses',
+          { required: 'manage' },
+        );
       const { token, ...input } = body;
       const accountId = await crms[input.provider].connect(token).catch(refuse);
       const key = header('idempotency-key');

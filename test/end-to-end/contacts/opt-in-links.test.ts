@@ -127,6 +127,14 @@ describe('an opt-in link', () => {
     expect((await fetch(new URL('/join/2222222', app.url))).status).toBe(404);
   });
 
+  it('counts few of the visits of one client in a minute, and shows the page all the same', async () => {
+    const link = await createLink();
+    const path = new URL(new URL(link.url).pathname, app.url);
+    const pages = await Promise.all(Array.from({ length: 30 }, () => fetch(path)));
+    expect(pages.filter(({ status }) => status === 200)).toHaveLength(30);
+    expect(await funnelOf(link._id)).toMatchObject({ visits: 10 });
+  });
+
   it.each(['語'.repeat(300), '😀'.repeat(150)])(
     'has a page for a text that no QR code holds (%.3s…)',
     async (text) => {
@@ -188,6 +196,36 @@ describe('a verification', () => {
     expect(await statusOf(_id)).toBe('pending');
     await write(lineId, number, `My code is ${code}`);
     expect(await statusOf(_id)).toBe('verified');
+  });
+
+  it('ends after ten messages with wrong codes, so that nobody guesses it', async () => {
+    const number = phone();
+    const create = async () => (await workspace.api('POST', '/api/verifications', { phone: number })).body;
+    const { _id, code, lineId } = (await create()).verification;
+    const wrong = code === '123456' ? '654321' : '123456';
+    for (let time = 0; time < 9; time += 1) await write(lineId, number, `Order ${wrong}?`);
+    expect(await statusOf(_id)).toBe('pending');
+    await write(lineId, number, wrong);
+    expect(await statusOf(_id)).toBe('expired');
+    await write(lineId, number, code);
+    expect(await statusOf(_id)).toBe('expired');
+    const next = (await create()).verification;
+    await write(lineId, number, next.code);
+    expect(await statusOf(next._id)).toBe('verified');
+  });
+
+  it('is one of at most five that are open for a number', async () => {
+    const number = phone();
+    const create = () => workspace.api('POST', '/api/verifications', { phone: number });
+    for (let time = 0; time < 5; time += 1) expect((await create()).status).toBe(201);
+    const { status, body, headers } = await create();
+    expect([status, body]).toEqual([
+      409,
+      expect.objectContaining({ code: 'LIMIT_REACHED', limit: 'verifications', max: 5 }),
+    ]);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    const other = await workspace.api('POST', '/api/verifications', { phone: phone() });
+    expect(other.status).toBe(201);
   });
 
   it.each([

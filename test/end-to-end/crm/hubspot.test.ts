@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/base/ids.ts';
+import { newId, newUserId } from '#domain/base/ids.ts';
 import { type HubSpotStandIn, startHubSpot } from '#simulator/hubspot.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { sessionClient } from '#test/support/sessions.ts';
@@ -218,6 +219,28 @@ describe('a connected HubSpot', () => {
       expect.stringContaining('crm.objects.owners.read'),
     ]);
     expect((await get('/api/crm-connections')).body.crmConnections).toEqual([]);
+  });
+
+  it('is connected by nobody whom it would outlive, or who reads less than it is told', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const { id: organizationId, ownerId: userId } = workspace;
+    const admin = await sessionClient(app, { userId, organizationId, role: 'org:admin' });
+    const member = await sessionClient(app, { userId: newUserId(), organizationId, role: 'org:member' });
+    const keyWith = async (limits: object) =>
+      apiClient(app.url, (await admin('POST', '/api/keys', { name: 'Limited', ...limits })).body.key);
+    const input = { provider: 'hubspot', token: hubspot.token, importExisting: false };
+    const codeFor = async (api: ApiClient) => (await api('POST', '/api/crm-connections', input)).body.code;
+    for (const limits of [
+      { scopes: ['send'] },
+      { scopes: ['read', 'send', 'draft'] },
+      { scopes: ['read', 'manage'] },
+      { expiresInDays: 1 },
+      { allowedIps: ['127.0.0.0/8', '::1'] },
+    ])
+      expect(await codeFor(await keyWith(limits)), JSON.stringify(limits)).toBe('INSUFFICIENT_SCOPE');
+    expect(await codeFor(member)).toBe('ADMIN_REQUIRED');
+    expect((await get('/api/crm-connections')).body.crmConnections).toEqual([]);
+    expect((await admin('POST', '/api/crm-connections', input)).status).toBe(201);
   });
 
   it('ends with its token when it is disconnected, and other workspaces see nothing of it', async () => {

@@ -1762,7 +1762,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Connect a CRM, or connect it again with another token
      *
-     * Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `send`. Recorded in the audit log as `crm_connection.created`.
+     * Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`.
      */
     public createCrmConnection<ThrowOnError extends boolean = true>(parameters: {
         provider: 'hubspot';
@@ -1990,7 +1990,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Verify a number: its owner sends a code from it
      *
-     * Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes. A key needs the scope `send`.
+     * Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes, or until ten messages had other codes. Five of a number may be open. A key needs the scope `send`.
      */
     public createVerification<ThrowOnError extends boolean = true>(parameters: {
         phone: string;

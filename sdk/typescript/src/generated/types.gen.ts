@@ -2889,7 +2889,7 @@ export type OptInLink = {
     imessage: string | null;
     funnel: {
         /**
-         * How often the page was opened.
+         * How often the page was opened; at most ten times a minute by one client.
          */
         visits: number;
         /**
@@ -8836,7 +8836,7 @@ export type PostApiOptInLinksResponses = {
         imessage: string | null;
         funnel: {
             /**
-             * How often the page was opened.
+             * How often the page was opened; at most ten times a minute by one client.
              */
             visits: number;
             /**
@@ -8938,7 +8938,7 @@ export type GetApiOptInLinksByIdResponses = {
         imessage: string | null;
         funnel: {
             /**
-             * How often the page was opened.
+             * How often the page was opened; at most ten times a minute by one client.
              */
             visits: number;
             /**

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "753d1d699e6aef0e746c057ee8ba00f882d35f35cff360811d0c5bd639000480"
+DIGEST = "7eb7e7fafbda815d7f8e9dce06c8ce38c5b01d284487df0c2899822e8be3b366"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

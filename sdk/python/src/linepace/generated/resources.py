@@ -859,7 +859,7 @@ class Contacts:
     def create_crm_connection(self, **body: Unpack[models.CreateCrmConnectionRequest]) -> models.CreateCrmConnectionResponse:
         """Connect a CRM, or connect it again with another token.
 
-        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `send`. Recorded in the audit log as `crm_connection.created`."""
+        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`."""
         return self._transport.call("POST", "/api/crm-connections", body=body)
 
     def get_crm_connection(self, id: str) -> models.GetCrmConnectionResponse:
@@ -921,7 +921,7 @@ class Contacts:
     def create_verification(self, **body: Unpack[models.CreateVerificationRequest]) -> models.CreateVerificationResponse:
         """Verify a number: its owner sends a code from it.
 
-        Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes. A key needs the scope `send`."""
+        Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes, or until ten messages had other codes. Five of a number may be open. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/verifications", body=body)
 
     def get_verification(self, id: str) -> models.GetVerificationResponse:
@@ -1112,7 +1112,7 @@ class AsyncContacts:
     async def create_crm_connection(self, **body: Unpack[models.CreateCrmConnectionRequest]) -> models.CreateCrmConnectionResponse:
         """Connect a CRM, or connect it again with another token.
 
-        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `send`. Recorded in the audit log as `crm_connection.created`."""
+        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`."""
         return await self._transport.call("POST", "/api/crm-connections", body=body)
 
     async def get_crm_connection(self, id: str) -> models.GetCrmConnectionResponse:
@@ -1174,7 +1174,7 @@ class AsyncContacts:
     async def create_verification(self, **body: Unpack[models.CreateVerificationRequest]) -> models.CreateVerificationResponse:
         """Verify a number: its owner sends a code from it.
 
-        Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes. A key needs the scope `send`."""
+        Nothing is sent. Show the code, or open `sms` on the phone; a message from the number that contains the code verifies it. The code is valid for 15 minutes, or until ten messages had other codes. Five of a number may be open. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/verifications", body=body)
 
     async def get_verification(self, id: str) -> models.GetVerificationResponse:
