@@ -666,19 +666,14 @@ export async function startBlueBubbles(
         sort: z.enum(['ASC', 'DESC']).default('DESC'),
       })
       .parse(context.request.body);
-    const parts = query.with.map((part) => part.toLowerCase().replace(/s$/, ''));
+    const parts = query.with.map((part) => part.toLowerCase());
     const found = rows
       .filter(({ dateCreated }) => dateCreated >= query.after && dateCreated <= query.before)
       .toSorted((a, b) => (query.sort === 'ASC' ? 1 : -1) * (a.dateCreated - b.dateCreated));
     const page = found.slice(query.offset, query.offset + query.limit);
     const data = page.map(({ chats, attachments, ...row }) => ({
       ...row,
-      chats: parts.includes('chat')
-        ? (chats as { guid: string; participants?: object[] }[]).map(({ participants, ...chat }) => ({
-            ...chat,
-            ...(parts.includes('chat.participant') && participants && { participants }),
-          }))
-        : [],
+      chats: chatsWith(chats, parts),
       attachments: parts.includes('attachment') ? attachments : [],
     }));
     const { offset, limit } = query;
@@ -688,8 +683,18 @@ export async function startBlueBubbles(
   routes.get('/message/:guid', (context) => {
     const row = rows.find(({ guid }) => guid === context.params['guid']);
     if (!row) return fail(context, 404, 'Database Error', 'Message does not exist!', undefined, NOT_FOUND);
-    const { chats: _chats, attachments: _attachments, ...data } = row;
-    context.body = { status: 200, message: 'Success', data: { ...data, chats: [], attachments: [] } };
+    const parts = z
+      .string()
+      .default('')
+      .parse(context.query['with'])
+      .split(',')
+      .map((part) => part.trim());
+    const { chats, attachments: _attachments, ...data } = row;
+    context.body = {
+      status: 200,
+      message: 'Success',
+      data: { ...data, chats: chatsWith(chats, parts), attachments: [] },
+    };
   });
   routes.get('/webhook', (context) => {
     context.body = { status: 200, message: 'Success', data: webhooks };
@@ -745,12 +750,22 @@ function partsOf(chatGuid: string): { to: string; service: string } {
   return { to, service };
 }
 
+/** The conversations of a message with what a request asks for. The names may be in the plural. */
+function chatsWith(chats: unknown, asked: readonly string[]): object[] {
+  const parts = new Set(asked.map((part) => part.replaceAll('chats', 'chat').replace(/s$/, '')));
+  if (!parts.has('chat')) return [];
+  return (chats as { guid: string; participants?: object[] }[]).map(({ participants, ...chat }) => ({
+    ...chat,
+    ...(parts.has('chat.participant') && participants && { participants }),
+  }));
+}
+
 /** A message in a webhook call, which leaves out what the server's responses contain besides. */
-function notification({ isAutoReply: _isAutoReply, attachments, ...row }: ShownMessage): ShownMessage {
+function notification({ isAutoReply: _isAutoReply, attachments, chats, ...row }: ShownMessage): ShownMessage {
   const files = (attachments as { guid: string; mimeType?: string; transferName?: string }[]).map(
     ({ guid, mimeType, transferName }) => ({ guid, mimeType, transferName }),
   );
-  return { ...row, attachments: files };
+  return { ...row, chats: chatsWith(chats, ['chats']), attachments: files };
 }
 
 function fail(

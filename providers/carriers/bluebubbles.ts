@@ -25,6 +25,7 @@ import {
   envelope,
   ErrorResponse,
   groupOf,
+  isGroupMessage,
   isChatWith,
   isGroupGuid,
   isInGroup,
@@ -422,17 +423,25 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     return { messages, unreadable, isComplete: false };
   }
 
-  /** A webhook call does not say whether an inbound message was written by a person. */
+  /** A webhook call does not say whether an inbound message was written by a person, nor who else is in a group. */
   async function completed(
     config: BlueBubblesConfig,
     message: BlueBubblesMessage,
   ): Promise<BlueBubblesMessage> {
-    if (message.isFromMe || isTapback(message) || typeof message.isAutoReply === 'boolean') return message;
-    const asked = await call(config, `/message/${encodeURIComponent(message.guid.toWellFormed())}`, {
+    const isUnnamed = groupOf(message)?.participants.length === 0;
+    const isJudged = typeof message.isAutoReply === 'boolean' && !isUnnamed;
+    if (message.isFromMe || isTapback(message) || isJudged) return message;
+    const fields = isUnnamed ? '?with=chats,chats.participants' : '';
+    const asked = await call(config, `/message/${encodeURIComponent(message.guid.toWellFormed())}${fields}`, {
       signal: AbortSignal.timeout(COMPLETE_TIMEOUT_MS),
     });
-    const found = readOk(asked, envelope(BlueBubblesMessage.pick({ isAutoReply: true })));
-    return { ...message, isAutoReply: found?.data.isAutoReply };
+    const found = readOk(asked, envelope(BlueBubblesMessage.pick({ isAutoReply: true, chats: true })))?.data;
+    const { chats } = message;
+    return {
+      ...message,
+      isAutoReply: found?.isAutoReply ?? message.isAutoReply,
+      chats: isUnnamed && found && isGroupMessage({ ...message, ...found }) ? found.chats : chats,
+    };
   }
 
   return {

@@ -316,6 +316,22 @@ describe('what we do to messages', () => {
     expect(await thread(ada)).toEqual([]);
   });
 
+  it('is nothing in a group in which somebody has opted out, though they have not written there', async () => {
+    const [ada, ben] = [phone(), phone()];
+    await api('POST', '/api/opt-outs', { address: ada });
+    const chats = [
+      { guid: `iMessage;+;chat${randomUUID()}`, participants: [{ address: ada }, { address: ben }] },
+    ];
+    await mac.write(ben, { text: 'Who is coming?', chats });
+    const [reply] = (await api('GET', '/api/replies')).body.replies;
+    expect(reply.group.participants.toSorted()).toEqual([ada, ben].toSorted());
+    const { body } = await api('POST', '/api/inbox/send-reply', {
+      groupId: reply.group.id,
+      message: 'All of us',
+    });
+    expect(body).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
+  });
+
   it('is a group of which the first response is lost, and which gets one message', async () => {
     const [ada, ben] = [phone(), phone()];
     mac.fault(ada, { kind: 'response_lost' });
