@@ -208,10 +208,11 @@ async function waiting(): Promise<void> {
 }
 
 /** How many leads wait for an edited message. */
-const edited = (campaignId: string): Promise<number> =>
-  db.oneFirst(sql.type(z.object({ count: z.int() }))`
+function edited(campaignId: string): Promise<number> {
+  return db.oneFirst(sql.type(z.object({ count: z.int() }))`
     select count(*) "count" from messages
     where campaign_id = ${campaignId} and status = 'scheduled' and body = 'Edited'`);
+}
 
 /** A group that is created, and answered. */
 async function grouped(): Promise<void> {
@@ -219,12 +220,11 @@ async function grouped(): Promise<void> {
   await unpaced(pools, id);
   const pacer = linePacerId(lineIds[0] ?? '');
   const group = { fromLineId: lineIds[0], recipients: numbers(3), message: 'Bench' };
-  const created = await request('POST', '/api/conversations/groups', key, group);
+  const { groupId } = await request('POST', '/api/conversations/groups', key, group);
   await until(async () => (await count(id, 'delivered')) === 1);
   await rests(pacer);
   const before = await events(pacer);
   show('a group that is created: the pacer, from its start', before, { messages: 1 });
-  const { id: groupId } = (await request('GET', `/api/messages/${created._id}`, key)).group;
   await request('POST', '/api/inbox/send-reply', key, { groupId, message: 'Bench' });
   await until(async () => (await count(id, 'delivered')) === 2);
   await rests(pacer);
