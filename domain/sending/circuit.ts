@@ -11,6 +11,8 @@ export interface CallRound {
   ofLine: boolean;
   /** It has not ended. */
   running: boolean;
+  /** The carrier accepted a message of it, and returned it later because of the line. */
+  isReturned: boolean;
   endedAt: Date;
 }
 
@@ -26,8 +28,17 @@ export interface CallHistory {
   lastFailedAt: Date | null;
 }
 
-/** @param rounds latest first. */
-export function callHistoryOf(rounds: readonly CallRound[]): CallHistory {
+/** How long after its acceptance a message may still be returned, on a line whose carrier has returned one. */
+export const MAY_BE_RETURNED_MS = 2 * 60_000;
+
+/** @param calls latest first. */
+export function callHistoryOf(calls: readonly CallRound[], now: Date): CallHistory {
+  const isYoung = ({ failed, endedAt }: CallRound): boolean =>
+    !failed && now.getTime() - endedAt.getTime() < MAY_BE_RETURNED_MS;
+  const before = calls.find((call) => !isYoung(call));
+  const rounds = before?.isReturned
+    ? calls.map((call) => (isYoung(call) ? { ...call, failed: true, running: true } : call))
+    : calls;
   const answered = rounds.findIndex(({ failed }) => !failed);
   const failed = answered === -1 ? rounds : rounds.slice(0, answered);
   return {

@@ -1,5 +1,6 @@
 import type { NodemailerError } from 'nodemailer';
 import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
+import { blamesSender } from './about-sender.ts';
 
 /** Replies about the login, not about the message (RFC 4954, section 6). */
 const LOGIN_REPLIES = [530, 534, 535, 538];
@@ -7,24 +8,16 @@ const LOGIN_REPLIES = [530, 534, 535, 538];
 /** Until then, a server knows neither the recipient nor the text. */
 const BEFORE_RECIPIENT = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MAIL FROM']);
 
-/**
- * Enhanced codes about the sender, its account or the session, whatever they reply to (RFC 3463, RFC 7372): its address (5.1.7, 5.1.8), its
- * limit (5.4.5, of Google), the protocol (5.5), its login (5.7.8 to 5.7.14), its SPF, DKIM and DNS (5.7.20 to 5.7.27), and the limits and
- * blocks of Microsoft (5.7.500 and more).
- */
-const ABOUT_SENDER = /\b5\.(1\.[78]|4\.5|5\.\d+|7\.([89]|1[0-4]|2[0-7]|[5-9]\d\d))\b/;
-/** What servers say with a code that may mean anything: they do not relay for this account, or list its address. */
-const SAYS_SENDER =
-  /\brelay(ing)?\b|not permitted to relay|client host|sender (address )?rejected|address is not verified/i;
-
+/** Enhanced codes about the session (RFC 3463, section 3.6). With 5.5.0, some servers speak of a mailbox. */
+const PROTOCOL_CODE = /\b5\.5\.[1-9]\d*\b/;
 /** The server does not understand or expect a command (RFC 5321, section 4.2.4), unless a code of another class says more. */
 const ABOUT_PROTOCOL = /\b50[0234]\b(?![ -]5\.[^5])/;
 
 /** Whether a permanent reply is about the account, the sender or the server rather than the recipient or the text. */
 const isAboutSender = ({ command = '', message, response = message }: NodemailerError): boolean =>
   BEFORE_RECIPIENT.has(command) ||
-  ABOUT_SENDER.test(response) ||
-  SAYS_SENDER.test(response) ||
+  blamesSender(response) ||
+  PROTOCOL_CODE.test(response) ||
   ABOUT_PROTOCOL.test(response.slice(0, 10));
 
 /**

@@ -11,6 +11,7 @@ import { complaintReason } from '#domain/lines/complaint.ts';
 import { textProblem, truncate } from '#domain/base/text.ts';
 import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { addressesOf, parseMime } from '../untrusted/mime.ts';
+import { blamesSender } from './about-sender.ts';
 import { isAutomaticEmail, LIST_MARKS } from './automatic-email.ts';
 import {
   eventIdOf,
@@ -29,7 +30,7 @@ import { belowSignature, lettersOnly, unquoted, writtenPart } from '#domain/inbo
 import { emailHtmlToText, hasStructure } from '../untrusted/html-text.ts';
 import { OWN_MESSAGE_ID } from './own-message-id.ts';
 import { authenticationOf } from './sender-authentication.ts';
-import { readReport } from './smtp-reports.ts';
+import { readReport, withoutAddresses } from './smtp-reports.ts';
 
 /** Postmark's bounce webhook (https://postmarkapp.com/developer/webhooks/bounce-webhook). */
 const BounceRecord = z.object({
@@ -37,6 +38,8 @@ const BounceRecord = z.object({
   ID: z.union([z.number(), z.string()]),
   Type: z.string(),
   Description: z.string().nullish(),
+  /** What the server of the recipient replied. */
+  Details: z.string().nullish(),
   BouncedAt: z.string().nullish(),
   Metadata: z.record(z.string(), z.string()).default({}),
 });
@@ -100,6 +103,10 @@ function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] 
   const carrierMessageId = record.Metadata[ECHO];
   const complaint = record.RecordType === 'SpamComplaint' || record.Type === 'SpamComplaint';
   const dead = DEAD.has(record.Type);
+  const ofLine =
+    !dead &&
+    !complaint &&
+    (record.Type === 'DMARCPolicy' || blamesSender(withoutAddresses(record.Details ?? '', {})));
   if (carrierMessageId === undefined || !(complaint || dead || LOST.has(record.Type))) return [];
   return [
     {
@@ -111,6 +118,7 @@ function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] 
       reason: complaint ? complaintReason('abuse') : `bounced: ${record.Description ?? record.Type}`,
       ...(complaint && { complaint: true as const }),
       ...(dead && { deadAddress: true as const }),
+      ...(ofLine && { ofLine: true as const }),
     },
   ];
 }

@@ -104,6 +104,20 @@ test.each([
   expect(event && 'deadAddress' in event).toBe(isDead);
 });
 
+test.each([
+  ['5.7.1', 'smtp; 550 5.7.1 Sender blocked'],
+  ['5.0.0', 'smtp; 554 5.7.1 Client host [192.0.2.1] blocked using a list'],
+  ['5.7.26', 'smtp; 550 5.7.26 This mail is unauthenticated'],
+  ['5.0.0', 'smtp; 550 Domain has exceeded the max emails per hour (100/100) allowed'],
+  ['5.1.8', 'smtp; 501 5.1.8 Bad sender'],
+  ['5.4.5', 'smtp; 550 5.4.5 Daily user sending limit exceeded'],
+])('a bounce that blames the sender is about the line: %s, %s', async (status, diagnosis) => {
+  const fields = bounced(status, [`Diagnostic-Code: ${diagnosis}`]);
+  const [event] = await report('delivery-status', 'message/delivery-status', fields);
+  expect(event).toMatchObject({ kind: 'receipt', status: 'failed', ofLine: true });
+  expect(event).not.toHaveProperty('deadAddress');
+});
+
 test('words and codes in the address of the recipient mean nothing', async () => {
   for (const recipient of ['user-unknown@contact.example', 'a.5.1.1@contact.example']) {
     const [event] = await report(

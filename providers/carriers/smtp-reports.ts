@@ -1,5 +1,6 @@
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { complaintReason } from '#domain/lines/complaint.ts';
+import { blamesSender } from './about-sender.ts';
 import { isMailServer } from './automatic-email.ts';
 import { eventIdOf, header, type InboundEmail, sentAt } from './inbound-email.ts';
 import { SECRET_MESSAGE_ID } from './own-message-id.ts';
@@ -10,8 +11,6 @@ const CODE = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g;
 const PERMANENT_REPLY = /(?<![\d.])5\d\d[ :-](?!\d)/;
 /** The mailbox or its domain does not exist (RFC 3463, section 3.2). */
 const DEAD_ADDRESS_CODE = /^5\.(?:1\.(?:1|2|3|6|10|351)|4\.4)$/;
-/** The sender, not the recipient, is wrong. */
-const SENDER_CODE = /^5\.1\.[78]$/;
 /** What servers say of a mailbox or domain that does not exist, whatever their code. */
 const NO_SUCH_USER =
   /\b(?:user|recipient|mailbox|address|account|addressee)\b[^.\n]{0,20}\b(?:unknown|not found|(?:does )?not exist|doesn't exist|invalid|not recognized)\b|\b(?:unknown|invalid|no such|nonexistent) (?:local )?(?:user|recipient|mailbox|address|account|person)\b|\bno mailbox (?:here )?by that name\b|\b(?:user|recipient) (?:doesn.t|does not) have an? [^\n]{1,40}\baccount\b|\bunrouteable address\b|\b(?:host|domain)(?: or domain)?(?: name)? (?:not found|does not exist|doesn't exist)\b|\b(?:unknown|no such) (?:host|domain)\b|no valid recipients were found/i;
@@ -134,11 +133,13 @@ function bounce(
   found: { code: string | undefined; words: string; reason: string | undefined },
 ): CarrierEvent {
   const { code, words, reason } = found;
-  const isCaused = OTHER_CAUSE.test(words) || SENDER_CODE.test(code ?? '');
-  const isDead = (NO_SUCH_USER.test(words) || DEAD_ADDRESS_CODE.test(code ?? '')) && !isCaused;
+  const ofLine = blamesSender(`${code ?? ''} ${words}`);
+  const isDead =
+    (NO_SUCH_USER.test(words) || DEAD_ADDRESS_CODE.test(code ?? '')) && !ofLine && !OTHER_CAUSE.test(words);
   return {
     ...failure(email, carrierMessageId, `bounced: ${reason ?? 'undeliverable'}`),
     ...(isDead && { deadAddress: true as const }),
+    ...(ofLine && { ofLine: true as const }),
   };
 }
 
@@ -151,7 +152,7 @@ function mostSpecific(texts: readonly string[]): string | undefined {
 }
 
 /** Without the addresses in it, whose parts look like words and codes. */
-function withoutAddresses(text: string, fields: Record<string, string>): string {
+export function withoutAddresses(text: string, fields: Record<string, string>): string {
   const named = ['final-recipient', 'original-recipient', 'x-failed-recipients']
     .flatMap((name) => (fields[name] ?? '').split(/[;,]/))
     .map((one) => one.trim())

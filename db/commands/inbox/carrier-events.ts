@@ -17,7 +17,7 @@ import {
   fallBackUnavailable,
   sendAgain,
 } from '#db/commands/sending/outcomes.ts';
-import { AttemptOutcome } from '#db/queries/sending/attempts.ts';
+import { AttemptOutcome, keptOthersSince } from '#db/queries/sending/attempts.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -325,7 +325,7 @@ const NO_REASON = 'undeliverable';
 async function applyReceipt(
   db: TenantDb,
   lineId: string,
-  { id: attemptId, messageId }: SentAttempt,
+  { id: attemptId, messageId, address }: SentAttempt,
   {
     status,
     reason,
@@ -353,7 +353,8 @@ async function applyReceipt(
   const wakePacer = (): void => {
     if (sender !== null) wake(db, linePacerId(sender), now, 'messagesDue');
   };
-  if (ofLine) {
+  // One that is returned again while others are not has failed for its recipient only.
+  if (ofLine && !(await keptOthersSince(db, { lineId, messageId, address }, now))) {
     await sendAgain(db, message, { attemptId, reason: cause }, now);
     return wakePacer();
   }

@@ -257,8 +257,8 @@ async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Pr
 }
 
 /**
- * Returns a message to the queue whose carrier reports later that it did not send it, because of the line. It keeps its place, as if the
- * carrier had said so at once. Requires `lockSequences`.
+ * Returns a message to the queue whose carrier reports later that it did not send it, because of the line. Those that are due go first,
+ * because another recipient may show that the line sends. Requires `lockSequences`.
  */
 export async function sendAgain(
   db: TenantDb,
@@ -271,6 +271,7 @@ export async function sendAgain(
   await uncountSend(db, attempt, message);
   await advanceMessage(db, message.id, ['sent'], {
     to: 'scheduled',
+    scheduledAt: now,
     sentAt: null,
     carrierMessageId: null,
     holdReason: 'carrier_pause',

@@ -4,7 +4,12 @@ import { Channel } from '#domain/base/channel.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { firstId } from '#domain/base/ids.ts';
 import type { LineHistory } from '#domain/sending/holds.ts';
-import { type CallHistory, callHistoryOf, REFUSALS_TO_OPEN } from '#domain/sending/circuit.ts';
+import {
+  type CallHistory,
+  callHistoryOf,
+  MAY_BE_RETURNED_MS,
+  REFUSALS_TO_OPEN,
+} from '#domain/sending/circuit.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
@@ -94,6 +99,24 @@ export async function takeBack(
     update attempts set outcome = 'transient', about = 'line', reason = ${reason}, finished_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${id} and outcome = 'accepted'
     returning *`);
+}
+
+const ExistsRow = z.object({ exists: z.boolean() });
+
+/** Whether a line's carrier has returned the message before, and has since accepted a message to another address that it did not return. */
+export async function keptOthersSince(
+  db: TenantDb,
+  { lineId, messageId, address }: Pick<AttemptRow, 'lineId' | 'messageId' | 'address'>,
+  now: Date,
+): Promise<boolean> {
+  const settled = new Date(now.getTime() - MAY_BE_RETURNED_MS);
+  return db.oneFirst(sql.type(ExistsRow)`
+    select exists (
+      select from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary'
+        and ${SENT} and outcome = 'accepted' and address <> ${address} and finished_at < ${sql.timestamp(settled)}
+        and started_at > (
+          select min(started_at) from attempts where workspace_id = ${db.workspaceId} and message_id = ${messageId}
+            and outcome = 'transient' and carrier_message_id is not null)) exists`);
 }
 
 /** The carrier's id of an accepted message, and the time of its acceptance. */
@@ -266,6 +289,7 @@ const RoundRow = z.object({
   failed: z.boolean(),
   ofLine: z.boolean(),
   running: z.boolean(),
+  isReturned: z.boolean(),
   endedAt: z.date(),
 });
 
@@ -290,12 +314,12 @@ export async function callHistories(
   { since, now }: { since: Date; now: Date },
 ): Promise<Map<string, CallHistory>> {
   const latest = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`(
-    select started_at, finished_at, outcome, about, answer_by from attempts
+    select started_at, finished_at, outcome, about, answer_by, carrier_message_id from attempts
     where workspace_id = ${db.workspaceId} and line_id = l.id and kind = 'primary' and ${condition}
       and started_at > ${counted(since)}
     order by started_at desc limit ${CALLS_LOOKED_AT})`;
   const rounds = await db.any(sql.type(RoundRow)`
-    select l.id line_id, round.failed, round.of_line, round.running, round.ended_at
+    select l.id line_id, round.failed, round.of_line, round.running, round.is_returned, round.ended_at
     from ${sql.unnest(
       lineIds.map((id) => [id]),
       ['text'],
@@ -305,6 +329,7 @@ export async function callHistories(
       select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown') or about is not distinct from 'line') failed,
         bool_or(about is not distinct from 'line') or bool_and(${unanswered(now)}) of_line,
         bool_or(outcome is null and answer_by > ${sql.timestamp(now)}) running,
+        bool_or(outcome is not distinct from 'transient' and carrier_message_id is not null) is_returned,
         max(case when ${unanswered(now)} then answer_by + (answer_by - started_at) else coalesce(finished_at, started_at) end) ended_at,
         started_at
       from (${latest(SENT)} union all ${latest(NOT_SENT)}) calls
@@ -312,7 +337,7 @@ export async function callHistories(
     ) round
     order by l.id, round.started_at desc`);
   const byLine = Map.groupBy(rounds, ({ lineId }) => lineId);
-  return new Map(lineIds.map((lineId) => [lineId, callHistoryOf(byLine.get(lineId) ?? [])]));
+  return new Map(lineIds.map((lineId) => [lineId, callHistoryOf(byLine.get(lineId) ?? [], now)]));
 }
 
 const CountRow = z.object({ count: z.int() });

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
@@ -76,18 +77,16 @@ test('an email that a server refuses at first is sent once, and one that it refu
   expect([await mailsTo(app, delayed), await mailsTo(app, refused)]).toMatchObject([[{}], []]);
 });
 
-test('a bounce that comes twice fails its email once, and opts out the address that does not exist', async () => {
-  const to = 'gone@late.example';
-  const id = await emailTo(to);
-  await ended(id, 'sent');
-  const [mail] = await mailsTo(app, to);
+/** Posts a bounce of an email to its line. */
+async function bounceTo(lineId: string, to: string, status: string, words: string): Promise<void> {
+  const mail = (await mailsTo(app, to)).at(-1);
   const part = (ContentType: string, text: string) => ({
     Name: 'part',
     ContentType,
     Content: Buffer.from(text).toString('base64'),
   });
   const bounce = {
-    MessageID: 'bounce-1',
+    MessageID: `bounce-${mail?.headers['message-id']}`,
     From: 'MAILER-DAEMON@mx.late.example',
     Subject: 'Undelivered Mail Returned to Sender',
     TextBody: 'It could not be delivered.',
@@ -95,19 +94,70 @@ test('a bounce that comes twice fails its email once, and opts out the address t
     Attachments: [
       part(
         'message/delivery-status',
-        `Reporting-MTA: dns; mx\n\nFinal-Recipient: rfc822;${to}\nAction: failed\nStatus: 5.1.0\nDiagnostic-Code: smtp; 550 5.1.0 User unknown\n`,
+        `Reporting-MTA: dns; mx\n\nFinal-Recipient: rfc822;${to}\nAction: failed\nStatus: ${status}\nDiagnostic-Code: smtp; 550 ${words}\n`,
       ),
       part('text/plain', `Message-ID: ${mail?.headers['message-id']}\n\nHello`),
     ],
   };
-  const post = () =>
-    fetch(`${app.url}/callbacks/carriers/smtp/${emailLineId}?secret=${encodeURIComponent(SECRET)}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(bounce),
-    });
-  for (const { status } of [await post(), await post()]) expect(status).toBe(200);
+  const { status: answer } = await fetch(
+    `${app.url}/callbacks/carriers/smtp/${lineId}?secret=${encodeURIComponent(SECRET)}`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(bounce) },
+  );
+  expect(answer).toBe(200);
+}
+
+test('a bounce that comes twice fails its email once, and opts out the address that does not exist', async () => {
+  const to = 'gone@late.example';
+  const id = await emailTo(to);
+  await ended(id, 'sent');
+  for (let n = 0; n < 2; n += 1) await bounceTo(emailLineId, to, '5.1.0', '5.1.0 User unknown');
   expect((await ended(id, 'failed')).errorMessage).toContain('User unknown');
   expect((await api('GET', `/api/opt-outs/${to}`)).body.optedOut).toBe(true);
   expect((await api('GET', `/api/conversations/${to}`)).body.messages).toHaveLength(1);
+});
+
+test('a bounce that blames the sender pauses the line and fails no message, until others arrive and the same one does not', async () => {
+  const workspace = await createWorkspace(app);
+  const lineId = await createLineAt(app, workspace.id, 'email', {
+    name: 'smtp',
+    schema: SmtpConfig,
+    settings: { url: app.smtpUrl, inboundSecret: SECRET },
+  });
+  const read = async (id: string) => (await workspace.api('GET', `/api/messages/${id}`)).body;
+  const post = async (recipientEmail: string): Promise<string> => {
+    const fields = { message: 'Hello', messageType: 'email', recipientEmail };
+    return (await workspace.api('POST', '/api/messages', fields)).body._id;
+  };
+  const sent = (id: string) => eventually(async () => (await read(id)).status === 'sent');
+  // A change of the settings ends the pause of the line.
+  const tryAgain = async (gap: number) => {
+    const changed = await workspace.api('PATCH', `/api/lines/${lineId}`, { contactGapSeconds: gap });
+    expect(changed.status).toBe(200);
+  };
+  const [to, other] = ['blocked-by@late.example', 'open-to@late.example'];
+  const id = await post(to);
+  await sent(id);
+  await bounceTo(lineId, to, '5.7.1', '5.7.1 Sender blocked');
+  expect(await read(id)).toMatchObject({ status: 'scheduled', holdReason: 'carrier_pause' });
+  expect((await workspace.api('GET', `/api/opt-outs/${to}`)).body.optedOut).toBe(false);
+  const waiting = await eventually(async () => {
+    const { waitingFor } = (await workspace.api('GET', `/api/messages/${id}/timeline`)).body;
+    return JSON.stringify(waitingFor).includes('Sender blocked') && waitingFor;
+  });
+  expect(waiting).toMatchObject({ reason: 'carrier_pause' });
+
+  await tryAgain(6);
+  await sent(id);
+  expect(await mailsTo(app, to)).toHaveLength(2);
+  const otherId = await post(other);
+  await tryAgain(7);
+  await sent(otherId);
+  const settled = `line_id = '${lineId}' and address = '${other}'`;
+  await age(app.pools, 'attempts', ['finished_at'], '3 minutes', settled);
+  await bounceTo(lineId, to, '5.7.1', '5.7.1 Sender blocked');
+  expect(await read(id)).toMatchObject({
+    status: 'failed',
+    errorMessage: 'bounced: 550 5.7.1 Sender blocked',
+  });
+  expect((await workspace.api('GET', `/api/opt-outs/${to}`)).body.optedOut).toBe(false);
 });

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { blamesSender } from './about-sender.ts';
+
+test.each([
+  '550 5.7.1 Sender blocked',
+  '550 5.7.1 The sender is blocked by our policy',
+  '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.example',
+  '550 5.7.1 IP address blacklisted',
+  '554 Transaction failed. Reject due to policy restrictions. IP address is black listed.',
+  '550 5.7.1 Your IP 192.0.2.1 is listed in the XBL',
+  '550-5.7.1 [192.0.2.1] The IP you are using to send mail is not authorized to send email directly to our servers',
+  '550 5.7.1 Message rejected: the sending domain is on our blocklist',
+  '550 5.7.1 Messages from 192.0.2.1 will not be accepted, because the ip is in a list of Spamhaus',
+  '550 5.7.1 Our system has detected a very low reputation of the sending IP',
+  '550-5.7.1 [192.0.2.1 12] suspicious due to the very low reputation of the sending domain',
+  '554 5.7.1 Bad DNS PTR resource record',
+  '550 5.7.25 [192.0.2.1] The IP address has no PTR record',
+  '550 5.7.1 Unauthenticated email from line.example is not accepted due to the DMARC policy of the domain',
+  '550 5.7.1 SPF check failed for line.example',
+  '550 5.7.26 This message does not pass authentication checks',
+  '550 5.7.606 Access denied, banned sending IP [192.0.2.1]',
+  '550 5.7.705 Service unavailable. Access denied, tenant has exceeded threshold',
+  '550 5.1.8 Access denied, bad outbound sender',
+  '550 5.1.90 Your message cannot be sent because you have reached your daily limit for message recipients',
+  '550 5.4.5 Daily user sending quota exceeded',
+  '550 Domain line.example has exceeded the max emails per hour (100/100) allowed. Message discarded.',
+  '554 5.7.0 Too many messages from your account, sending limit exceeded',
+  '550 5.7.1 Your account is suspended from sending',
+  '553 5.7.1 Sender address rejected: not owned by user',
+  '554 5.7.1 Relay access denied',
+  '550 5.7.60 Client does not have permissions to send as this sender',
+])('the sender is to blame: %s', (text) => {
+  expect(blamesSender(text)).toBe(true);
+});
+
+test.each([
+  '550 5.1.1 User unknown',
+  '550 5.1.1 The email account that you tried to reach does not exist',
+  '550 5.2.1 The email account that you tried to reach is disabled',
+  '552 5.2.2 The recipient’s inbox is out of storage space, and its mailbox quota is exceeded',
+  '552 5.2.2 Mailbox over quota',
+  '452 4.2.2 user over quota, message limit of the mailbox reached',
+  '550 5.4.1 Recipient address rejected: Access denied',
+  '550 5.7.1 Blocked by the recipient',
+  '550 5.7.1 The recipient has blocked the sender',
+  '550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication required',
+  '550 5.7.129 Access denied, sender is not in the allowed-senders list of the group',
+  '554 5.7.1 Message contains spam',
+  '550 5.7.1 Message rejected because it contains a URL listed by a URIBL blocklist',
+  '554 5.7.1 The content of the message is blocked by our policy',
+  'The mail server of the recipient rejected your message',
+  'host mx.contact.example[192.0.2.1] said: 550 5.7.1 Message rejected as spam',
+  'host 192.0.2.1 said: 554 Message rejected',
+  'Returned to sender: the message was refused',
+  '550 5.1.1 http://postmaster.contact.example/codes?ip=192.0.2.135#rcp Refused due to recipient preferences',
+  '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required',
+  '525 5.7.13 Disabled recipient address',
+  '554 5.7.9 Message not accepted for policy reasons',
+  '552 5.3.4 Message size exceeds limit',
+  '550 5.5.0 Requested action not taken: mailbox unavailable',
+  '550 5.4.4 Host or domain name not found',
+  '550 5.7.1 A message of 40 accounts, and a sender who asked for a block of flats',
+])('the sender is not to blame: %s', (text) => {
+  expect(blamesSender(text)).toBe(false);
+});
