@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { recordReporting } from '#db/commands/lines/inbox-health.ts';
 import { notifyLineDown } from '#db/commands/lines/line-emails.ts';
 import { failureOf, type OnProbed, recordProbed } from '#db/commands/lines/probe-line.ts';
 import {
@@ -14,8 +15,9 @@ import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { takeFairly } from '#domain/base/fair-batch.ts';
 import { createFairQueue } from '#domain/base/fair-queue.ts';
-import { areProbesDue, probePeriods } from '#domain/lines/line-health.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { areProbesDue, isReportingDue, probePeriods } from '#domain/lines/line-health.ts';
+import { reportingCheck } from '#providers/carriers/connection-checks.ts';
+import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { SecretBoxError } from '#providers/secret-box.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -32,7 +34,7 @@ const LINES_PER_ROUND = 40_000;
 const LINES_PER_STATEMENT = 500;
 
 export function createLineHealthActivities(dependencies: Dependencies) {
-  const { pools, secrets, logger } = dependencies;
+  const { pools, secrets, logger, publicUrl } = dependencies;
 
   const notifyIfDown: OnProbed = async (db, line, { wentDown, wasBlocked, failure }, now) => {
     if (wentDown && !wasBlocked)
@@ -66,6 +68,25 @@ export function createLineHealthActivities(dependencies: Dependencies) {
         const failure = await asked;
         if (failure !== null) throw new Error(failure);
       });
+  }
+
+  /** Asks the carrier whether it still reports replies to the line. */
+  async function checkReporting({ id, workspaceId, ...line }: ProbedLine): Promise<void> {
+    try {
+      const { carrier, config } = lineCarrier(dependencies, { ...line, id, workspaceId });
+      const callbackUrl = callbackAddress(publicUrl, carrier, id);
+      const subject = { lineId: id, address: line.phone ?? line.email, callbackUrl };
+      const check = await reportingCheck(carrier, config, subject);
+      if (check === null) return;
+      const failure = check.result === 'fail' ? check.text : null;
+      const how = { seal: mailSeal(secrets, workspaceId), now: currentTime() };
+      const hasChanged = await withTenant(pools, workspaceId, (db) =>
+        recordReporting(db, { ...line, id }, failure, how),
+      );
+      if (hasChanged) logger.warn({ lineId: id, result: check.result }, 'the reporting of replies changed');
+    } catch (error) {
+      logger.error({ lineId: id, error }, 'the reporting of replies could not be checked');
+    }
   }
 
   async function recordOne({ id, workspaceId }: ProbedLine, failure: string | null): Promise<void> {
@@ -128,15 +149,17 @@ export function createLineHealthActivities(dependencies: Dependencies) {
         async function probe(line: ProbedLine): Promise<void> {
           if (isOver()) return;
           if (!canProbe(line)) return;
-          const failure = await failureOfProbe(line);
-          if (failure === null && line.healthStatus !== 'down') return note(line, currentTime());
+          const failure = line.acceptedAt ? null : await failureOfProbe(line);
+          if (failure === null && isReportingDue(line, currentTime())) await checkReporting(line);
+          if (failure === null && line.healthStatus !== 'down')
+            return note(line, line.acceptedAt ?? currentTime());
           probed += 1;
           results.push(oneByOne(recordOne, line, failure));
         }
 
         for (let from = 0; from < lines.length && !isOver(); from += LINES_PER_STATEMENT) {
           for (const line of await findProbedLines(db, lines.slice(from, from + LINES_PER_STATEMENT))) {
-            if (line.acceptedAt) note(line, line.acceptedAt);
+            if (line.acceptedAt && !isReportingDue(line, currentTime())) note(line, line.acceptedAt);
             else probes.push(turns.run(line.workspaceId, () => probe(line)));
           }
         }

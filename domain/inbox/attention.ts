@@ -10,6 +10,7 @@ export const LineTrouble = z.enum([
   'line_resting',
   'carrier_refuses',
   'mailbox_unreadable',
+  'replies_not_reported',
 ]);
 
 export const AttentionKind = z.enum([
@@ -36,7 +37,7 @@ export const EXPIRING_DAYS = 14;
 export const AttentionItem = z
   .object({
     kind: AttentionKind.meta({
-      description: `\`lines\`: lines that do not send, or whose mailbox cannot be read, an item for each \`reason\`. \`throttled_lines\`: lines whose reputation slows them down. \`failed_messages\`: messages that failed in the last ${FAILED_HOURS} hours. \`unpaid\`: a subscription or lines that wait for a payment. \`broken_crms\`: connected CRMs that refuse their token. \`expiring_keys\`: they end within ${EXPIRING_DAYS} days.`,
+      description: `\`lines\`: lines that do not send, or whose replies do not arrive, an item for each \`reason\`. \`throttled_lines\`: lines whose reputation slows them down. \`failed_messages\`: messages that failed in the last ${FAILED_HOURS} hours. \`unpaid\`: a subscription or lines that wait for a payment. \`broken_crms\`: connected CRMs that refuse their token. \`expiring_keys\`: they end within ${EXPIRING_DAYS} days.`,
     }),
     reason: LineTrouble.nullable().meta({ description: 'Of `lines`; null otherwise.' }),
     count: z.int().min(1),

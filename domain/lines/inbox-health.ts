@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { HealthStatus } from './line.ts';
 
-/** A mailbox that cannot be read for this long makes its line unhealthy: opt-outs may be waiting in it. */
+/** A mailbox that cannot be read, or a carrier that reports no replies, for this long makes the line unhealthy: opt-outs may be lost. */
 const UNREADABLE_MS = 10 * 60_000;
 
 export const isInboxUnhealthy = (failingSince: Date | null, now: Date): boolean =>

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { afterProbe, areProbesDue, PROBES_A_MINUTE, PROBES_TO_DOWN, probePeriods } from './line-health.ts';
+import {
+  afterProbe,
+  areProbesDue,
+  isReportingDue,
+  PROBES_A_MINUTE,
+  PROBES_TO_DOWN,
+  probePeriods,
+} from './line-health.ts';
 
 describe('the health of a line', () => {
   it('is down after three failed probes in a row, and healthy after one that passes', () => {
@@ -40,5 +47,30 @@ describe('the probes of a carrier', () => {
       true,
       false,
     ]);
+  });
+});
+
+describe('the question whether replies are reported', () => {
+  const at = new Date('2026-06-10T12:00:00Z');
+  const later = (minutes: number): Date => new Date(at.getTime() + minutes * 60_000);
+
+  it('is asked with one probe of each hour, of each line at another minute', () => {
+    const minuteOf = (id: string): number[] =>
+      Array.from({ length: 120 }, (_, minute) => minute).filter((minute) =>
+        isReportingDue({ id, healthCheckedAt: later(minute - 1), inboxFailingSince: null }, later(minute)),
+      );
+    const ids = Array.from(
+      { length: 50 },
+      (_, index) => `6742f1c09b1e8a00d4${(index * 3_001_007).toString(16).padStart(6, '0').slice(-6)}`,
+    );
+    for (const id of ids) expect(minuteOf(id)).toHaveLength(2);
+    expect(new Set(ids.map((id) => minuteOf(id)[0])).size).toBeGreaterThan(20);
+  });
+
+  it('is asked of new lines, and with each probe while they are not', () => {
+    const line = { id: '6742f1c09b1e8a00d4c3b2a1', healthCheckedAt: at, inboxFailingSince: null };
+    expect(isReportingDue({ ...line, healthCheckedAt: null }, at)).toBe(true);
+    expect(isReportingDue(line, at)).toBe(false);
+    expect(isReportingDue({ ...line, inboxFailingSince: at }, at)).toBe(true);
   });
 });

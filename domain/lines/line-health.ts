@@ -50,6 +50,23 @@ export function probePeriods(lines: number): ProbePeriods {
   return { healthy: minutes * 60 - EARLIER_SECONDS, unhealthy: 60 - EARLIER_SECONDS };
 }
 
+const HOUR_MS = 3_600_000;
+
+/**
+ * Whether a line is due for the question whether its carrier still reports replies to it: with the first probe of an hour, which begins for each
+ * line at another minute, and with each probe while it does not. The question can be many requests.
+ */
+export function isReportingDue(
+  line: { id: string; healthCheckedAt: Date | null; inboxFailingSince: Date | null },
+  now: Date,
+): boolean {
+  const { id, healthCheckedAt, inboxFailingSince } = line;
+  if (healthCheckedAt === null || inboxFailingSince !== null) return true;
+  const offset = Number.parseInt(id.slice(-6), 16) % HOUR_MS;
+  const hourOf = (at: Date): number => Math.floor((at.getTime() + offset) / HOUR_MS);
+  return hourOf(healthCheckedAt) < hourOf(now);
+}
+
 /** Whether any line of the carrier is due for a probe. */
 export function areProbesDue({ lines, healthy, unhealthy }: ProbeAges): boolean {
   const periods = probePeriods(lines);

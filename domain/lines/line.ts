@@ -86,7 +86,7 @@ export const Line = z
         lastCheckedAt: z.iso.datetime(),
         inbox: z.object({ failingSince: z.iso.datetime(), reason: z.string() }).optional().meta({
           description:
-            'Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.',
+            'Present while the mailbox of the line cannot be read, or its carrier does not report replies to it, which is checked once an hour. After ten minutes the line is `degraded`.',
         }),
         reason: z.string().optional().meta({ description: 'Why the last check failed.' }),
       })

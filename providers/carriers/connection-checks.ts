@@ -1,6 +1,6 @@
 import { connectionFailure } from '../connection-failure.ts';
 import type { Exchange } from '../egress-exchange.ts';
-import type { ConnectionCheck } from './carrier.ts';
+import type { Carrier, ConnectionCheck, ConnectionSubject } from './carrier.ts';
 
 export const passed = (name: string, text: string): ConnectionCheck => ({ name, result: 'pass', text });
 export const unknown = (name: string, text: string): ConnectionCheck => ({ name, result: 'unknown', text });
@@ -23,3 +23,25 @@ export const serverCheck = (
   error === null
     ? passed('server', `${server} responds.`)
     : failed('server', `${server} does not respond: ${connectionFailure(error)}.`, setting);
+
+/** For who only wants to know what the provider says. */
+export const notReached: ConnectionSubject['reachCallbacks'] = async () => ({
+  result: 'unknown',
+  text: 'Not checked.',
+});
+
+/**
+ * Asks a carrier whether it reports replies to a line at its callback URL, which somebody may have removed there.
+ * @returns null if it does not say, or is polled.
+ */
+export async function reportingCheck(
+  carrier: Carrier,
+  config: unknown,
+  line: Pick<ConnectionSubject, 'lineId' | 'address' | 'callbackUrl'>,
+): Promise<ConnectionCheck | null> {
+  if (carrier.readInbox) return null;
+  const subject = { ...line, reachCallbacks: notReached };
+  for await (const check of carrier.checkConnection(config, subject))
+    if (check.name === 'callback') return check.result === 'unknown' ? null : check;
+  return null;
+}

@@ -7,6 +7,7 @@ import type { Dependencies } from '#activities/dependencies.ts';
 import { createLineHealthActivities } from '#activities/lines/line-health.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { systemDb } from '#db/connection/transactions.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -140,6 +141,7 @@ describe('probes', () => {
       fields?: Record<string, string | Date | number>;
     }[],
     answer: (account: string, lineId: string) => Promise<void>,
+    reporting: () => 'pass' | 'fail' | 'unknown' = () => 'unknown',
   ) {
     const name = `carrier-${newId()}`;
     const ids: string[] = [];
@@ -153,6 +155,7 @@ describe('probes', () => {
         }),
       );
     const asked: string[] = [];
+    const checked: string[] = [];
     const carrier = {
       name,
       config: z.object({ account: z.string() }),
@@ -161,16 +164,22 @@ describe('probes', () => {
         asked.push(account);
         return answer(account, lineId);
       },
+      async *checkConnection(_config: unknown, { callbackUrl }: { callbackUrl: string }) {
+        checked.push(callbackUrl);
+        yield { name: 'callback', result: reporting(), text: 'The number reports replies to no URL.' };
+      },
     };
     const { probeLines } = createLineHealthActivities({
       pools: app.pools,
       carriers: { get: () => carrier },
       secrets: createSecretBox(app.config.encryptionKeys),
+      publicUrl: app.url,
       logger: pino({ level: 'silent' }),
     } as unknown as Dependencies);
     return {
       ids,
       asked,
+      checked,
       run: () => new MockActivityEnvironment().run(() => probeLines({ carrier: name })),
       health: async () => {
         const rows = await systemDb(app.pools).any(
@@ -255,6 +264,45 @@ describe('probes', () => {
     expect(health[0]?.healthCheckedAt).toEqual(sentAt);
     for (const row of health.slice(1))
       expect(row?.healthCheckedAt.getTime()).toBeGreaterThan(sentAt.getTime());
+  });
+
+  it('ask once an hour whether replies are reported, and at each probe while they are not', async () => {
+    const { id: workspaceId, api } = await createWorkspace(app);
+    let result: 'pass' | 'fail' | 'unknown' = 'fail';
+    const probes = await probe(
+      [{ workspaceId, account: 'own', fields: { health_checked_at: new Date(Date.now() - 7_200_000) } }],
+      async () => {},
+      () => result,
+    );
+    const [lineId = ''] = probes.ids;
+    const shown = async () => (await api('GET', `/api/lines/${lineId}`)).body.line.healthCheck;
+    const troubles = async () =>
+      (await api('GET', '/api/attention')).body.items.map(({ reason }: { reason: string | null }) => reason);
+    const probeAgain = async () => {
+      await age(app.pools, 'lines', ['health_checked_at'], '2 minutes', `id = '${lineId}'`);
+      expect(await probes.run()).toBe(1);
+    };
+    await probes.run();
+    expect(await shown()).toMatchObject({
+      status: 'healthy',
+      inbox: { reason: 'The number reports replies to no URL.' },
+    });
+    expect(await troubles()).toContain('replies_not_reported');
+    await age(app.pools, 'lines', ['inbox_failing_since'], '11 minutes', `id = '${lineId}'`);
+    result = 'unknown';
+    await probeAgain();
+    expect(await shown()).toMatchObject({ status: 'degraded', inbox: {} });
+    result = 'pass';
+    await probeAgain();
+    expect(await shown()).toMatchObject({ status: 'healthy' });
+    expect(await shown()).not.toHaveProperty('inbox');
+    expect(await troubles()).not.toContain('replies_not_reported');
+    await age(app.pools, 'lines', ['health_checked_at'], '70 minutes', `id = '${lineId}'`);
+    await probes.run();
+    expect(probes.checked).toEqual(
+      Array.from({ length: 4 }, () => expect.stringMatching(`/callbacks/carriers/carrier-.*/${lineId}$`)),
+    );
+    expect(probes.asked).toHaveLength(4);
   });
 
   it('of a workspace whose lines hang do not delay those of others', async () => {

@@ -15,6 +15,7 @@ import {
   type Carrier,
   usesOperatorAccount,
 } from '#providers/carriers/carrier.ts';
+import { notReached } from '#providers/carriers/connection-checks.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
 import { checkServers } from './line-settings.ts';
 import { moveServer } from '#db/commands/lines/line-carriers.ts';
@@ -101,8 +102,7 @@ async function followServer(
     () => false,
   );
   const callbackUrl = callbackAddress(config.publicUrl, carrier, lineId);
-  const reachCallbacks = async () => ({ result: 'unknown' as const, text: 'Not checked.' });
-  const subject = { lineId, address: null, callbackUrl, reachCallbacks };
+  const subject = { lineId, address: null, callbackUrl, reachCallbacks: notReached };
   const passed = new Set<string>();
   if (!isAllowed)
     return logger.warn({ lineId }, 'the server of a line announced an address that is not allowed');

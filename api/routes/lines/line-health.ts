@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import { recordReporting } from '#db/commands/lines/inbox-health.ts';
 import { notifyLineDown } from '#db/commands/lines/line-emails.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { failureOf, probeLine } from '#db/commands/lines/probe-line.ts';
 import { HealthStatus } from '#domain/lines/line.ts';
 import { Id } from '#domain/base/ids.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { reportingCheck } from '#providers/carriers/connection-checks.ts';
+import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
 import { invalid } from '#api/http/errors.ts';
@@ -34,7 +36,7 @@ export const lineHealthRoutes = [
     },
     errors: ['NOT_FOUND'],
     async handler({ caller, query, ...services }) {
-      const { pools, secrets } = services;
+      const { pools, secrets, config } = services;
       const workspaceId = caller.workspace.id;
       const line = await withTenant(pools, workspaceId, (db) => findLine(db, query.id));
       if (!line) throw lineNotFound();
@@ -56,16 +58,28 @@ export const lineHealthRoutes = [
       const inboxFailure = await failureOf(async () => {
         await settings.carrier.readInbox?.(settings.config, null, workspaceId);
       });
+      const reporting = await reportingCheck(settings.carrier, settings.config, {
+        lineId: line.id,
+        address: line.phone ?? line.email,
+        callbackUrl: callbackAddress(config.publicUrl, settings.carrier, line.id),
+      });
+      const unreported = reporting?.result === 'fail' ? reporting.text : null;
+      if (reporting) {
+        const how = { seal: mailSeal(secrets, workspaceId), now: probed.checkedAt };
+        await withTenant(pools, workspaceId, (db) => recordReporting(db, probed.line, unreported, how));
+      }
       const failures = [
         ...(probed.failure === null ? [] : [{ check: 'probe', error: probed.failure }]),
         ...(inboxFailure === null ? [] : [{ check: 'inbox', error: inboxFailure }]),
+        ...(unreported === null ? [] : [{ check: 'callback', error: unreported }]),
       ];
       return {
         status: 200,
         body: {
           success: true,
           lineId: line.id,
-          status: probed.status === 'healthy' && inboxFailure !== null ? 'degraded' : probed.status,
+          status:
+            probed.status === 'healthy' && (inboxFailure ?? unreported) !== null ? 'degraded' : probed.status,
           failures,
           checkedAt: probed.checkedAt.toISOString(),
           shouldNotify: probed.wentDown && probed.lineDownNotifications,

@@ -16,16 +16,39 @@ export async function recordInboxRead(db: TenantDb, lineId: string, at: Date | n
   await db.query(sql.type(NoRows)`
     update line_inboxes set read_at = ${at && sql.timestamp(at)}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
+  return recordRepliesArrive(db, lineId);
+}
+
+/**
+ * Records that replies to a line arrive.
+ * @returns whether they did not before.
+ */
+export async function recordRepliesArrive(db: TenantDb, lineId: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update lines set inbox_failing_since = null, inbox_failure = null, inbox_notified_at = null
     where workspace_id = ${db.workspaceId} and id = ${lineId} and inbox_failing_since is not null`);
   return rowCount > 0;
 }
 
+/**
+ * Records whether the carrier of a line reports replies to it.
+ * @param failure why it does not; null: it does.
+ * @returns whether that has changed.
+ */
+export async function recordReporting(
+  db: TenantDb,
+  { id, inboxFailingSince }: { id: string; inboxFailingSince: Date | null },
+  failure: string | null,
+  { seal, now }: { seal: Pick<MailSeal, 'seal'>; now: Date },
+): Promise<boolean> {
+  if (failure === null) return recordRepliesArrive(db, id);
+  return (await recordInboxFailure(db, id, { failure, seal, now })) !== null && inboxFailingSince === null;
+}
+
 const FailingRow = z.object({ inboxFailingSince: z.date(), inboxNotifiedAt: z.date().nullable() });
 
 /**
- * Records that the mailbox of a line cannot be read. After ten minutes the team is told, once.
+ * Records that replies to a line do not arrive: its mailbox cannot be read, or its carrier does not report them. After ten minutes the team is told, once.
  * @returns since when.
  */
 export async function recordInboxFailure(

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import type { Channel } from '#domain/base/channel.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
+import { recordRepliesArrive } from './inbox-health.ts';
 import { recordProbe } from './line-health.ts';
 import { initInboxPosition } from '#db/queries/lines/line-inboxes.ts';
 import { setIdentity } from '#db/queries/lines/line-requests.ts';
@@ -28,6 +29,7 @@ export async function connectLine(
     update lines set carrier = ${connection.carrier} where workspace_id = ${db.workspaceId} and id = ${line.id}`);
   await setIdentity(db, line.id, { ...connection, channel: line.channel });
   await recordProbe(db, line.id, true, now);
+  await recordRepliesArrive(db, line.id);
   if (connection.inboxPosition !== null) {
     await initInboxPosition(db, line.id, connection.inboxPosition);
     wake(db, mailboxReaderId(line.id), now, 'connected');

@@ -37,7 +37,10 @@ export async function listAttention(db: TenantDb, now: Date): Promise<AttentionI
           when stop_reason in ('line_inactive', 'line_paused', 'line_down') then stop_reason
           when blocked_at is not null then 'carrier_refuses'
           when stop_reason is not null then stop_reason
-          when inbox_failing_since is not null then 'mailbox_unreadable'
+          when inbox_failing_since is not null and exists (
+            select from line_inboxes i where i.workspace_id = lines.workspace_id and i.line_id = lines.id
+          ) then 'mailbox_unreadable'
+          when inbox_failing_since is not null then 'replies_not_reported'
         end reason,
         coalesce(case when stop_reason is not null then stopped_at else coalesce(blocked_at, inbox_failing_since) end, updated_at) since
       from lines where ${mine}

@@ -43,11 +43,15 @@ const InboxCount = z.object({
 /** One look that fails is often over with the next. */
 const UNREADABLE = sql.fragment`coalesce(l.inbox_failing_since < now() - interval '10 seconds', false)`;
 
-/** The inboxes of the active lines of all workspaces: those that can be read and those that cannot. Reads all of them. */
+/**
+ * The inboxes of the active lines of all workspaces: those that can be read and those that cannot, and lines whose carrier does not report
+ * replies. Reads all of them.
+ */
 export async function countInboxes(db: SystemDb): Promise<z.infer<typeof InboxCount>> {
   return db.one(sql.type(InboxCount)`
     select count(*) filter (where not ${UNREADABLE}) "read", count(*) filter (where ${UNREADABLE}) unreadable,
       extract(epoch from now() - min(i.read_at) filter (where l.inbox_failing_since is null))::float8 oldest_seconds
-    from line_inboxes i join lines l on l.workspace_id = i.workspace_id and l.id = i.line_id
-    where l.is_active and l.provisioning_status = 'active'`);
+    from lines l left join line_inboxes i on i.workspace_id = l.workspace_id and i.line_id = l.id
+    where l.is_active and l.provisioning_status = 'active'
+      and (i.line_id is not null or l.inbox_failing_since is not null)`);
 }

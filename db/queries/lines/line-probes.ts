@@ -64,6 +64,8 @@ const ProbedLine = LineRow.pick({
   phone: true,
   email: true,
   healthStatus: true,
+  healthCheckedAt: true,
+  inboxFailingSince: true,
 }).extend({
   /** When a healthy line sent the last message that its carrier accepted, unless that is older than its last probe. */
   acceptedAt: z.date().nullable(),
@@ -77,7 +79,8 @@ export async function findProbedLines(
 ): Promise<readonly ProbedLine[]> {
   const keys = lines.map(({ workspaceId, id }) => [workspaceId, id]);
   return db.any(sql.type(ProbedLine)`
-    select l.id, l.workspace_id, l.carrier, l.carrier_config, l.phone, l.email, l.health_status, case when not ${IS_UNWELL} then (
+    select l.id, l.workspace_id, l.carrier, l.carrier_config, l.phone, l.email, l.health_status, l.health_checked_at,
+      l.inbox_failing_since, case when not ${IS_UNWELL} then (
       select max(a.started_at) from attempts a
       where a.workspace_id = l.workspace_id and a.line_id = l.id and a.started_at > l.health_checked_at and a.started_at <= now()
         and a.kind = 'primary' and a.outcome in ('accepted', 'unknown') and a.outcome = 'accepted'

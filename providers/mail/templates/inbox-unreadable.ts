@@ -12,11 +12,11 @@ export const inboxUnreadable = template('inboxUnreadable', {
     lineName,
     since,
     reason,
-  }) => `The mailbox of the line ${lineName} of ${workspaceName} cannot be read since ${when(since)}.
+  }) => `Replies to the line ${lineName} of ${workspaceName} do not arrive since ${when(since)}.
 
 ${reason}
 
-The line still sends, but replies, bounces and opt-outs do not arrive. Check the settings of the mailbox.
+The line still sends, but replies and opt-outs are not seen. Test its connection on its page.
 This email is sent once. You can turn off line notifications in the line's settings.
 `,
 
@@ -24,14 +24,11 @@ This email is sent once. You can turn off line notifications in the line's setti
     layout(
       'Replies do not arrive',
       html`<p>
-          The mailbox of the line <strong>${lineName}</strong> of ${workspaceName} cannot be read since
+          Replies to the line <strong>${lineName}</strong> of ${workspaceName} do not arrive since
           ${when(since)}.
         </p>
         <p>${reason}</p>
-        <p>
-          The line still sends, but replies, bounces and opt-outs do not arrive. Check the settings of the
-          mailbox.
-        </p>
+        <p>The line still sends, but replies and opt-outs are not seen. Test its connection on its page.</p>
         ${small(html`This email is sent once. You can turn off line notifications in the line's settings.`)}`,
     ),
 });
