@@ -38,6 +38,12 @@ export type SendblueAction =
   | { kind: 'typing'; number: string; state: string }
   | { kind: 'read'; number: string };
 
+interface SendblueWebhook {
+  url: string;
+  secret: string | null;
+  numbers: string[];
+}
+
 export interface SendblueStandIn {
   url: string;
   /** All accepted messages, in order. */
@@ -46,7 +52,9 @@ export interface SendblueStandIn {
   /** The numbers of the account, with their states. */
   lines: Map<string, string>;
   /** The webhooks for messages of contacts. */
-  receive: { url: string; secret: string | null; numbers: string[] }[];
+  receive: SendblueWebhook[];
+  /** The webhooks for messages of the account. */
+  outbound: SendblueWebhook[];
   /** The largest page of a list, whatever was asked for. */
   maxPageSize: number;
   fault(number: string, fault: SendblueFault | null): void;
@@ -54,6 +62,8 @@ export interface SendblueStandIn {
   withoutIMessage(number: string): void;
   /** Posts a message of a contact to the webhooks of a number. @returns the statuses of the responses. */
   write(message: { from: string; to: string; content: string } & Record<string, unknown>): Promise<number[]>;
+  /** Sends a message that somebody has typed in the dashboard. */
+  type(message: { from: string; to: string; content: string }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -93,7 +103,7 @@ const Reaction = z.object({
   reaction: z.enum(['love', 'like', 'dislike', 'laugh', 'emphasize', 'question']),
 });
 const NewWebhooks = z.object({
-  type: z.literal('receive'),
+  type: z.enum(['receive', 'outbound']),
   webhooks: z.array(
     z.object({
       url: z.url(),
@@ -102,8 +112,26 @@ const NewWebhooks = z.object({
     }),
   ),
 });
-const GoneWebhooks = z.object({ type: z.literal('receive'), webhooks: z.array(z.string()) });
+const GoneWebhooks = z.object({ type: z.enum(['receive', 'outbound']), webhooks: z.array(z.string()) });
 const LATE_MS = 3_000;
+
+const newMessage = (body: z.input<typeof SendBody>): SendblueMessage => ({
+  handle: randomUUID().toUpperCase(),
+  number: body.number,
+  fromNumber: body.from_number,
+  content: body.content ?? '',
+  mediaUrl: body.media_url ?? '',
+  sendStyle: body.send_style ?? '',
+  replyTo: body.reply_to?.message_handle ?? null,
+  statusCallback: body.status_callback ?? '',
+  status: 'QUEUED',
+  errorCode: null,
+  errorMessage: null,
+  createdAt: new Date(),
+});
+
+const webhooksOf = (webhooks: readonly SendblueWebhook[], number: string): SendblueWebhook[] =>
+  webhooks.filter(({ numbers }) => numbers.length === 0 || numbers.includes(number));
 
 /** Simulates Sendblue's API v2, written from its documentation and its public client. */
 export async function startSendblue(keys: { id: string; secret: string }): Promise<SendblueStandIn> {
@@ -134,6 +162,8 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
         errorMessage: error?.message ?? null,
       });
       if (message.statusCallback !== '') await post(message.statusCallback, resource(message));
+      for (const { url, secret } of webhooksOf(standIn.outbound, message.fromNumber))
+        await post(url, resource(message), secret);
     }
   }
 
@@ -169,6 +199,7 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
     actions,
     lines: new Map([['+14155550111', 'ONLINE']]),
     receive: [],
+    outbound: [],
     maxPageSize: 100,
     fault: (number, fault) => void (fault === null ? faults.delete(number) : faults.set(number, fault)),
     withoutIMessage: (number) => void asSms.add(number),
@@ -194,10 +225,15 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
         opted_out: false,
         ...more,
       };
-      const responses = standIn.receive
-        .filter(({ numbers }) => numbers.length === 0 || numbers.includes(to))
-        .map(async ({ url, secret }) => (await post(url, message, secret)).status);
+      const responses = webhooksOf(standIn.receive, to).map(
+        async ({ url, secret }) => (await post(url, message, secret)).status,
+      );
       return Promise.all(responses);
+    },
+    async type({ from, to, content }) {
+      const message = newMessage({ number: to, from_number: from, content });
+      sent.push(message);
+      await deliver(message, undefined);
     },
     async stop() {
       stopping.abort();
@@ -229,20 +265,7 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
     const before = sent.filter(({ number }) => number === body.number).length;
     if (fault?.kind === 'file_refused' && before > 0)
       return refuse(context, 400, 4000, 'The file is too large');
-    const message: SendblueMessage = {
-      handle: randomUUID().toUpperCase(),
-      number: body.number,
-      fromNumber: body.from_number,
-      content: body.content,
-      mediaUrl: body.media_url ?? '',
-      sendStyle: body.send_style ?? '',
-      replyTo: body.reply_to?.message_handle ?? null,
-      statusCallback: body.status_callback ?? '',
-      status: 'QUEUED',
-      errorCode: null,
-      errorMessage: null,
-      createdAt: new Date(),
-    };
+    const message = newMessage(body);
     sent.push(message);
     const created = resource(message);
     const reported = deliver(message, fault).catch(() => {});
@@ -304,18 +327,20 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
     context.body = { status: 'OK', data, snapshot_at: new Date().toISOString() };
   });
   routes.get('/account/webhooks', (context) => {
-    const receive = standIn.receive.map(({ url, numbers }) => ({ url, sendblue_numbers: numbers }));
-    context.body = { status: 'OK', webhooks: { receive } };
+    const shown = (webhooks: SendblueWebhook[]) =>
+      webhooks.map(({ url, numbers }) => ({ url, sendblue_numbers: numbers }));
+    const webhooks = { receive: shown(standIn.receive), outbound: shown(standIn.outbound) };
+    context.body = { status: 'OK', webhooks };
   });
   routes.post('/account/webhooks', (context) => {
-    const { webhooks } = NewWebhooks.parse(context.request.body);
+    const { type, webhooks } = NewWebhooks.parse(context.request.body);
     for (const { url, secret = null, sendblue_numbers: numbers = [] } of webhooks)
-      standIn.receive.push({ url, secret, numbers });
+      standIn[type].push({ url, secret, numbers });
     context.body = { status: 'OK', message: 'Webhooks added' };
   });
   routes.delete('/account/webhooks', (context) => {
-    const { webhooks } = GoneWebhooks.parse(context.request.body);
-    standIn.receive = standIn.receive.filter(({ url }) => !webhooks.includes(url));
+    const { type, webhooks } = GoneWebhooks.parse(context.request.body);
+    standIn[type] = standIn[type].filter(({ url }) => !webhooks.includes(url));
     context.body = { status: 'OK', message: 'Webhooks deleted' };
   });
 

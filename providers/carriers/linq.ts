@@ -73,6 +73,8 @@ const EVENTS = [
   'reaction.added',
   'reaction.removed',
 ];
+/** What is reported about the line's own messages, also those that somebody has typed at Linq. A subscription without it reports replies. */
+const OWN_EVENT = 'message.sent';
 
 const SERVICES: Record<string, Transport> = { iMessage: 'imessage', RCS: 'rcs', SMS: 'sms' };
 const PREFERRED: Record<Channel, string> = { imessage: 'iMessage', sms: 'SMS', email: 'SMS' };
@@ -166,6 +168,7 @@ export const LinqWebhook = z.object({
   created_at: readable(z.string()),
   data: z.unknown(),
 });
+type LinqWebhook = z.infer<typeof LinqWebhook>;
 const InChat = z.object({
   id: readable(z.string().min(1)),
   is_group: readable(z.boolean()),
@@ -178,6 +181,8 @@ const MessageEvent = z.object({
   sender_handle: readable(Handle),
   parts: readable(Parts),
   reply_to: readable(z.object({ message_id: readable(z.string()) })),
+  /** Of messages of the API. */
+  idempotency_key: readable(z.string()),
 });
 const EditEvent = MessageEvent.extend({ part: z.object({ text: readable(z.string()) }) });
 const FailedEvent = z.object({
@@ -269,6 +274,26 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
     return { id: found?.id ?? null };
   }
 
+  /** A message of the line that no program has sent: somebody has typed it. Messages do not name their recipient. */
+  async function ownMessage(config: LinqConfig, { data, event_type: type }: LinqWebhook, at: Date) {
+    if (type !== OWN_EVENT && type !== 'message.delivered') return [];
+    const message = MessageEvent.safeParse(data).data;
+    if (!message) return [];
+    const { id: chatId, is_group: isGroup } = message.chat;
+    const isTyped = message.direction === 'outbound' && !message.idempotency_key;
+    if (!isTyped || isGroup || !chatId || !isOfNumber(message.chat, config)) return [];
+    const response = await ask(config, `/chats/${encodeURIComponent(chatId.toWellFormed())}`);
+    const chat = readOk(response, Chat);
+    const [to, ...others] = chat ? othersIn(chat, config) : [];
+    const text = textOf(message.parts);
+    const fileNames = filesOf(message).map(({ name }) => name);
+    if (to === undefined || others.length > 0 || (text === '' && fileNames.length === 0)) return [];
+    const { id } = message;
+    return [
+      { kind: 'own_message' as const, eventId: `${id}:own`, carrierMessageId: id, at, to, text, fileNames },
+    ];
+  }
+
   /** What a message to a group does not say: its name, and who is in it. */
   async function groupOf(config: LinqConfig, id: string): Promise<InboundGroup> {
     const chat = readOk(await ask(config, `/chats/${encodeURIComponent(id.toWellFormed())}`), Chat);
@@ -304,7 +329,8 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
       const listed = await ask(config, '/webhook-subscriptions');
       const list = readOk(listed, Subscriptions);
       if (!list) throw new Error(reasonOf(listed));
-      if (list.subscriptions.some((one) => reportsTo(one, config, url))) return;
+      const wanted = [...EVENTS, OWN_EVENT];
+      if (list.subscriptions.some((one) => reportsTo(one, config, url, wanted))) return;
       // Linq takes a URL once, also if it reports nothing there.
       const known = list.subscriptions.find((one) => isOfLine(one.target_url, callbackUrl));
       const path = '/v3/webhook-subscriptions';
@@ -313,7 +339,7 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
         method: known ? 'PUT' : 'POST',
         body: {
           target_url: url,
-          subscribed_events: EVENTS,
+          subscribed_events: wanted,
           phone_numbers: [config.fromNumber],
           ...(known && { is_active: true }),
         },
@@ -427,7 +453,11 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
     async parseCallback(config, callback) {
       checkSecret(config.callbackSecret, callback);
       const now = api.now();
-      const events = eventsOf(config, LinqWebhook.parse(readJsonBody(callback.rawBody)), now);
+      const reported = LinqWebhook.parse(readJsonBody(callback.rawBody));
+      const events = [
+        ...(await ownMessage(config, reported, createdAt(reported, now))),
+        ...eventsOf(config, reported, now),
+      ];
       const complete = events.map(async (event) =>
         event.kind === 'reply' && event.group
           ? { ...event, group: await groupOf(config, event.group.id) }
@@ -589,16 +619,18 @@ function reportsOf(id: string, status: string, at: Date): CarrierEvent[] {
   return status === 'read' ? [delivered, { kind: 'read', ...about, eventId: `${id}:read` }] : [];
 }
 
+function createdAt({ created_at: text }: LinqWebhook, now: Date): Date {
+  const created = new Date(text ?? '');
+  return Number.isNaN(created.getTime()) ? now : created;
+}
+
+const isOfNumber = ({ owner_handle: owner }: z.infer<typeof InChat>, { fromNumber }: LinqConfig): boolean =>
+  !owner || owner.handle === fromNumber;
+
 /** @throws ZodError */
-function eventsOf(
-  { fromNumber }: LinqConfig,
-  { event_id: eventId, event_type: type, created_at: createdAt, data }: z.infer<typeof LinqWebhook>,
-  now: Date,
-): CarrierEvent[] {
-  const created = new Date(createdAt ?? '');
-  const at = Number.isNaN(created.getTime()) ? now : created;
-  const isOwn = ({ owner_handle: owner }: z.infer<typeof InChat>): boolean =>
-    !owner || owner.handle === fromNumber;
+function eventsOf(config: LinqConfig, reported: LinqWebhook, now: Date): CarrierEvent[] {
+  const { event_id: eventId, event_type: type, data } = reported;
+  const at = createdAt(reported, now);
   switch (type) {
     case 'message.delivered':
       return reportsOf(MessageEvent.parse(data).id, 'delivered', at);
@@ -625,7 +657,7 @@ function eventsOf(
       const event = inboundEvent(message, at);
       // What an app of the phone has added is no message.
       const isEmpty = event.text === '' && event.attachments.length === 0;
-      return isOwn(message.chat) && message.sender_handle && !isEmpty ? [event] : [];
+      return isOfNumber(message.chat, config) && message.sender_handle && !isEmpty ? [event] : [];
     }
     case 'message.edited': {
       const { id, direction, part } = EditEvent.parse(data);
@@ -658,15 +690,17 @@ function eventsOf(
   }
 }
 
-function inboundEvent(
-  message: z.infer<typeof MessageEvent>,
-  at: Date,
-): Extract<CarrierEvent, { kind: 'reply' }> {
-  const attachments = (message.parts ?? []).flatMap(({ type, url, filename, mime_type: contentType }) =>
+const filesOf = ({ parts }: z.infer<typeof MessageEvent>) =>
+  (parts ?? []).flatMap(({ type, url, filename, mime_type: contentType }) =>
     type === 'media' && url
       ? [{ url, contentType: contentType ?? null, name: filename ?? 'attachment' }]
       : [],
   );
+
+function inboundEvent(
+  message: z.infer<typeof MessageEvent>,
+  at: Date,
+): Extract<CarrierEvent, { kind: 'reply' }> {
   const replyTo = message.reply_to?.message_id;
   return {
     kind: 'reply',
@@ -675,7 +709,7 @@ function inboundEvent(
     at,
     from: message.sender_handle?.handle ?? '',
     text: textOf(message.parts),
-    attachments,
+    attachments: filesOf(message),
     ...(replyTo && { replyTo }),
     autoReply: false,
     ...(message.chat.is_group && message.chat.id && { group: { id: message.chat.id, participants: [] } }),
@@ -706,12 +740,17 @@ const numberCheck = (
     : failed('sender', `The account has no number ${fromNumber}.`, 'fromNumber');
 
 /** Whether a subscription reports all that a line needs to its URL. What is not shown is no failure. */
-const reportsTo = (subscription: Subscription, { fromNumber }: LinqConfig, url: string): boolean => {
+const reportsTo = (
+  subscription: Subscription,
+  { fromNumber }: LinqConfig,
+  url: string,
+  needed: readonly string[] = EVENTS,
+): boolean => {
   const { is_active: isActive, subscribed_events: events, phone_numbers: numbers } = subscription;
   return (
     subscription.target_url === url &&
     isActive !== false &&
-    EVENTS.every((event) => events?.includes(event) ?? true) &&
+    needed.every((event) => events?.includes(event) ?? true) &&
     (!numbers?.length || numbers.includes(fromNumber))
   );
 };

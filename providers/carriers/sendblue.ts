@@ -107,7 +107,10 @@ const Registered = z.union([
   z.string().transform((url) => ({ url, sendblue_numbers: null })),
   z.object({ url: z.string(), sendblue_numbers: readable(listOf(z.string(), MAX_LINES)) }),
 ]);
-const Webhooks = z.object({ webhooks: z.object({ receive: readable(listOf(Registered, 200)) }) });
+const Registrations = readable(listOf(Registered, 200));
+const Webhooks = z.object({ webhooks: z.object({ receive: Registrations, outbound: Registrations }) });
+/** `outbound` also reports what somebody has typed at Sendblue. */
+const WEBHOOKS = ['receive', 'outbound'] as const;
 const Accepted = z.object({ status: z.enum(['OK', 'SENT', 'SUCCESS', 'QUEUED']) });
 
 /** How long after its start a request without a response may still reach Sendblue or appear in the list. */
@@ -168,11 +171,8 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
       const response = await ask(config, '/api/account/webhooks');
       const known = readOk(response, Webhooks);
       if (!known) throw new Error(reasonOf(response));
-      const receive = known.webhooks.receive ?? [];
-      if (receive.some((one) => reportsTo(one, config, url))) return;
-      const former = receive.filter((one) => isOfLine(one.url, callbackUrl)).map((one) => one.url);
-      const change = async (method: 'POST' | 'DELETE', webhooks: unknown[]): Promise<void> => {
-        const body = { type: 'receive', webhooks };
+      const change = async (type: string, method: 'POST' | 'DELETE', webhooks: unknown[]): Promise<void> => {
+        const body = { type, webhooks };
         const changed = await api.call(config, '/api/account/webhooks', {
           headers: headersOf(config),
           method,
@@ -180,8 +180,14 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
         });
         if (!isOk(changed) || readJson(changed, Failure)) throw new Error(reasonOf(changed));
       };
-      if (former.length > 0) await change('DELETE', former);
-      await change('POST', [{ url, secret: config.callbackSecret, sendblue_numbers: [config.fromNumber] }]);
+      const webhook = { url, secret: config.callbackSecret, sendblue_numbers: [config.fromNumber] };
+      for (const type of WEBHOOKS) {
+        const registered = known.webhooks[type] ?? [];
+        if (registered.some((one) => reportsTo(one, config, url))) continue;
+        const former = registered.filter((one) => isOfLine(one.url, callbackUrl)).map((one) => one.url);
+        if (former.length > 0) await change(type, 'DELETE', former);
+        await change(type, 'POST', [webhook]);
+      }
     },
 
     async send(config, message, signal) {
@@ -416,13 +422,38 @@ function eventsOf(
 ): CarrierEvent[] {
   const sent = new Date(message.date_sent ?? message.date_created ?? '');
   const at = Number.isNaN(sent.getTime()) ? now : sent;
-  if (message.is_outbound !== false) return statusEvents(message, now);
-  const line = message.sendblue_number ?? message.to_number;
-  // A webhook that names no number gets the messages of the whole account.
-  const from = message.from_number || message.number;
-  if ((line !== null && line !== undefined && line !== fromNumber) || !from) return [];
   const group = message.group_id || (message.message_type === 'group' ? message.message_handle : null);
   const url = message.media_url ?? '';
+  // A webhook that names no number gets the messages of the whole account.
+  const isOther = (line: string | null | undefined): boolean =>
+    typeof line === 'string' && line !== fromNumber;
+  if (message.is_outbound !== false) {
+    const to = message.number || message.to_number;
+    const isEmpty = !message.content && url === '';
+    const isTold =
+      message.is_outbound === true && (message.status === 'SENT' || message.status === 'DELIVERED');
+    const isOwn = isTold && !isEmpty && !group && !isOther(message.sendblue_number ?? message.from_number);
+    const { message_handle: id } = message;
+    return [
+      // Most are ours, and known.
+      ...(isOwn && to
+        ? [
+            {
+              kind: 'own_message' as const,
+              eventId: `${id}:own`,
+              carrierMessageId: id,
+              at,
+              to,
+              text: message.content ?? '',
+              fileNames: url === '' ? [] : [nameOf(url)],
+            },
+          ]
+        : []),
+      ...statusEvents(message, now),
+    ];
+  }
+  const from = message.from_number || message.number;
+  if (isOther(message.sendblue_number ?? message.to_number) || !from) return [];
   return [
     {
       kind: 'reply',

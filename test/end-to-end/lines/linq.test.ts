@@ -81,6 +81,52 @@ test('a line at Linq sends once though a response is lost, is answered, reacts a
   expect(forged.status).toBe(401);
 });
 
+test('what somebody types at Linq is in the conversation once, and what was sent through us is not there twice', async () => {
+  const { call, lineId, fromNumber } = await connect();
+  const to = phone('0001');
+  await call('POST', '/api/messages', { recipientPhone: to, message: 'Hello' });
+  const thread = async (): Promise<{ message: string; messageId: string }[]> =>
+    (await call('GET', `/api/conversations/${to}`)).body.messages ?? [];
+  await eventually(async () => linq.sent.some((one) => one.to === to && one.status === 'delivered'));
+  const chat = linq.sent.find((one) => one.to === to);
+  const typed = (id: string, text: string, more: object = {}) =>
+    linq.report('message.sent', {
+      id,
+      chat: { id: chat?.chatId, is_group: false, owner_handle: { handle: fromNumber } },
+      direction: 'outbound',
+      sender_handle: { handle: fromNumber, is_me: true },
+      parts: [{ type: 'text', value: text }],
+      ...more,
+    });
+  for (let n = 0; n < 2; n += 1) await typed('typed-at-linq', 'I will call you at four');
+  await typed('of-another-program', 'Sent by the API', { idempotency_key: 'another-program' });
+  await eventually(async () => (await thread()).length > 1);
+  const [last, first, ...others] = await thread();
+  expect([last?.message, first?.message, others]).toEqual(['I will call you at four', 'Hello', []]);
+  expect((await call('GET', `/api/messages/${last?.messageId}`)).body.source).toBe('device');
+  const line = (await call('GET', `/api/lines/${lineId}`)).body.line;
+  expect(line.usage.totalMessages).toBe(2);
+});
+
+test('a line whose webhook subscription is removed can send and not receive, and says so until it is back', async () => {
+  const { call, lineId, fromNumber } = await connect();
+  const check = async () => (await call('GET', `/api/lines/check-availability?id=${lineId}`)).body;
+  const shown = async () => (await call('GET', `/api/lines/${lineId}`)).body.line.healthCheck;
+  expect(await check()).toMatchObject({ status: 'healthy', failures: [] });
+  const removed = linq.subscriptions.splice(0);
+  const failure = 'Linq does not report replies to this line: connect it again.';
+  expect(await check()).toMatchObject({
+    status: 'degraded',
+    failures: [{ check: 'callback', error: failure }],
+  });
+  expect(await shown()).toMatchObject({ inbox: { reason: failure } });
+  expect(removed.length).toBeGreaterThan(0);
+  const config = { apiKey: 'the-token', fromNumber, baseUrl: linq.url };
+  expect((await call('PUT', `/api/lines/${lineId}/carrier`, { provider: 'linq', config })).status).toBe(200);
+  expect(await shown()).not.toHaveProperty('inbox');
+  expect(await check()).toMatchObject({ status: 'healthy', failures: [] });
+});
+
 test('a group at Linq is created, answered by everybody, and its participants are asked for', async () => {
   const { call, lineId, fromNumber } = await connect();
   const [ada, ben] = [phone(), phone()];

@@ -59,6 +59,17 @@ test('a line at Sendblue sends once though a response is lost, is answered, reac
     return kinds.includes('reaction') && kinds.includes('typing');
   });
 
+  await sendblue.type({ from: fromNumber, to: reached, content: 'I will call you at four' });
+  const thread = (await call('GET', `/api/conversations/${reached}`)).body.messages;
+  expect(thread.map(({ message }: { message: string }) => message)).toEqual([
+    'I will call you at four',
+    'Yes, please',
+    'Hello',
+  ]);
+  expect((await call('GET', `/api/messages/${thread[0].messageId}`)).body.source).toBe('device');
+  for (const to of [lost, android])
+    expect((await call('GET', `/api/conversations/${to}`)).body.messages).toHaveLength(1);
+
   const { url } = sendblue.receive[0] ?? { url: '' };
   const forged = await fetch(url.replace(/secret=.*/, 'secret=wrong'), { method: 'POST', body: '{}' });
   expect(forged.status).toBe(401);
