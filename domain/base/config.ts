@@ -131,9 +131,12 @@ const newBillingMode = ({ NODE_ENV: mode, STRIPE_SECRET_KEY: key }: BillingVaria
 const twilioAccount = ({
   TWILIO_ACCOUNT_SID: accountSid,
   TWILIO_AUTH_TOKEN: authToken,
+  TWILIO_SHARED_KEY_SECRET: sharedKeySecret,
   TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid,
 }: Variables) =>
-  accountSid !== null && authToken !== null ? { accountSid, authToken, messagingServiceSid } : null;
+  accountSid !== null && authToken !== null
+    ? { accountSid, authToken, sharedKeySecret, messagingServiceSid }
+    : null;
 
 const slackApp = ({
   SLACK_BOT_TOKEN: token,
@@ -279,6 +282,7 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['TWILIO_AUTH_TOKEN', 'TWILIO_ACCOUNT_SID'],
   ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
   ['TWILIO_ACCOUNT_SID', 'TWILIO_MESSAGING_SERVICE_SID'],
+  ['TWILIO_ACCOUNT_SID', 'TWILIO_SHARED_KEY_SECRET'],
   ['SLACK_SIGNING_SECRET', 'SLACK_BOT_TOKEN'],
   ['LLM_MODEL', 'LLM_BASE_URL'],
   ['TEMPORAL_CODEC_KEYS', 'TEMPORAL_CODEC_OPERATORS'],

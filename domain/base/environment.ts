@@ -312,6 +312,11 @@ const PROVIDERS = {
     'no SMS lines are bought; simulated by `npm start`',
   ),
   TWILIO_AUTH_TOKEN: forBoth(optional(z.string()), 'its auth token'),
+  TWILIO_SHARED_KEY_SECRET: forBoth(
+    optional(z.string()),
+    'its SharedKey, if it signs its webhooks with one',
+    'they are signed with the auth token',
+  ),
   TWILIO_MESSAGING_SERVICE_SID: forBoth(
     optional(z.string().regex(/^MG\w+$/, 'must begin with MG')),
     'a messaging service of that account with a registered A2P campaign, to which bought [numbers of the United States](adding-a-carrier.md#numbers-that-the-installation-buys) are added',

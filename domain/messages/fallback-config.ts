@@ -21,6 +21,10 @@ export const FallbackConfigPatch = z
     provider: z.enum(['twilio', 'simulated']),
     accountSid: z.string().max(100).nullable(),
     authToken: z.string().min(1).max(200),
+    sharedKeySecret: z.string().min(1).max(200).nullable().meta({
+      description:
+        'Only if the account signs its webhooks with a SharedKey. null removes it. Never returned.',
+    }),
     fromNumber: z.string().max(40).nullable(),
     messagingServiceSid: z.string().max(100).nullable(),
     defaultMessage: TemplateText.max(1600).nullable(),
@@ -42,7 +46,7 @@ export function patchFallbackConfig(
   current: FallbackConfig | null,
   patch: FallbackConfigPatch,
 ): FallbackConfig | null {
-  const { authToken: _, ...changes } = patch;
+  const { authToken: _, sharedKeySecret: _secret, ...changes } = patch;
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   const { provider, ...fields } = { ...UNSET, ...current, ...given } as Partial<FallbackConfig> &
     typeof UNSET;

@@ -5,6 +5,7 @@ import type { Carrier } from './carrier.ts';
 interface FallbackAccount {
   accountSid: string | null;
   authTokenSealed: string | null;
+  sharedKeySealed: string | null;
   fromNumber: string | null;
   messagingServiceSid: string | null;
 }
@@ -15,7 +16,7 @@ interface FallbackAccount {
  */
 export function fallbackConfig<Config>(
   carrier: Carrier<Config>,
-  { accountSid, authTokenSealed, fromNumber, messagingServiceSid }: FallbackAccount,
+  { accountSid, authTokenSealed, sharedKeySealed, fromNumber, messagingServiceSid }: FallbackAccount,
   workspaceId: string,
   secrets: SecretBox,
 ): Config {
@@ -23,6 +24,9 @@ export function fallbackConfig<Config>(
     ...(accountSid !== null && { accountSid }),
     ...(authTokenSealed !== null && {
       authToken: secrets.open(authTokenSealed, secretContext('fallback', workspaceId, 'auth-token')),
+    }),
+    ...(sharedKeySealed !== null && {
+      sharedKeySecret: secrets.open(sharedKeySealed, secretContext('fallback', workspaceId, 'shared-key')),
     }),
     ...(fromNumber !== null && { from: fromNumber }),
     ...(messagingServiceSid !== null && { messagingServiceSid }),

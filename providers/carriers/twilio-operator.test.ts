@@ -1,8 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import type { TwilioService } from '#simulator/twilio-numbers.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { BadSignature } from './carrier.ts';
+import { signTwilio } from './twilio-callback.ts';
 import { type TwilioOperatorCarrier, twilioOperatorCarrier } from './twilio-operator.ts';
 
 const SERVICE = `MG${'a'.repeat(32)}`;
@@ -75,4 +77,19 @@ describe('with a messaging service for registered numbers', () => {
     });
     await expect(allocate()).rejects.toThrow('another Messaging Service');
   });
+});
+
+test('callbacks about its numbers are accepted that are signed with the SharedKey of the account', async () => {
+  const { sid: accountSid, authToken } = TWILIO_ACCOUNT;
+  const sharing = twilioOperatorCarrier({ accountSid, authToken, sharedKeySecret: 'the shared key' });
+  const form = new URLSearchParams({ MessageSid: 'SM1', From: '+14155550123', Body: 'STOP' });
+  const url = 'https://linepace.example/callbacks/carriers/twilio-operator/1';
+  const headers = {
+    'x-twilio-signature': signTwilio('the shared key', url, form, 'sha256'),
+    'x-twilio-webhooks-signature-settings': 'key=SK1,algorithm=HMAC_SHA256',
+  };
+  const request = { url, headers, rawBody: form.toString() };
+  expect(await sharing.parseCallback({}, request, 'tenant')).toMatchObject([{ kind: 'reply', text: 'STOP' }]);
+  await expect(carrier.parseCallback({}, request, 'tenant')).rejects.toThrow(BadSignature);
+  await sharing.close();
 });

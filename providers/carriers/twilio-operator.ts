@@ -14,6 +14,8 @@ import { twilioCarrier, type TwilioCarrierOptions, type TwilioConfig } from './t
 export interface TwilioOperatorAccount {
   accountSid: string;
   authToken: string;
+  /** The secret of the SharedKey with which it signs its webhooks; null: it uses the auth token. */
+  sharedKeySecret?: string | null;
   /** A messaging service with a registered A2P campaign, to which numbers of the United States are added; null: there is none. */
   messagingServiceSid?: string | null;
 }
@@ -57,12 +59,16 @@ const labelOf = (lineId: string): string => `Linepace ${lineId}`;
  * (www.twilio.com/docs/phone-numbers/api/incomingphonenumber-resource).
  */
 export function twilioOperatorCarrier(
-  { accountSid, authToken, messagingServiceSid: service = null }: TwilioOperatorAccount,
+  { accountSid, authToken, sharedKeySecret, messagingServiceSid: service = null }: TwilioOperatorAccount,
   options: TwilioCarrierOptions = {},
 ): TwilioOperatorCarrier {
   const twilio = twilioCarrier(options);
   const clock = options.clock ?? (() => new Date());
-  const config: TwilioConfig = { accountSid, authToken };
+  const config: TwilioConfig = {
+    accountSid,
+    authToken,
+    ...(typeof sharedKeySecret === 'string' && { sharedKeySecret }),
+  };
   const ask = (path: string): Promise<Exchange> => twilio.call(config, path);
   const post = (path: string, form: Record<string, string>): Promise<Exchange> =>
     twilio.call(config, path, { form: new URLSearchParams(form) });

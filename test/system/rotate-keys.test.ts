@@ -93,6 +93,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
     provider: 'twilio',
     accountSid: 'AC00000000000000000000000000000001',
     authToken: 'the-token-of-the-account',
+    sharedKeySecret: 'the-shared-key',
     fromNumber: '+14155550100',
   });
   await bodyOf(api, 'PUT', `/api/lines/${lineId}/carrier`, {
@@ -128,6 +129,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
     'user_sessions.tokens_sealed': 1,
     'lines.carrier_config': 1,
     'fallback_configs.auth_token_sealed': 1,
+    'fallback_configs.shared_key_sealed': 1,
     'crm_connections.token_sealed': 1,
     'mails.data_sealed': 1,
     'agency_mails.data_sealed': 1,

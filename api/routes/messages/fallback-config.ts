@@ -51,9 +51,12 @@ export const fallbackConfigRoutes = [
       if (patched.provider === 'simulated' && production)
         throw invalid('provider', 'simulated is not available in production');
       const context = secretContext('fallback', db.workspaceId, 'auth-token');
+      const sealedKey = (key: string | null): string | null =>
+        key === null ? null : secrets.seal(key, secretContext('fallback', db.workspaceId, 'shared-key'));
       const config = await saveFallbackConfig(db, {
         ...patched,
         ...(body.authToken !== undefined && { authTokenSealed: secrets.seal(body.authToken, context) }),
+        ...(body.sharedKeySecret !== undefined && { sharedKeySealed: sealedKey(body.sharedKeySecret) }),
       });
       const missing = missingField(config);
       if (missing) throw invalid(missing.field, missing.message);

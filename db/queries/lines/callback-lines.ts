@@ -15,6 +15,7 @@ const CallbackLineRow = LineRow.pick({
   provider: FallbackRow.shape.provider.nullable(),
   accountSid: FallbackRow.shape.accountSid,
   authTokenSealed: FallbackRow.shape.authTokenSealed,
+  sharedKeySealed: FallbackRow.shape.sharedKeySealed,
   fromNumber: FallbackRow.shape.fromNumber,
   messagingServiceSid: FallbackRow.shape.messagingServiceSid,
 });
@@ -25,7 +26,7 @@ export interface CallbackLine {
   hasMoved: boolean;
   fallbackAccount: Pick<
     FallbackRow,
-    'provider' | 'accountSid' | 'authTokenSealed' | 'fromNumber' | 'messagingServiceSid'
+    'provider' | 'accountSid' | 'authTokenSealed' | 'sharedKeySealed' | 'fromNumber' | 'messagingServiceSid'
   > | null;
 }
 
@@ -34,7 +35,9 @@ export async function findCallbackLine(db: SystemDb, lineId: string): Promise<Ca
   const row = await db.maybeOne(sql.type(CallbackLineRow)`
     select * from callback_lines(${sql.array([lineId], 'text')})`);
   if (!row) return null;
-  const { hasMoved, provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid, ...line } = row;
-  const account = provider && { provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid };
+  const { hasMoved, provider, accountSid, authTokenSealed, sharedKeySealed, ...rest } = row;
+  const { fromNumber, messagingServiceSid, ...line } = rest;
+  const secrets = { authTokenSealed, sharedKeySealed };
+  const account = provider && { provider, accountSid, ...secrets, fromNumber, messagingServiceSid };
   return { line, hasMoved, fallbackAccount: account };
 }

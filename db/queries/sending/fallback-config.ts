@@ -6,13 +6,19 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 
 export const FallbackRow = FallbackConfig.extend({
   authTokenSealed: z.string().nullable(),
+  sharedKeySealed: z.string().nullable(),
   updatedAt: z.date(),
 });
 export type FallbackRow = z.infer<typeof FallbackRow>;
 
 type PresentedConfig = FallbackConfig & { hasAuthToken: boolean };
 
-const present = ({ authTokenSealed, updatedAt: _updatedAt, ...config }: FallbackRow): PresentedConfig => ({
+const present = ({
+  authTokenSealed,
+  sharedKeySealed: _sharedKeySealed,
+  updatedAt: _updatedAt,
+  ...config
+}: FallbackRow): PresentedConfig => ({
   ...config,
   hasAuthToken: authTokenSealed !== null,
 });
@@ -34,19 +40,24 @@ export async function lockFallbackConfig(db: TenantDb): Promise<void> {
   await db.query(sql.type(NoRows)`select from workspaces where id = ${db.workspaceId} for no key update`);
 }
 
-/** Replaces the configuration; keeps the token if none is given. Requires `lockFallbackConfig`. */
+/** Replaces the configuration; keeps the secrets that are not given. A shared key of null is removed. Requires `lockFallbackConfig`. */
 export async function saveFallbackConfig(
   db: TenantDb,
-  config: Omit<FallbackRow, 'authTokenSealed' | 'updatedAt'> & { authTokenSealed?: string },
+  config: Omit<FallbackRow, 'authTokenSealed' | 'sharedKeySealed' | 'updatedAt'> & {
+    authTokenSealed?: string;
+    sharedKeySealed?: string | null;
+  },
 ): Promise<PresentedConfig> {
   const row = await db.one(sql.type(FallbackRow)`
-    insert into fallback_configs (workspace_id, enabled, provider, account_sid, auth_token_sealed, from_number,
+    insert into fallback_configs (workspace_id, enabled, provider, account_sid, auth_token_sealed, shared_key_sealed, from_number,
       messaging_service_sid, default_message)
     values (${db.workspaceId}, ${config.enabled}, ${config.provider}, ${config.accountSid},
-      ${config.authTokenSealed ?? null}, ${config.fromNumber}, ${config.messagingServiceSid}, ${config.defaultMessage})
+      ${config.authTokenSealed ?? null}, ${config.sharedKeySealed ?? null}, ${config.fromNumber}, ${config.messagingServiceSid}, ${config.defaultMessage})
     on conflict (workspace_id) do update set enabled = excluded.enabled, provider = excluded.provider,
       account_sid = excluded.account_sid, from_number = excluded.from_number,
       auth_token_sealed = coalesce(excluded.auth_token_sealed, fallback_configs.auth_token_sealed),
+      shared_key_sealed = case when ${config.sharedKeySealed === undefined} then fallback_configs.shared_key_sealed
+        else excluded.shared_key_sealed end,
       messaging_service_sid = excluded.messaging_service_sid, default_message = excluded.default_message, updated_at = clock_timestamp()
     returning *`);
   return present(row);

@@ -2,6 +2,8 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
+import { signTwilio } from '#providers/carriers/twilio-callback.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import type { PlacedCall, TwilioCall } from '#simulator/twilio-calls.ts';
@@ -80,6 +82,30 @@ test("fallback SMS use the workspace's Twilio account, whose callbacks are accep
     body: form.replace('Forged', 'Changed'),
   });
   expect(forged.status).toBe(401);
+});
+
+test('callbacks of the fallback account are accepted that are signed with its SharedKey', async () => {
+  const { call, callbackUrl } = await withFallback();
+  const key = 'the shared key of the account';
+  const form = new URLSearchParams({ MessageSid: newId(), From: phone(), To: '+14155550100', Body: 'Hello' });
+  const post = async (signedWith: string): Promise<number> => {
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': signTwilio(signedWith, callbackUrl, form, 'sha256'),
+      'x-twilio-webhooks-signature-settings': 'key=SK1,algorithm=HMAC_SHA256',
+    };
+    return (await fetch(callbackUrl, { method: 'POST', headers, body: form.toString() })).status;
+  };
+  const patch = (sharedKeySecret: string | null) =>
+    call('PATCH', '/api/workspace/fallback-config', { sharedKeySecret });
+  expect(await post(key)).toBe(401);
+  const saved = await patch(key);
+  expect([saved.status, JSON.stringify(saved.body).includes(key)]).toEqual([200, false]);
+  expect([await post('another key'), await post(key)]).toEqual([401, 200]);
+  await call('PATCH', '/api/workspace/fallback-config', { enabled: true });
+  expect(await post(key)).toBe(200);
+  await patch(null);
+  expect(await post(key)).toBe(401);
 });
 
 test('a message that Twilio says is from an email address is from nobody', async () => {
