@@ -68,7 +68,11 @@ export async function startApi(config: Config): Promise<RunningApi> {
   polled.watch(pools);
   const clock = startClock(pools, logger);
   const metrics = createMetrics({ pools, logger });
-  const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
+  const egress = createEgress({
+    allowPrivate: config.webhooks.allowPrivate,
+    httpsOnly: config.production,
+    onLookup: (result) => metrics.dnsLookups.inc({ result }),
+  });
   const signer = createSigner(config.signingKeys);
   const links = createSignedLinks(config.publicUrl, signer);
   const untrusted = createUntrustedWork();

@@ -15,6 +15,8 @@ export interface GuardOptions {
   httpsOnly: boolean;
   /** Default: DNS. */
   resolve?: (hostname: string) => Promise<LookupAddress[]>;
+  /** Called after each lookup. That there is no such name is an answer. */
+  onLookup?: ((result: 'answered' | 'failed') => void) | undefined;
 }
 
 /**
@@ -47,7 +49,15 @@ const REGISTRATION_DNS_MS = 2_000;
 const CONNECT_MS = 5_000;
 const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
-export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }: GuardOptions): Guard {
+/** A name has no such record, or does not exist. */
+const NO_RECORD: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+
+export function createGuard({
+  allowPrivate,
+  httpsOnly,
+  resolve = resolveByDns,
+  onLookup = () => {},
+}: GuardOptions): Guard {
   function checkAddress(address: string): void {
     const kind = addressKind(address);
     if (kind === 'public' || (kind === 'loopback' && allowPrivate)) return;
@@ -66,8 +76,19 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
     }
   }
 
+  async function observed(hostname: string): Promise<LookupAddress[]> {
+    try {
+      const found = await resolve(hostname);
+      onLookup('answered');
+      return found;
+    } catch (error) {
+      onLookup(NO_RECORD.has((error as NodeJS.ErrnoException).code) ? 'answered' : 'failed');
+      throw error;
+    }
+  }
+
   async function resolveAllowed(hostname: string): Promise<LookupAddress[]> {
-    const found = await resolve(hostname);
+    const found = await observed(hostname);
     for (const { address } of found) checkAddress(address);
     return found;
   }

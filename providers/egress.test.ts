@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { createEgress, type Egress, type EgressOptions } from './egress.ts';
 import { UrlNotAllowed } from './egress-guard.ts';
 
@@ -389,4 +389,18 @@ describe('the limits of a request', () => {
     expect(results.every(({ status }) => status === 200)).toBe(true);
     expect(server.total()).toBeLessThanOrEqual(4);
   });
+});
+
+test('each lookup of a name is counted: that there is none is an answer', async () => {
+  const results: string[] = [];
+  const failing = (code: string) => async () => {
+    throw Object.assign(new Error(code), { code });
+  };
+  for (const code of ['ENOTFOUND', 'ENODATA', 'ESERVFAIL', 'ETIMEOUT', 'ECONNREFUSED']) {
+    const { guard } = egress({ resolve: failing(code), onLookup: (result) => results.push(result) });
+    await expect(guard.addressOf('mail.example')).rejects.toThrow(code);
+  }
+  const { guard } = egress({ resolve: at('192.0.2.1'), onLookup: (result) => results.push(result) });
+  await guard.addressOf('mail.example').catch(() => {});
+  expect(results).toEqual(['answered', 'answered', 'failed', 'failed', 'failed', 'answered']);
 });

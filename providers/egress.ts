@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { connectionFailure } from './connection-failure.ts';
 import type { Exchange } from './egress-exchange.ts';
-import { createGuard, type Guard, UrlNotAllowed } from './egress-guard.ts';
+import { createGuard, type Guard, type GuardOptions, UrlNotAllowed } from './egress-guard.ts';
 import { createPoster } from './egress-post.ts';
 import { createQueue } from './egress-queue.ts';
 
@@ -12,6 +12,7 @@ export interface EgressOptions {
   connectionsPerOrigin?: number;
   /** Default: DNS. */
   resolve?: (hostname: string) => Promise<LookupAddress[]>;
+  onLookup?: GuardOptions['onLookup'];
 }
 
 export interface EgressRequest {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { inTime, REQUIRED_TIMEOUT_MS } from '#providers/readiness.ts';
+import { dnsLookups } from '#providers/dns-metrics.ts';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/connection/pools.ts';
@@ -31,6 +32,7 @@ export interface WorkerMetrics {
   onSweep(found: { woken: number; restarted: number }): void;
   /** Whether Temporal sends tasks to the build of this process. */
   onBuildServed(isServed: boolean): void;
+  onLookup(result: 'answered' | 'failed'): void;
   onStorageFailure(operation: 'put' | 'open' | 'delete'): void;
   /** Counts what the configured language model has read and written. */
   onModelTokens(tokens: number): void;
@@ -89,8 +91,12 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
     registers,
   });
   const failures = storageFailures(registers);
+  const lookups = dnsLookups(registers);
   return {
     registry,
+    onLookup(result) {
+      lookups.inc({ result });
+    },
     onStorageFailure(operation) {
       failures.inc({ operation });
     },

@@ -56,12 +56,13 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   polled.watch(pools);
   const clock = startClock(pools, logger);
   await clock.ready;
+  const metrics = createWorkerMetrics(pools, config.temporal, logger);
   const egress = createEgress({
     allowPrivate: config.webhooks.allowPrivate,
     httpsOnly: config.production,
     connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
+    onLookup: metrics.onLookup,
   });
-  const metrics = createWorkerMetrics(pools, config.temporal, logger);
   const { onDelivery, onSent, onSweep, onCarrierCall } = metrics;
   const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
   const { smtpUrl, from } = config.mail;

@@ -5,6 +5,7 @@ import { systemDb } from '#db/connection/transactions.ts';
 import type { Logger } from 'pino';
 import { labeledCounter } from '#providers/labeled-counter.ts';
 import { inTime, REQUIRED_TIMEOUT_MS } from '#providers/readiness.ts';
+import { dnsLookups } from '#providers/dns-metrics.ts';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -18,6 +19,7 @@ export interface Metrics {
   openStreams: Gauge;
   unloggedRequests: Counter;
   storageFailures: Counter<'operation'>;
+  dnsLookups: Counter<'result'>;
   identityProviderCalls: Counter<'outcome'>;
 }
 
@@ -99,6 +101,7 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
       registers,
     }),
     storageFailures: storageFailures(registers),
+    dnsLookups: dnsLookups(registers),
   };
 }
 
