@@ -74,7 +74,7 @@ export function mailboxFailure(
   const said = responseText === undefined ? '' : `: ${responseText}`;
   // The server says goodbye before it knows who is there.
   if (typeof reason === 'string' && reason !== '') return `${name} closes the connection: ${reason}`;
-  if (refusesLogin(error)) return `${name} refuses the user or the password${said}`;
+  if (refusesLogin(error)) return `${name} ${loginRefusal(error)}${said}`;
   if (mailboxMissing) return `The mailbox ${mailbox.folder} cannot be opened${said}`;
   return `${name} cannot be used: ${tlsFailed ? tlsReason(error) : responseText === undefined ? reasonOf(error) : responseText}`;
 }
@@ -86,6 +86,28 @@ const NOT_NOW = new Set(['UNAVAILABLE', 'SERVERBUG', 'INUSE', 'LIMIT']);
 function refusesLogin(error: unknown): boolean {
   const { authenticationFailed, serverResponseCode = '' } = (error ?? {}) as Partial<ImapFlowError>;
   return authenticationFailed === true && !NOT_NOW.has(serverResponseCode);
+}
+
+/** What a refused login says by its code, if it does not concern the user or the password (RFC 5530, RFC 3501). */
+const LOGIN_REFUSALS: Record<string, string> = {
+  LOGINDISABLED:
+    'takes no passwords on this connection: use imaps:// and its port, or allow logins with a password there',
+  PRIVACYREQUIRED: 'takes passwords only on encrypted connections: use imaps:// and its port',
+  NO_METHOD: 'offers no login with a password: allow it there, or use an app password',
+  EXPIRED: 'says that the password has expired',
+  AUTHORIZATIONFAILED: 'does not let this user open the mailbox',
+  CONTACTADMIN: 'lets this user in only after its administrator was asked',
+};
+/** The library has no codes for what it finds out before the login. */
+const LIBRARY_CODES: Record<string, string> = {
+  'Login is disabled': 'LOGINDISABLED',
+  'No matching authentication method': 'NO_METHOD',
+};
+
+function loginRefusal(error: unknown): string {
+  const { serverResponseCode, message } = (error ?? {}) as Partial<ImapFlowError>;
+  const code = serverResponseCode ?? LIBRARY_CODES[message ?? ''] ?? '';
+  return LOGIN_REFUSALS[code] ?? 'refuses the user or the password';
 }
 
 const tlsReason = (error: unknown): string =>
@@ -129,7 +151,7 @@ export function* mailboxChecks({
   }
   yield passed('inbox_server', `${name} responds.`);
   if (authenticationFailed) {
-    yield failed('inbox_credentials', `${name} refuses the user or the password.`, 'imapUrl');
+    yield failed('inbox_credentials', `${name} ${loginRefusal(error)}.`, 'imapUrl');
     return;
   }
   yield passed('inbox_credentials', `${name} accepts the user and the password.`);

@@ -4,7 +4,10 @@ import { startHostileMailbox } from '#test/support/hostile-mailbox.ts';
 import { smtpCarrier } from './smtp.ts';
 
 /** Reads a mailbox with one new email, of which a server says what `replies` does of the commands. */
-async function readFrom(replies: Record<string, (socket: Socket, tag: string) => void>) {
+async function readFrom(
+  replies: Record<string, (socket: Socket, tag: string) => void>,
+  capabilities = 'IMAP4rev1',
+) {
   const usual: typeof replies = {
     LIST: (socket, tag) => socket.write(`* LIST () "/" INBOX\r\n${tag} OK done\r\n`),
     EXAMINE: (socket, tag) =>
@@ -14,11 +17,15 @@ async function readFrom(replies: Record<string, (socket: Socket, tag: string) =>
     // SEARCH, then FETCH.
     UID: (socket, tag) => socket.write(`* SEARCH 1\r\n${tag} OK done\r\n`),
   };
-  const server = await startHostileMailbox((socket, tag, command) => {
-    const reply = replies[command] ?? usual[command];
-    if (reply) reply(socket, tag);
-    else socket.write(`${tag} OK done\r\n`);
-  }, replies['LOGIN']);
+  const server = await startHostileMailbox(
+    (socket, tag, command) => {
+      const reply = replies[command] ?? usual[command];
+      if (reply) reply(socket, tag);
+      else socket.write(`${tag} OK done\r\n`);
+    },
+    replies['LOGIN'],
+    capabilities,
+  );
   const carrier = smtpCarrier({
     untrusted: { run: () => Promise.reject(new Error('nothing is read')), close() {} },
   });
@@ -81,8 +88,41 @@ test.each<[string, Record<string, (socket: Socket, tag: string) => void>, string
   [
     'the password has expired',
     { LOGIN: (socket, tag) => socket.write(`${tag} NO [EXPIRED] Set a new password\r\n`) },
-    'mail.example refuses the user or the password: Set a new password',
+    'mail.example says that the password has expired: Set a new password',
   ],
 ])('no email is skipped, and the reason is told, if %s', async (_what, replies, reason) => {
   expect(await readFrom(replies)).toBe(reason);
+});
+
+const refused = (code: string, text: string) => ({
+  LOGIN: (socket: Socket, tag: string) => socket.write(`${tag} NO [${code}] ${text}\r\n`),
+});
+test.each<[string, ReturnType<typeof refused> | null, string, string]>([
+  ['LOGINDISABLED', null, 'IMAP4rev1 LOGINDISABLED', 'takes no passwords on this connection: use imaps://'],
+  [
+    'PRIVACYREQUIRED',
+    refused('PRIVACYREQUIRED', 'Plaintext authentication disallowed'),
+    'IMAP4rev1',
+    'takes passwords only on encrypted connections: use imaps:// and its port: Plaintext',
+  ],
+  [
+    'AUTHORIZATIONFAILED',
+    refused('AUTHORIZATIONFAILED', 'No IMAP'),
+    'IMAP4rev1',
+    'does not let this user open',
+  ],
+  [
+    'CONTACTADMIN',
+    refused('CONTACTADMIN', 'Locked'),
+    'IMAP4rev1',
+    'lets this user in only after its administrator was asked',
+  ],
+  [
+    'a wrong password',
+    refused('AUTHENTICATIONFAILED', 'No'),
+    'IMAP4rev1',
+    'refuses the user or the password: No',
+  ],
+])('the reason of a refused login is told in words: %s', async (_code, replies, capabilities, words) => {
+  expect(await readFrom(replies ?? {}, capabilities)).toContain(`mail.example ${words}`);
 });

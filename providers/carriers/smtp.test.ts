@@ -1,6 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
+import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { outbound, smtpWorld, type SmtpWorld } from '#test/conformance/carrier-worlds.ts';
 import { startReplying } from '#test/support/replying-mail-server.ts';
+import { smtpCarrier } from './smtp.ts';
 
 let world: SmtpWorld;
 beforeEach(async () => {
@@ -114,6 +116,24 @@ describe('a server that breaks the protocol', () => {
     const { url } = await replying({ [command]: text });
     expect(await send('ada@example.com', {}, { url })).toMatchObject({ kind: 'transient', ofLine: true });
   });
+});
+
+test('a server is greeted with the name in the settings of the line, otherwise with that of the installation', async () => {
+  const server = await replying({});
+  const installation = smtpCarrier({ untrusted: createUntrustedWork(), ehloName: 'mx.linepace.example' });
+  const message = outbound(world, 'ada@example.com', {});
+  const config = { url: server.url, inboundSecret: 'a secret of the line' };
+  for (const ehloName of [undefined, 'mail.line.example'])
+    await installation.send(
+      installation.config.parse({ ...config, ...(ehloName && { ehloName }) }),
+      message,
+      new AbortController().signal,
+    );
+  expect(server.received.filter((line) => /^EHLO/i.test(line))).toEqual([
+    'EHLO mx.linepace.example',
+    'EHLO mail.line.example',
+  ]);
+  await installation.close();
 });
 
 describe('an email', () => {

@@ -13,16 +13,18 @@ const ok = (socket: Socket, tag: string): unknown => socket.write(`${tag} OK don
  * Starts an IMAP server.
  * @param respond writes the response to a command. Without a line with its tag, the response never ends.
  * @param logIn the same for `LOGIN`; default: it accepts any.
+ * @param capabilities those of its greeting.
  */
 export async function startHostileMailbox(
   respond: (socket: Socket, tag: string, command: string) => void,
   logIn: (socket: Socket, tag: string) => void = ok,
+  capabilities = 'IMAP4rev1',
 ): Promise<HostileMailbox> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-    socket.write('* OK [CAPABILITY IMAP4rev1] ready\r\n');
+    socket.write(`* OK [CAPABILITY ${capabilities}] ready\r\n`);
     socket.setEncoding('utf8').on('data', (lines: string) => {
       for (const line of lines.split('\r\n').filter((text) => text !== '')) {
         const [tag = '', command = ''] = line.split(' ');

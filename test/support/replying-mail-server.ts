@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 
 /** A mail server that replies to a command as given, and as usual to the others. */
 export async function startReplying(replies: Record<string, string>) {
+  const received: string[] = [];
   const server = createServer((socket) => {
     let isData = false;
     socket.on('error', () => {});
@@ -14,6 +15,7 @@ export async function startReplying(replies: Record<string, string>) {
         isData = false;
         return reply('.', '250 2.0.0 queued');
       }
+      received.push(line);
       const command = /^(ehlo|helo|mail from|rcpt to|data)/i.exec(line)?.[0].toLowerCase() ?? '';
       isData = command === 'data' && !/^[45]/.test(replies['data'] ?? '');
       return reply(command, isData ? '354 go on' : '250 2.1.0 mail.example');
@@ -21,6 +23,8 @@ export async function startReplying(replies: Record<string, string>) {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
+    /** The commands. */
+    received,
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
