@@ -10,10 +10,20 @@ export interface WantedPort {
 
 const REASONS: Record<string, string> = { EADDRINUSE: 'is in use', EACCES: 'requires privileges' };
 
-/** @throws an error that lists every unavailable port, its purpose and its variable. */
+/** @throws an error that lists every port that is unavailable or wanted twice, its purpose and its variable. */
 export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
   const problems: string[] = [];
-  for (const { port, variable, purpose } of wanted) {
+  const parts = new Map<number, WantedPort>();
+  for (const part of wanted) {
+    const { port, variable, purpose } = part;
+    const other = parts.get(port);
+    if (other) {
+      problems.push(
+        `Port ${port} (${purpose}) is also that of ${other.variable} (${other.purpose}); set ${variable} to another port.`,
+      );
+      continue;
+    }
+    parts.set(port, part);
     try {
       await tryPort(port);
       // A listener on the loopback address alone does not collide with the wildcard on every system.

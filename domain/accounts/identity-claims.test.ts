@@ -68,6 +68,9 @@ describe('the organization and role of claims', () => {
     ])
       expect(roleOf({ realm_access: realm })).toBe('org:admin');
     expect(roleOf({ realm_access: { roles: 'admin' } })).toBe('org:admin');
+    for (const roles of ['openid profile admin', 'agent,admin', 'agent, admin'])
+      expect(roleOf({ realm_access: { roles } })).toBe('org:admin');
+    expect(roleOf({ realm_access: { roles: ['no admin'] } })).toBe('org:member');
     const client = { resource_access: { 'app.acme.example': { roles: ['admin'] }, app: { acme: 1 } } };
     expect(roleOf(client, { rolesClaim: 'resource_access.app.acme.example.roles' })).toBe('org:admin');
     const listed = { memberRoles: ['agent'] };
@@ -106,6 +109,9 @@ describe('the profile of claims', () => {
     [{ name: ' A\n\tB ', email: 'ada@example.com' }, 'A B', null],
     [{ name: '', email: 'ada@example.com', email_verified: false }, null, null],
     [{ name: 7, email: 'no address', email_verified: 'true' }, null, null],
+    [{ name: '  ', given_name: 'Ada', nickname: 'al' }, 'Ada', null],
+    [{ nickname: 'al', preferred_username: 'ada' }, 'al', null],
+    [{ preferred_username: 'ada' }, 'ada', null],
   ])('of %j', (claims, name, email) => {
     const profile = profileOf(claims);
     expect([profile.name, profile.email?.toLowerCase() ?? null]).toEqual([

@@ -84,9 +84,12 @@ function organizationsIn(claim: unknown): Omit<NamedPlace, 'role'> {
   return { organizations: named.flatMap(({ names }) => names), title: named[0]?.title ?? '' };
 }
 
-/** The forms of a claim of roles: a name, a list of names or of objects with a `name`, or an object by name, as Zitadel has it. */
+/**
+ * The forms of a claim of roles: a name, names with spaces or commas between them, as in `scope`, a list of names or of objects with a `name`,
+ * or an object by name, as Zitadel has it.
+ */
 const rolesIn = (claim: unknown): string[] =>
-  listOf(claim).flatMap((one) => {
+  listOf(isText(claim) ? [claim, ...claim.split(/[\s,]+/, MAX_VALUES)] : claim).flatMap((one) => {
     if (!isRecord(one)) return texts(one);
     const own = namesOf(one);
     return own.length > 0 ? own : Object.keys(one).slice(0, MAX_VALUES);
@@ -128,7 +131,8 @@ const MAX_NAME = 200;
 
 export function profileOf(claims: Claims): Profile {
   const parts = [claims['given_name'], claims['family_name']].filter(isText).join(' ');
-  const name = oneLine(isText(claims['name']) ? claims['name'] : parts);
+  const names = [claims['name'], parts, claims['nickname'], claims['preferred_username']].filter(isText);
+  const name = names.map(oneLine).find((one) => one !== '') ?? '';
   const isVerified = claims['email_verified'] === true || claims['email_verified'] === 'true';
   const email = isVerified && isText(claims['email']) ? normalizeEmail(claims['email']) : null;
   return { name: name === '' ? null : name, email };

@@ -159,16 +159,20 @@ async function dmarc(dns: Dns, domain: string): Promise<Verdict> {
   return { result: 'fail', text: 'There is no DMARC record.' };
 }
 
+const POLICIES = ['none', 'quarantine', 'reject'];
+
 /** @param parent the domain above the line's whose record it is. */
 function dmarcVerdict(found: string[], parent: string | null): Verdict {
   const [record = '', ...others] = found;
   if (others.length > 0)
     return { result: 'fail', found, text: 'There are several records, so receivers ignore them.' };
   const policy = tag(record, 'p')?.toLowerCase() ?? '';
-  if (!['none', 'quarantine', 'reject'].includes(policy))
+  if (!POLICIES.includes(policy))
     return { result: 'fail', found, text: 'The policy p must be none, quarantine or reject.' };
   if (parent === null) return { result: 'pass', found, text: `The policy is ${policy}.` };
   const ofSubdomains = tag(record, 'sp')?.toLowerCase() ?? policy;
+  if (!POLICIES.includes(ofSubdomains))
+    return { result: 'fail', found, text: `The policy sp of ${parent} must be none, quarantine or reject.` };
   return { result: 'pass', found, text: `The policy is ${ofSubdomains}, by the record of ${parent}.` };
 }
 

@@ -14,7 +14,22 @@ const MAX_LOOKUPS = 10;
 
 /** Lookups that find nothing, after which receivers give up (RFC 7208, section 4.6.4). */
 const MAX_VOID_LOOKUPS = 2;
-const MECHANISMS = new Set(['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists']);
+/** A name, perhaps with macros (RFC 7208, section 7.1). */
+const DOMAIN = String.raw`(?:[^%\s/]|%[%_-]|%\{[slodiphcrtvSLODIPHCRTV]\d*[rR]?[.\-+,/_=]*\})+`;
+const BITS = String.raw`(?:\/(?:3[0-2]|[12]?\d))?(?:\/\/(?:12[0-8]|1[01]\d|[1-9]?\d))?`;
+/** What may come after each mechanism (RFC 7208, section 12). */
+const MECHANISMS: Readonly<Record<string, RegExp>> = {
+  all: /^$/,
+  include: new RegExp(`^:${DOMAIN}$`),
+  a: new RegExp(`^(?::${DOMAIN})?${BITS}$`),
+  mx: new RegExp(`^(?::${DOMAIN})?${BITS}$`),
+  ptr: new RegExp(`^(?::${DOMAIN})?$`),
+  ip4: /^:[\d.]+(?:\/\d+)?$/,
+  ip6: /^:[\da-f.]*:[\da-f:.]*(?:\/\d+)?$/i,
+  exists: new RegExp(`^:${DOMAIN}$`),
+};
+const MODIFIERS = ['redirect', 'exp'];
+const NAMED = new RegExp(`^${DOMAIN}$`);
 
 class PermanentError extends Error {}
 
@@ -57,6 +72,9 @@ class Evaluation {
     const terms = record.split(/ +/).slice(1).filter(Boolean);
     // An error anywhere in the record makes all of it useless, also after the term that matches (section 4.6).
     for (const text of terms) this.#requireTerm(text);
+    for (const name of MODIFIERS)
+      if (terms.filter((text) => text.toLowerCase().startsWith(`${name}=`)).length > 1)
+        throw new PermanentError(`it has several terms "${name}"`);
     for (const text of terms) {
       const [, qualifier = '+', name = '', sign = '', value = ''] = TERM.exec(text) ?? [];
       if (sign === '=') {
@@ -81,8 +99,12 @@ class Evaluation {
   #requireTerm(text: string): void {
     const [, , name = '', sign = '', value = ''] = TERM.exec(text) ?? [];
     const mechanism = name.toLowerCase();
-    if (name === '' || (sign !== '=' && !MECHANISMS.has(mechanism)))
-      throw new PermanentError(`"${text}" is not a term of SPF`);
+    const isTerm =
+      sign === '='
+        ? !MODIFIERS.includes(mechanism) || NAMED.test(value)
+        : Object.hasOwn(MECHANISMS, mechanism) && MECHANISMS[mechanism]?.test(sign + value);
+    if (name === '' || !isTerm) throw new PermanentError(`"${text}" is not a term of SPF`);
+    if (sign === '=') return;
     if (mechanism === 'ip4' || mechanism === 'ip6') this.#isIn(value, text);
   }
 
@@ -137,7 +159,9 @@ class Evaluation {
       /^([^/]*)(?:\/(\d{1,2}))?(?:\/\/(\d{1,3}))?$/.exec(value) ?? [];
     if (named === undefined) throw new PermanentError(`"${text}" is not a term of SPF`);
     const target = named || domain;
-    const hosts = name === 'a' ? [target] : (await this.#dns.mx(target)).slice(0, MAX_LOOKUPS);
+    const hosts = name === 'a' ? [target] : await this.#dns.mx(target);
+    if (hosts.length > MAX_LOOKUPS)
+      throw new PermanentError(`${target} has more than ${MAX_LOOKUPS} mail servers, so receivers ignore it`);
     const found = await Promise.all(hosts.filter(Boolean).map((host) => this.#dns.addresses(host)));
     if (hosts.length === 0 || (name === 'a' && found.flat().length === 0)) this.#countVoidLookup();
     return found

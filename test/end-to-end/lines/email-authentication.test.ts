@@ -104,6 +104,20 @@ describe('SPF', () => {
     ['fail', 'if it includes a domain without one', ['v=spf1 include:nobody.example +all']],
     ['fail', 'if a term is wrong', ['v=spf1 ip4:8.8.4.300 +all']],
     ['fail', 'if a term after the one that matches is wrong', ['v=spf1 ip4:8.8.4.10 bogus:x']],
+    ...[
+      'ip4:2001:db8::1',
+      'ip6:192.0.2.1',
+      'a/33',
+      'all:x',
+      'exists',
+      'exists:%{x}.example',
+      'redirect=',
+    ].map((term): [string, string, string[]] => [
+      'fail',
+      `if a term has a wrong form: ${term}`,
+      [`v=spf1 ip4:8.8.4.10 ${term}`],
+    ]),
+    ['fail', 'if a modifier is repeated', ['v=spf1 ip4:8.8.4.10 exp=a.example exp=b.example']],
     ['pass', 'if two lookups find nothing', ['v=spf1 a:void1.example a:void2.example ip4:8.8.4.10']],
     [
       'fail',
@@ -143,6 +157,8 @@ test('a subdomain has the DMARC record of the domain above it', async () => {
     result: 'pass',
     text: 'The policy is quarantine, by the record of parent.example.',
   });
+  dns.records.set('_dmarc.parent.example', { TXT: ['v=DMARC1; p=reject; sp=maybe'] });
+  expect((await checks(line)).dmarc.result).toBe('fail');
 });
 
 test('a name of the address that leads elsewhere fails', async () => {
