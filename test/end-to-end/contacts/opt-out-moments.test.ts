@@ -43,8 +43,14 @@ afterAll(async () => {
   if (process.env['SHOW_MOMENTS'] === '1') process.stdout.write(`${moments.join('\n')}\n`);
 });
 
-/** When STOP was written, noted, and the last message left, for each moment. */
-const moments: string[] = [];
+/**
+ * For each moment, when STOP was written, when it was accepted (its callback was answered, or it was found in the list), and when the last message
+ * left, in milliseconds after the acceptance: negative if it left before.
+ */
+const moments: string[] = [
+  '| STOP | written | accepted after ms | left after the acceptance | last message, ms after it |',
+  '| - | - | - | - | - |',
+];
 
 const email = (): string => `contact-${newId()}@example.com`;
 
@@ -105,8 +111,10 @@ async function optedOutAt(address: string): Promise<Date> {
 
 /** Proves that nothing more leaves for these addresses, while the line goes on. */
 async function nothingMoreLeaves(moment: string, writtenAt: Date, addresses: string[]): Promise<void> {
+  const answeredAt = new Date();
   for (const address of addresses) {
-    const at = await optedOutAt(address);
+    const notedAt = await optedOutAt(address);
+    const acceptedAt = notedAt > answeredAt ? notedAt : answeredAt;
     await eventually(async () =>
       (await statuses(address)).every((status) => !['pending', 'scheduled', 'sending'].includes(status)),
     );
@@ -123,11 +131,15 @@ async function nothingMoreLeaves(moment: string, writtenAt: Date, addresses: str
     expect(after).toEqual(before);
     expect(Math.max(0, ...after.map(Number))).toBeLessThanOrEqual(writtenAt.getTime());
     const lastLeft = after.at(-1);
-    moments.push(
-      `${moment}: written ${writtenAt.toISOString()}, opted out after ${at.getTime() - writtenAt.getTime()} ms, last message ${
-        lastLeft ? `${writtenAt.getTime() - lastLeft.getTime()} ms before` : 'never'
-      }`,
-    );
+    const late = after.filter((leftAt) => leftAt > acceptedAt).length;
+    const columns = [
+      moment,
+      writtenAt.toISOString(),
+      acceptedAt.getTime() - writtenAt.getTime(),
+      late === 0 ? 'nothing' : `${late} messages`,
+      lastLeft ? lastLeft.getTime() - acceptedAt.getTime() : 'none left',
+    ];
+    moments.push(`| ${columns.join(' | ')} |`);
   }
 }
 

@@ -700,6 +700,34 @@ describe('a server that gets another address', () => {
     await Promise.all([moved.stop(), stranger.stop()]);
   });
 
+  it('that nobody heard of says so, still reports STOP, and is followed when it tells again', async () => {
+    const [registered] = mac.webhooks;
+    const moved = await startBlueBubbles(PASSWORD);
+    await fetch(`${moved.url}/api/v1/webhook?password=${encodeURIComponent(PASSWORD)}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(registered),
+    });
+    await unheard(() => mac.callWebhooks('new-server', moved.url));
+    const former = mac;
+    mac = moved;
+    await former.stop();
+    const check = (await api('GET', `/api/lines/check-availability?id=${lineId}`)).body;
+    expect(check).toMatchObject({ status: 'degraded', failures: [{ check: 'probe' }, { check: 'inbox' }] });
+    const [waiting, stopped] = [phone(), phone()];
+    const id = await send(waiting);
+    await moved.write(stopped, { text: 'STOP' });
+    await optedOut(stopped);
+    expect(moved.messages.filter(({ to }) => to === waiting)).toEqual([]);
+
+    await moved.callWebhooks('new-server', moved.url);
+    expect(await urlOf()).toBe(moved.url);
+    await settled(id, 'delivered');
+    expect(moved.messages.filter(({ to }) => to === waiting)).toHaveLength(1);
+    const again = (await api('GET', `/api/lines/check-availability?id=${lineId}`)).body;
+    expect(again).toMatchObject({ status: 'healthy', failures: [] });
+  });
+
   it('keeps one webhook of the line: former ones are deleted', async () => {
     const [registered] = mac.webhooks;
     const former = (registered?.url ?? '')
