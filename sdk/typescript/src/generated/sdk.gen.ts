@@ -1457,6 +1457,7 @@ export class Workspace extends HeyApiClient {
         provider?: 'twilio' | 'simulated';
         accountSid?: string | null;
         authToken?: string;
+        sharedKeySecret?: string | null;
         fromNumber?: string | null;
         messagingServiceSid?: string | null;
         defaultMessage?: string | null;
@@ -1467,6 +1468,7 @@ export class Workspace extends HeyApiClient {
                     { in: 'body', key: 'provider' },
                     { in: 'body', key: 'accountSid' },
                     { in: 'body', key: 'authToken' },
+                    { in: 'body', key: 'sharedKeySecret' },
                     { in: 'body', key: 'fromNumber' },
                     { in: 'body', key: 'messagingServiceSid' },
                     { in: 'body', key: 'defaultMessage' }

@@ -1474,6 +1474,10 @@ export type FallbackConfigPatch = {
     provider?: 'twilio' | 'simulated';
     accountSid?: string | null;
     authToken?: string;
+    /**
+     * Only if the account signs its webhooks with a SharedKey. null removes it. Never returned.
+     */
+    sharedKeySecret?: string | null;
     fromNumber?: string | null;
     messagingServiceSid?: string | null;
     defaultMessage?: string | null;
@@ -2457,13 +2461,13 @@ export type PresentPerson = {
 
 export type AttentionItem = {
     /**
-     * `lines`: lines that do not send, or whose mailbox cannot be read, an item for each `reason`. `throttled_lines`: lines whose reputation slows them down. `failed_messages`: messages that failed in the last 24 hours. `unpaid`: a subscription or lines that wait for a payment. `broken_crms`: connected CRMs that refuse their token. `expiring_keys`: they end within 14 days.
+     * `lines`: lines that do not send, or whose replies do not arrive, an item for each `reason`. `throttled_lines`: lines whose reputation slows them down. `failed_messages`: messages that failed in the last 24 hours. `unpaid`: a subscription or lines that wait for a payment. `broken_crms`: connected CRMs that refuse their token. `expiring_keys`: they end within 14 days.
      */
     kind: 'suspended' | 'unpaid' | 'lines' | 'throttled_lines' | 'failed_messages' | 'suspected_opt_outs' | 'unanswered' | 'drafts' | 'failing_webhooks' | 'broken_crms' | 'expiring_keys';
     /**
      * Of `lines`; null otherwise.
      */
-    reason: 'provisioning_failed' | 'line_not_connected' | 'line_inactive' | 'line_paused' | 'line_down' | 'line_resting' | 'carrier_refuses' | 'mailbox_unreadable' | null;
+    reason: 'provisioning_failed' | 'line_not_connected' | 'line_inactive' | 'line_paused' | 'line_down' | 'line_resting' | 'carrier_refuses' | 'mailbox_unreadable' | 'replies_not_reported' | null;
     count: number;
     /**
      * Since when the first of them waits; of keys: when the first ends. Null if it is not known.
@@ -3085,7 +3089,7 @@ export type Line = {
         status: 'healthy' | 'degraded' | 'down' | 'unknown';
         lastCheckedAt: string;
         /**
-         * Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.
+         * Present while the mailbox of the line cannot be read, or its carrier does not report replies to it, which is checked once an hour. After ten minutes the line is `degraded`.
          */
         inbox?: {
             failingSince: string;
@@ -13562,6 +13566,10 @@ export type PatchApiWorkspaceFallbackConfigData = {
         provider?: 'twilio' | 'simulated';
         accountSid?: string | null;
         authToken?: string;
+        /**
+         * Only if the account signs its webhooks with a SharedKey. null removes it. Never returned.
+         */
+        sharedKeySecret?: string | null;
         fromNumber?: string | null;
         messagingServiceSid?: string | null;
         defaultMessage?: string | null;

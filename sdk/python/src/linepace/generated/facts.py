@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7eb7e7fafbda815d7f8e9dce06c8ce38c5b01d284487df0c2899822e8be3b366"
+DIGEST = "cccbedbe675fd67b7ec836c21d97778b4ec3632b98712d18d9fbe82f303757f0"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

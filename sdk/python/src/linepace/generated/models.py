@@ -516,6 +516,7 @@ class FallbackConfigPatch(TypedDict):
     provider: NotRequired[Literal["twilio", "simulated"]]
     accountSid: NotRequired[str | None]
     authToken: NotRequired[str]
+    sharedKeySecret: NotRequired[str | None]
     fromNumber: NotRequired[str | None]
     messagingServiceSid: NotRequired[str | None]
     defaultMessage: NotRequired[str | None]
@@ -962,7 +963,7 @@ class PresentPerson(TypedDict):
 
 class AttentionItem(TypedDict):
     kind: Literal["suspended", "unpaid", "lines", "throttled_lines", "failed_messages", "suspected_opt_outs", "unanswered", "drafts", "failing_webhooks", "broken_crms", "expiring_keys"]
-    reason: Literal["provisioning_failed", "line_not_connected", "line_inactive", "line_paused", "line_down", "line_resting", "carrier_refuses", "mailbox_unreadable"] | None
+    reason: Literal["provisioning_failed", "line_not_connected", "line_inactive", "line_paused", "line_down", "line_resting", "carrier_refuses", "mailbox_unreadable", "replies_not_reported"] | None
     count: int
     since: str | None
     href: str
@@ -4334,6 +4335,7 @@ class UpdateFallbackConfigRequest(TypedDict):
     provider: NotRequired[Literal["twilio", "simulated"]]
     accountSid: NotRequired[str | None]
     authToken: NotRequired[str]
+    sharedKeySecret: NotRequired[str | None]
     fromNumber: NotRequired[str | None]
     messagingServiceSid: NotRequired[str | None]
     defaultMessage: NotRequired[str | None]
