@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { writeProjectWithBlocks } from './doc-blocks.ts';
 import { outdatedPages } from './generated-pages.ts';
 
 interface Outcome {
@@ -10,8 +11,9 @@ interface Outcome {
 /** Static checks: types, lint, format, dead code, lock file, texts, generated pages. */
 const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => types('tsconfig.json'),
-  "console's types": () => types('console/tsconfig.json'),
-  "SDK's types": () => types('sdk/typescript/tsconfig.json'),
+  // With the code blocks of the documentation that use them.
+  "console's types": async () => types(await writeProjectWithBlocks('console')),
+  "SDK's types": async () => types(await writeProjectWithBlocks('sdk')),
   "CLI's types": () => types('cli/tsconfig.json'),
   lint: () => run('oxlint'),
   format: () => run('oxfmt', '--check', '.'),

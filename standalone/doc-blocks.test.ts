@@ -1,21 +1,22 @@
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { routes } from '#api/routes.ts';
 import { CampaignInput } from '#domain/campaigns/campaign.ts';
 import { COMMANDS } from '#workers/ops-commands.ts';
-import { type Block, BLOCKS, SPANS } from './doc-blocks.ts';
+import { type Block, BLOCKS, SPANS, TYPESCRIPT } from './doc-blocks.ts';
 
 /** Every code block of the documentation is checked: what can be compiled is, and what it names exists. */
 
 const run = promisify(execFile);
 
-/** The test of SQL needs a server: test/conformance/sql-blocks.test.ts. Output and requests are for reading. */
-const CHECKED_ELSEWHERE = ['sql', 'text', 'http'];
+/**
+ * The test of SQL needs a server: test/conformance/sql-blocks.test.ts. `npm run check` compiles TypeScript. Output and requests
+ * are for reading.
+ */
+const CHECKED_ELSEWHERE = ['sql', ...TYPESCRIPT, 'text', 'http'];
 const CHECKS: Record<string, (block: Block) => Promise<string[]> | string[]> = {
   json: ({ text }) => problemsOf(() => JSON.parse(text)),
   yaml: ({ text }) => parseAllDocuments(text).flatMap(({ errors }) => errors.map(({ message }) => message)),
@@ -25,11 +26,9 @@ const CHECKS: Record<string, (block: Block) => Promise<string[]> | string[]> = {
     unparsed('python3', ['-c', 'import sys; compile(sys.stdin.read(), "block", "exec")'], text),
   go: ({ text }) => unparsed('gofmt', ['-e'], text),
 };
-/** Compiled together. */
-const TYPESCRIPT = ['ts', 'tsx', 'js'];
 
 test('every block has a language that is checked', () => {
-  const known = [...CHECKED_ELSEWHERE, ...Object.keys(CHECKS), ...TYPESCRIPT];
+  const known = [...CHECKED_ELSEWHERE, ...Object.keys(CHECKS)];
   expect(
     BLOCKS.filter(({ language }) => !known.includes(language)).map(({ at, language }) => `${at} ${language}`),
   ).toEqual([]);
@@ -62,36 +61,6 @@ test('every command and endpoint in a sentence exists', () => {
   const current = SPANS.filter(({ at }) => !at.includes('changelog'));
   expect(current.flatMap(unknown)).toEqual([]);
 });
-
-test('every block of TypeScript has types', async () => {
-  const folder = resolve('node_modules/.cache/doc-blocks');
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  const blocks = BLOCKS.filter(({ language }) => TYPESCRIPT.includes(language));
-  expect(blocks.length).toBeGreaterThan(5);
-  for (const { at, language, text } of blocks)
-    await writeFile(join(folder, `${at.replaceAll(/\W/g, '-')}.${language}`), `export {};\n${text}`);
-  await writeFile(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({
-      extends: resolve('console/tsconfig.json'),
-      compilerOptions: {
-        allowJs: true,
-        checkJs: true,
-        // As in the project of a user.
-        exactOptionalPropertyTypes: false,
-        paths: { linepace: [resolve('sdk/typescript/src/index.ts')], '#*': [resolve('./*')] },
-      },
-      include: [folder, resolve('providers/**/*.d.ts')],
-      exclude: [],
-    }),
-  );
-  const { stdout } = await run('node_modules/.bin/tsc', ['-p', folder, '--pretty', 'false']).catch(
-    (error: { stdout: string }) => error,
-  );
-  // The code that they import is checked by `npm run check`, with its own options.
-  expect(stdout.split('\n').filter((line) => line.includes('doc-blocks/'))).toEqual([]);
-}, 120_000);
 
 /** Commands that a shell block or a sentence names and that do not exist. */
 function unknownCommands(source: string): string[] {

@@ -1,4 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 
 /** A fenced block of a page. */
 export interface Block {
@@ -40,3 +42,45 @@ export const SPANS: readonly Block[] = CHECKED_PAGES.flatMap((page) => {
     text,
   }));
 });
+
+/** The languages that `tsc` checks. */
+export const TYPESCRIPT = ['ts', 'tsx', 'js'];
+
+/** The projects whose code blocks of TypeScript use, and with which `npm run check` compiles them. */
+const PROJECTS = {
+  console: {
+    isIn: (at: string) => at.startsWith('console/'),
+    extends: 'console/tsconfig.json',
+    compilerOptions: {},
+    include: ['console/**/*.ts', 'console/**/*.tsx', 'providers/**/*.d.ts'],
+    exclude: ['console/dist*'],
+  },
+  sdk: {
+    isIn: (at: string) => !at.startsWith('console/'),
+    extends: 'sdk/typescript/tsconfig.json',
+    compilerOptions: { types: ['node'], paths: { linepace: ['../../../sdk/typescript/src/index.ts'] } },
+    include: ['sdk/typescript/src'],
+    exclude: [],
+  },
+};
+
+/** Writes a project with the blocks of TypeScript that use it. @returns its tsconfig.json. */
+export async function writeProjectWithBlocks(name: keyof typeof PROJECTS): Promise<string> {
+  const folder = `node_modules/.cache/blocks-of-${name}`;
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const { isIn, compilerOptions, include, exclude, ...project } = PROJECTS[name];
+  for (const { at, language, text } of BLOCKS.filter((block) => TYPESCRIPT.includes(block.language)))
+    if (isIn(at))
+      await writeFile(join(folder, `${at.replaceAll(/\W/g, '-')}.${language}`), `export {};\n${text}`);
+  const root = relative(folder, '.');
+  const written = {
+    extends: join(root, project.extends),
+    compilerOptions: { ...compilerOptions, rootDir: root },
+    include: ['.', ...include.map((glob) => join(root, glob))],
+    exclude: exclude.map((glob) => join(root, glob)),
+  };
+  const file = join(folder, 'tsconfig.json');
+  await writeFile(file, JSON.stringify(written));
+  return file;
+}

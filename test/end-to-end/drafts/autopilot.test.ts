@@ -38,7 +38,7 @@ const answered = (contact: string, count = 1) =>
 const held = async (desk: Copilot, contact: string): Promise<{ heldBackBy: string; replyId: string }> =>
   draftFor(desk, contact);
 
-describe('the autopilot', () => {
+describe.concurrent('the autopilot', () => {
   it('answers by itself, which nobody has approved', async () => {
     const desk = await createAutopilot();
     const contact = phone();
