@@ -97,7 +97,7 @@ const post = (at: string, body: unknown) =>
 const about = (id: string) => events.filter((event) => JSON.stringify(event).includes(id));
 const kindsAbout = (id: string) => about(id).map(({ kind }) => kind);
 
-describe('the recipient', () => {
+describe.concurrent('the recipient', () => {
   it('…0001 has no iMessage, but SMS', async () => {
     expect((await send('+14155550001')).kind).toBe('unavailable');
     expect((await send('+14155550001', { channel: 'sms' })).kind).toBe('accepted');

@@ -54,7 +54,7 @@ async function sendWithRetries(
 }
 
 /** `npm run bench -- faults` sends more. */
-const MESSAGES = Array.from({ length: Number(process.env['FAULT_MESSAGES'] ?? 100) });
+const MESSAGES = Array.from({ length: Number(process.env['FAULT_MESSAGES'] ?? 20) });
 type Setting = (to: string) => void;
 const fault =
   (make: () => BlueBubblesFault): Setting =>
