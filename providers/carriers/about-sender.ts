@@ -5,12 +5,13 @@
  */
 const SENDER_CODE =
   /(?<![\d.])5\.(?:1\.(?:[78]|90)|4\.5|7\.(?:8|1[0-4]|2[0-7]|57|6[0-8]|[5-9]\d\d))(?![\d.])/;
-const SAYS_RECIPIENT = /\brecipient (?:address|account)\b/i;
+/** Of a domain without mail, some servers speak with a code about the domain of the sender. */
+const SAYS_RECIPIENT = /\brecipient (?:address|account)\b|\bhost does not accept mail\b/i;
 /** Codes about the mailbox (5.2), and about groups of Microsoft that take mail of some senders only (5.7.12x and 5.7.13x). */
 const RECIPIENT_CODE = /(?<![\d.])5\.(?:2\.\d{1,3}|7\.1[23]\d)(?![\d.])/;
 /** The recipient has blocked the sender or takes mail of members only, or the text is refused, for example because of a link on a list. */
 const OTHERS =
-  /\bresolver\.rst\b|\bduplicate header\b|\bby (?:the |its |this )?(?:recipient|addressee)\b|\bblocked by (?:the )?user\b|\buser (?:rules|refuses)|\brecipient (?:has )?block|\b(?:surbl|uribl|urls?|links?)\b/i;
+  /\bresolver\.rst\b|\bmay not exist\b|\bspam classification\b|\bduplicate header\b|\bby (?:the |its |this )?(?:recipient|addressee)\b|\bblocked by (?:the )?user\b|\buser (?:rules|refuses)|\brecipient (?:has )?block|\b(?:surbl|uribl|urls?|links?)\b/i;
 
 const NAMED =
   '(?:(?<!to )senders?|from address|client host|(?:your|sending|sender|source) (?:ip|domain|host|server|account|address)|ip(?: address)?|tenant)';
