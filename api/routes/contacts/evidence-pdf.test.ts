@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Evidence } from '#domain/contacts/evidence.ts';
-import { evidencePdf } from './evidence-pdf.ts';
+import { evidencePdf, printable } from './evidence-pdf.ts';
 
 const AT = '2026-11-29T10:00:00.000Z';
 
@@ -62,3 +62,13 @@ test.each([
   const { pages } = await written({ optOuts: [optOut(text)] });
   expect(pages).toBeGreaterThan(atLeast);
 });
+
+test.each([
+  ['\u05d0POTS', '\u05d0 POTS'],
+  ['POTS\u05d0', 'POTS \u05d0'],
+  ['\u05d0.\u2026POTS', '\u05d0.\u2026 POTS'],
+  ['\u0627123 \u05d0\u05d1.', '\u0627 123 \u05d0\u05d1.'],
+  ['\u202eyenom\u202c \u2066on\u2069\u061c', '[U+202E]yenom[U+202C] [U+2066]on[U+2069][U+61C]'],
+  ['a\u200fb', 'a[U+200F]b'],
+  ['S\u200bT\u200dOP', 'STOP'],
+])('shows %j in no other order than it was written', (text, shown) => expect(printable(text)).toBe(shown));

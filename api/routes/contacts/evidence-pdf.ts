@@ -17,18 +17,31 @@ const RED = '#b00020';
 /** Characters that the font lacks: other scripts, and pictures. */
 const NOT_IN_FONT =
   /(?![\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Armenian}\p{scx=Georgian}\p{scx=Hebrew}\p{scx=Arabic}\p{scx=Common}\p{scx=Inherited}])[\s\S]|[\u{10000}-\u{10ffff}]/gu;
-const INVISIBLE = /[\u200b-\u200f\u2060]|\p{Variation_Selector}|(?!\n)\p{Cc}/gu;
+/** Those that change the direction of what follows are named as well: a phone shows another order of letters than this document. */
+const INVISIBLE = /[\u200b-\u200d\u2060]|\p{Variation_Selector}|(?!\n)\p{Cc}/gu;
+const DIRECTION = /\p{Bidi_Control}/gu;
 
 /** More fit on no line. The time to break a word that is longer than its line grows with the square of its length. */
 const LONGEST_WORD = /[^\s\u200b]{40}/gu;
 /** What is laid out in one piece of work, in characters. */
 const LONGEST_PIECE = /[\s\S]{1,2000}/gu;
 
-/** What the font lacks is named by its code point. Long words may break. */
-const printable = (text: string): string =>
+const LEFTWARD = String.raw`\p{Script=Hebrew}\p{Script=Arabic}`;
+/** Where letters of two directions meet in a word. The library would write the whole word in the direction of its first letter. */
+const TURN = new RegExp(
+  String.raw`([${LEFTWARD}][^\s\p{L}\p{N}]*)(?=(?![${LEFTWARD}])[\p{L}\p{N}])|((?![${LEFTWARD}])[\p{L}\p{N}][^\s\p{L}\p{N}]*)(?=[${LEFTWARD}])`,
+  'gu',
+);
+
+const named = (character: string): string => `[U+${character.codePointAt(0)?.toString(16).toUpperCase()}]`;
+
+/** What the font lacks is named by its code point. Long words may break, and words of two directions do. */
+export const printable = (text: string): string =>
   text
     .replace(INVISIBLE, '')
-    .replace(NOT_IN_FONT, (character) => `[U+${character.codePointAt(0)?.toString(16).toUpperCase()}]`)
+    .replace(DIRECTION, named)
+    .replace(NOT_IN_FONT, named)
+    .replace(TURN, '$& ')
     .replace(LONGEST_WORD, '$&\u200b');
 
 /** The evidence as a document for people, with the JSON document as an attachment. */
