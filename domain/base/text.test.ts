@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { anyText } from '#test/support/any-text.ts';
 import { isAutomaticText } from '../inbox/automatic-text.ts';
 import { CarrierEvent } from '../lines/carrier-event.ts';
@@ -9,12 +9,35 @@ import { verdictPrompt } from '../contacts/opt-out-verdict.ts';
 import { optOutKeyword } from '../contacts/opt-out.ts';
 import { ownText, unquoted, withoutOurTexts } from '../inbox/own-words.ts';
 import { plain } from '../contacts/suspected-opt-out.ts';
-import { normalize, shortenMarks } from './text.ts';
+import { normalize, shortenMarks, withoutTurns } from './text.ts';
 import { textReactions } from '../inbox/text-reaction.ts';
 
 const MARKS = '\u0301\u0316';
 const HOSTILE = `a${MARKS.repeat(50_000)}`;
 const LONG_RUN = /\p{M}{31}/u;
+
+test('names of people, groups and files that arrive turn nothing around them', () => {
+  const turned = 'invoice\u202Efdp.exe';
+  const event = CarrierEvent.parse({
+    kind: 'reply',
+    eventId: 'e',
+    at: new Date(),
+    carrierMessageId: 'm',
+    from: '+14155550123',
+    fromName: '\u2067\u202EAda\u2069',
+    text: turned,
+    attachments: [{ name: `a/${turned}`, contentType: null, url: 'https://example.com/' }],
+    autoReply: false,
+    group: { id: 'g', name: turned, participants: [] },
+  });
+  expect(event).toMatchObject({
+    fromName: 'Ada',
+    text: turned,
+    attachments: [{ name: 'invoicefdp.exe' }],
+    group: { name: 'invoicefdp.exe' },
+  });
+  expect(withoutTurns('\u200F\u05D3\u05E0\u05D4 (Dana)')).toBe('\u200F\u05D3\u05E0\u05D4 (Dana)');
+});
 
 describe('a text with long runs of combining marks', () => {
   afterEach(() => vi.restoreAllMocks());

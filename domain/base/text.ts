@@ -25,6 +25,12 @@ export function textProblem(text: string): string | null {
 export const oneLine = (text: string): string =>
   text.replaceAll(/[\s\p{Cc}]+/gu, (run) => (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(run) ? ' ' : run));
 
+/**
+ * A name without marks that turn or embed what follows: `invoice\u202Efdp.exe` is shown as `invoiceexe.pdf`, and a name can turn the text
+ * around it. The marks of right-to-left names, which turn nothing else, stay.
+ */
+export const withoutTurns = (name: string): string => name.replaceAll(/[\u202A-\u202E\u2066-\u2069]/g, '');
+
 /** Arguments for `refine`. For multi-line text. */
 export const LINES = [
   (text: string): boolean => !/[^\P{Cc}\t\n\r]/u.test(text),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_PARTICIPANTS } from '../inbox/group.ts';
 import { SenderAuthentication } from './sender-authentication.ts';
-import { shortenMarks, textProblem, toStorable, truncate } from '../base/text.ts';
+import { shortenMarks, textProblem, toStorable, truncate, withoutTurns } from '../base/text.ts';
 
 /** The six reactions of Apple's Messages, in the order of Apple's numbers. */
 export const TAPBACKS = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'] as const;
@@ -27,6 +27,9 @@ const MAX_CENTS = 100_000_000;
 const freeText = (max: number) =>
   z.string().transform((text) => truncate(shortenMarks(toStorable(text)), max));
 
+/** A name that somebody gave themselves, a group or a file. */
+const Name = freeText(MAX_NAME).transform(withoutTurns);
+
 /** An identifier: refused if it cannot be stored unchanged. */
 const identifier = (max: number) =>
   z
@@ -45,7 +48,7 @@ const MAX_EMOJI = 64;
 /** Removes folders and control characters. A long name loses its beginning, because its end has the extension. */
 const sanitizeFileName = (raw: string): string => {
   const last = raw.split(/[/\\]/).at(-1) ?? '';
-  const name = toStorable(last)
+  const name = withoutTurns(toStorable(last))
     .replaceAll(/\p{Cc}/gu, '')
     .trim();
   return name.slice(-MAX_NAME).toWellFormed() || 'attachment';
@@ -92,7 +95,7 @@ const Read = z.object({ kind: z.literal('read'), ...eventBase, carrierMessageId:
 export const InboundGroup = z.object({
   /** The carrier's id of the conversation. */
   id: CarrierId,
-  name: freeText(MAX_NAME).optional(),
+  name: Name.optional(),
   /** The other participants. Empty: the carrier does not name them. */
   participants: z.array(Address.min(1)).transform((addresses) => addresses.slice(0, MAX_PARTICIPANTS)),
 });
@@ -107,10 +110,10 @@ const Reply = z.object({
   fingerprint: identifier(100).optional(),
   from: Address.min(1),
   /** The name that the sender gave. */
-  fromName: freeText(MAX_NAME).optional(),
+  fromName: Name.optional(),
   /** Who is to be answered instead of `from`. */
   answersTo: Address.optional(),
-  answersToName: freeText(MAX_NAME).optional(),
+  answersToName: Name.optional(),
   subject: freeText(MAX_SUBJECT).optional(),
   text: freeText(MAX_TEXT),
   /** With quoted text and signatures, if `text` is only a part of it. */

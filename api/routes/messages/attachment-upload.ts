@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { withoutTurns } from '#domain/base/text.ts';
 import { ALLOWED_EXTENSIONS, isAllowedContent, mediaTypeOf } from '#domain/messages/attachment-type.ts';
 import { FileTooLarge, type Storage } from '#providers/storage/storage.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
@@ -65,7 +66,9 @@ async function store(
   { storage, key, typeOf }: Destination,
   declared: number | null,
 ): Promise<ReceivedFile> {
-  const name = (file.name ?? '').replaceAll(/\p{Cc}/gu, '').trim();
+  const name = withoutTurns(file.name ?? '')
+    .replaceAll(/\p{Cc}/gu, '')
+    .trim();
   if (name === '') throw invalid('file', 'no file was provided');
   const contentType = mediaTypeOf(name);
   if (contentType === null)
