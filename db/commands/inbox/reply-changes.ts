@@ -19,6 +19,9 @@ import { optOutParticipant } from './participants.ts';
 import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
 import { understand } from './sent-texts.ts';
 
+/** Former texts of a reply: the first, and the last of a contact, or a server, who edits more often than any phone permits. */
+const MAX_FORMER = 20;
+
 /**
  * Applies an edit of a reply, or its end. The latest by the carrier's clock wins, whatever the order of arrival.
  * @returns false if the reply is not known (yet).
@@ -46,7 +49,7 @@ export async function changeReply(
   const at = sql.timestamp(change.at);
   const changed = await db.maybeOne(sql.type(InboundRow)`
     update inbound_messages set body = ${text}, keyword = ${keyword},
-      former_texts = former_texts || jsonb_build_array(jsonb_build_object('text', body, 'until', ${change.at.toISOString()}::text)),
+      former_texts = case when jsonb_array_length(former_texts) < ${MAX_FORMER} then former_texts else former_texts - 1 end || jsonb_build_array(jsonb_build_object('text', body, 'until', ${change.at.toISOString()}::text)),
       ${isEdit ? sql.fragment`edited_at = ${at}` : sql.fragment`unsent_at = ${at}, subject = null`}
     where workspace_id = ${db.workspaceId} and id = ${reply.id} and unsent_at is null
       and ${isEdit ? sql.fragment`body <> ${text} and coalesce(edited_at, '-infinity') < ${at}` : sql.fragment`true`}

@@ -25,6 +25,29 @@ afterAll(async () => {
 });
 
 describe('the export of a contact', () => {
+  it('contains the first and the last texts of a reply that was edited without end', async () => {
+    const { api, lineId } = await createWorkspaceWithLine(app);
+    const from = phone();
+    const reply = replyEvent(from, 'text 0');
+    const { carrierMessageId } = reply;
+    const first = Date.now() - 60_000;
+    const edits = Array.from({ length: 30 }, (_, index) => ({
+      kind: 'edited' as const,
+      eventId: newId(),
+      carrierMessageId,
+      text: `text ${index + 1}`,
+      at: new Date(first + index * 1000),
+    }));
+    await callBack(app, lineId, { ...reply, at: new Date(first - 1000) }, ...edits);
+    const { leadIds } = (await api('POST', '/api/leads', { leads: [{ phone: from }] })).body;
+    const [stored] = (await api('GET', `/api/leads/${leadIds[0]}/export`)).body.replies;
+    expect(stored.message).toBe('text 30');
+    expect(stored.formerTexts.map(({ text }: { text: string }) => text)).toEqual([
+      'text 0',
+      ...Array.from({ length: 19 }, (_, index) => `text ${index + 11}`),
+    ]);
+  });
+
   it('contains everything that is stored about the contact and matches its schema', async () => {
     const { api, person, leadId, otherLeadId, campaignId, messages, replyId } = planted;
     const { status, headers, body } = await api('GET', `/api/leads/${otherLeadId}/export`);
