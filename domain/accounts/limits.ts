@@ -43,13 +43,15 @@ export const TEST_LIMITS = {
   testLines: { max: MAX_TEST_LINES, text: 'lines in test mode' },
   testMessages: { max: MAX_TEST_MESSAGES, text: 'messages in test mode, which are kept for 30 days' },
 } as const satisfies Record<string, Limit>;
-/** The limits per contact. */
-const CONTACT_LIMITS = {
+/** The limits of one contact, number or campaign. */
+const ITEM_LIMITS = {
   notes: { max: 1000, text: 'notes about one contact' },
+  campaignVersions: { max: 200, text: 'versions of the steps of one campaign' },
   verifications: { max: 5, text: 'open verifications of one number' },
 } as const satisfies Record<string, Limit>;
-export const MAX_NOTES = CONTACT_LIMITS.notes.max;
-export const MAX_VERIFICATIONS = CONTACT_LIMITS.verifications.max;
+export const MAX_NOTES = ITEM_LIMITS.notes.max;
+export const MAX_CAMPAIGN_VERSIONS = ITEM_LIMITS.campaignVersions.max;
+export const MAX_VERIFICATIONS = ITEM_LIMITS.verifications.max;
 
 export type TestLimit = keyof typeof TEST_LIMITS;
 
@@ -67,12 +69,12 @@ export const UNSUBSCRIBED_DELIVERIES_PER_DAY = 5000;
 /** Emails of the product to one address and day, from agencies without a client that has, or had, a subscription. */
 export const UNSUBSCRIBED_MAILS_PER_DAY = 3;
 
-type AnyLimit = WorkspaceLimit | AgencyLimit | TestLimit | keyof typeof CONTACT_LIMITS;
+type AnyLimit = WorkspaceLimit | AgencyLimit | TestLimit | keyof typeof ITEM_LIMITS;
 const ALL: Record<AnyLimit, Limit> = {
   ...WORKSPACE_LIMITS,
   ...AGENCY_LIMITS,
   ...TEST_LIMITS,
-  ...CONTACT_LIMITS,
+  ...ITEM_LIMITS,
 };
 
 /** Nothing was added, because the limit is reached. */

@@ -30,6 +30,7 @@ import {
   CampaignStatus,
 } from '#domain/campaigns/campaign.ts';
 import { LeadWait } from '#domain/campaigns/campaign-waits.ts';
+import { LimitReached, MAX_CAMPAIGN_VERSIONS } from '#domain/accounts/limits.ts';
 import { knownCustomFields, requireRoomForMessages } from '#db/queries/accounts/limits.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
 import { CampaignStep, messageSteps } from '#domain/campaigns/step.ts';
@@ -255,6 +256,7 @@ export const campaignRoutes = [
       if (changesSequence) await requireSendTimes(db, body, row, now);
       const updated = await updateCampaign(db, row.id, body, now);
       if (isEdit && updated) {
+        if (row.version >= MAX_CAMPAIGN_VERSIONS) throw new LimitReached('campaignVersions');
         await requireRoomForEdit(db, row, updated);
         await reviseLater(db, row, updated, { userId: caller.userId, now });
       } else if (finishBy !== undefined) wake(db, campaignWorkflowId(row.id), now, 'progressDue');

@@ -14,6 +14,7 @@ import {
 } from '#domain/test-mode/test-mode.ts';
 import { CountRow, IdRow, NoRows } from '#db/connection/rows.ts';
 import { inWorkspace } from '#db/queries/accounts/agency.ts';
+import { lockLimit } from '#db/queries/accounts/limits.ts';
 import { addLookup } from '#db/queries/accounts/lookups.ts';
 import type { SystemDb, SystemTransaction, TenantDb } from '#db/connection/transactions.ts';
 
@@ -111,6 +112,7 @@ const countTestLines = (db: TenantDb): Promise<number> =>
 
 /** @throws LimitReached */
 export async function requireRoomForTestLine(db: TenantDb): Promise<void> {
+  await lockLimit(db, `test lines of ${db.workspaceId}`);
   if ((await countTestLines(db)) >= MAX_TEST_LINES) throw new LimitReached('testLines');
 }
 

@@ -111,7 +111,8 @@ export async function requireAgencyRoom(
     throw new LimitReached(limit, limit === 'newWorkspaces' ? 3600 : null);
 }
 
-const lockLimit = (db: TenantDb | SystemTransaction, name: string): Promise<unknown> =>
+/** Of concurrent transactions that add to the same, the second waits for the first to end. */
+export const lockLimit = (db: TenantDb | SystemTransaction, name: string): Promise<unknown> =>
   db.query(sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${`limit ${name}`}, 0))`);
 
 /**

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { Channel } from '#domain/base/channel.ts';
+import { lockLimit } from '#db/queries/accounts/limits.ts';
 import { LimitReached, MAX_VERIFICATIONS } from '#domain/accounts/limits.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -41,6 +42,7 @@ export async function insertVerification(
   now: Date,
 ): Promise<VerificationRow> {
   const id = newId(now);
+  await lockLimit(db, `verifications of ${contactKey(phone)} in ${db.workspaceId}`);
   const isFull = await db.exists(sql.type(NoRows)`
     select from verifications where ${isOpen(db, contactKey(phone), now)} offset ${MAX_VERIFICATIONS - 1} limit 1`);
   if (isFull) throw new LimitReached('verifications', VERIFICATION_MS / 1000);

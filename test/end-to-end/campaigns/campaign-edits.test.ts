@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { connected } from '#db/connection/connected.ts';
 import { sendAgain } from '#db/commands/sending/outcomes.ts';
 import { IdRow } from '#db/connection/rows.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
@@ -276,6 +277,19 @@ describe('the steps of a campaign that runs', () => {
     expect(removed).toMatchObject({ status: 'canceled', holdReason: 'step_removed' });
     const { events } = (await api('GET', `/api/messages/${sent[0]?._id}/timeline`)).body;
     expect(events[0]).toMatchObject({ type: 'accepted', data: { campaignId: id, campaignVersion: 2 } });
+  });
+
+  it('have at most 200 versions, each of which is stored', async () => {
+    const id = await newCampaign({ steps: [one, later], start: true });
+    await connected(app.ownerUrl, (owner) =>
+      owner.query('update campaigns set version = 199 where id = $1', [id]),
+    );
+    const { status, body } = await edit(id, [{ ...one, message: 'The last' }, later]);
+    expect([status, body.campaign.version]).toEqual([200, 200]);
+    expect(await edit(id, [one, later])).toMatchObject({
+      status: 409,
+      body: { code: 'LIMIT_REACHED', limit: 'campaignVersions', max: 200 },
+    });
   });
 
   it('are those of the version that was read, of two edits at once', async () => {

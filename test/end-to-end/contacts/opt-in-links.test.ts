@@ -217,7 +217,8 @@ describe('a verification', () => {
   it('is one of at most five that are open for a number', async () => {
     const number = phone();
     const create = () => workspace.api('POST', '/api/verifications', { phone: number });
-    for (let time = 0; time < 5; time += 1) expect((await create()).status).toBe(201);
+    const created = await Promise.all(Array.from({ length: 12 }, create));
+    expect(created.filter(({ status }) => status === 201)).toHaveLength(5);
     const { status, body, headers } = await create();
     expect([status, body]).toEqual([
       409,

@@ -82,8 +82,9 @@ test('a workspace without a subscription sends in test mode', async () => {
 
 test('a twin has at most 50 lines', async () => {
   const { api } = await twinOf('active');
-  for (let lines = 3; lines < 50; lines += 1)
-    expect((await api('POST', '/api/test/lines', { channelType: 'sms' })).status).toBe(201);
+  const add = () => api('POST', '/api/test/lines', { channelType: 'sms' });
+  const added = await Promise.all(Array.from({ length: 60 }, add));
+  expect(added.filter(({ status }) => status === 201)).toHaveLength(47);
   expect(await api('POST', '/api/test/lines', { channelType: 'sms' })).toMatchObject({
     status: 409,
     body: { code: 'LIMIT_REACHED', limit: 'testLines', max: 50 },
