@@ -43,6 +43,8 @@ interface Target {
   workspaceIds: string[];
   /** The URL of a server whose answers are 4 MB of zeros. */
   hostileUrl: string;
+  /** The page of an opt-in link. */
+  optInPage: string;
 }
 
 type Attack = (target: Target, turn: number) => Promise<Response>;
@@ -109,6 +111,12 @@ const loop = '{% for a in (1..300) %}{% for b in (1..300) %}{{ a }}{% endfor %}{
 /** Ordering them takes time proportional to the square of their number. */
 const MARKS = `a${'\u0301\u0316'.repeat(50_000)}`;
 const ANSWER = `{"status":200,"data":[${'0,'.repeat(2_000_000)}0]}`;
+/** What the inbox has sent to a contact, who quotes all of it among letters that are many letters. */
+const SENT = Array.from(
+  { length: 100 },
+  (_, index) => `${index} is what we wrote to you, with offer ${index * 7919}`,
+);
+const QUOTATIONS = `${SENT.join('\n')}${'\ufdfa'.repeat(90_000)}`;
 const WIDE_ROW = Array.from({ length: 45_000 }, (_, index) => `c${index}`).join(',');
 const WIDE_CSV = `email,${WIDE_ROW}\na@example.com,${WIDE_ROW}\n`;
 const FILE = { Name: 'a.txt', ContentType: 'text/plain', Content: 'eHh4'.repeat(250_000) };
@@ -185,6 +193,8 @@ const ATTACKS: Record<string, Attack> = {
   'replies that ask for drafts': email(() => ({
     TextBody: `What does ${newId()} cost, and when can I come?`,
   })),
+  'replies that quote 100 messages': email(() => ({ From: 'writer@example.com', TextBody: QUOTATIONS })),
+  'visits of an opt-in page': ({ optInPage }) => fetch(optInPage),
   'emails with files of 750 KB': email(() => ({ TextBody: 'x', Attachments: [FILE] })),
   'line transfers': ({ url, agencyKey, phoneLines, workspaceIds }, turn) =>
     post(
@@ -240,7 +250,9 @@ async function prepare(product: Product, hostileUrl: string): Promise<Target> {
   const wideList = await createWideList(url, attacker.key);
   await fillInbox(product, attacker.id, emailLine);
   await turnOnCopilot(url, attacker.key);
+  const optInPage = await createOptInPage(url, attacker.key, attacker.lineIds[0] ?? '');
   return {
+    optInPage,
     product,
     url,
     wideList,
@@ -254,9 +266,15 @@ async function prepare(product: Product, hostileUrl: string): Promise<Target> {
   };
 }
 
-/** As if a contact had written them. */
+/** As if a contact had written them, and had been written to. */
 const fillInbox = (product: Product, workspaceId: string, lineId: string): Promise<unknown> =>
   connected(product.ownerUrl, async (client) => {
+    await client.query(
+      `insert into messages (workspace_id, id, channel, status, address, body, scheduled_at, sent_at, source)
+       select $1, lpad(to_hex(n), 24, '0'), 'email', 'delivered', 'writer@example.com', body, now(), now(), 'api'
+       from unnest($2::text[]) with ordinality as sent (body, n)`,
+      [workspaceId, SENT],
+    );
     for (let start = 0; start < LONG_REPLIES; start += 100)
       await client.query(
         `insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, body, received_at)
@@ -266,6 +284,13 @@ const fillInbox = (product: Product, workspaceId: string, lineId: string): Promi
         [workspaceId, lineId, start + 1],
       );
   });
+
+async function createOptInPage(url: string, key: string, lineId: string): Promise<string> {
+  const input = { name: 'Poster', text: 'I want offers', consent: 'Offers by text', lineId };
+  const created = await post(`${url}/api/opt-in-links`, input, key);
+  const { code } = z.object({ code: z.string() }).parse(await created.json());
+  return `${url}/join/${code}`;
+}
 
 async function turnOnCopilot(url: string, key: string): Promise<void> {
   const words = Array.from({ length: 9000 }, (_, index) => `word${index}`).join(' ');
