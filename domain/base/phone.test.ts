@@ -72,6 +72,13 @@ describe('normalizePhone', () => {
     expect(normalizePhone(written, country)).toBe(phone);
   });
 
+  it.each(['00491761234502', '0049 176 1234502', '0176 1234502', '1761234502'])(
+    'reads %j with the calling code +49',
+    (written) => {
+      expect(normalizePhone(written, 'US', '+49')).toBe('+491761234502');
+    },
+  );
+
   it.each(['+10000000000', '+11111111111', '+12222222222', '000-0000', '+49 1111111111'])(
     'refuses the placeholder %s',
     (written) => {

@@ -30,6 +30,9 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
   // Before any pattern, which may not be linear.
   const written = trimmed.length <= MAX_LENGTH ? wholeNumber(trimmed) : null;
   if (written === null || !mayBeNumber(written)) return null;
+  // Unlike a country, a calling code says nothing of what is dialled before the code of another.
+  const abroad = callingCode === undefined ? null : fromAbroad(written);
+  if (abroad !== null) return abroad;
   const defaultCountry = defaultCountryOf(country, callingCode);
   const national = parsePhoneNumberFromString(written, defaultCountry);
   const number = national && (withoutPlus(written, national) ?? national);
