@@ -11,6 +11,7 @@ import type { CarrierRegistry } from '#providers/carriers/registry.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { Mailer } from '#providers/mail/mailer.ts';
 import type { Model } from '#providers/models/model.ts';
+import type { Transcriber } from '#providers/models/transcriber.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
 import type { Signer } from '#providers/signer.ts';
 import type { SignedLinks } from '#providers/storage/signed-link.ts';
@@ -48,6 +49,10 @@ export interface Dependencies {
   onModelTokens(tokens: number): void;
   /** The model of workspaces in test mode. */
   testModel: Model | null;
+  /** Writes down the audio of contacts; null: nothing does. */
+  transcriber: Transcriber | null;
+  /** Of workspaces in test mode. */
+  testTranscriber: Transcriber | null;
   waker: Waker;
   gapWaits: GapWaits;
   roundClaims: RoundClaims;

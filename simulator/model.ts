@@ -17,10 +17,12 @@ const MAX_KEPT_REQUESTS = 2000;
  * A deterministic language model with OpenAI's chat completions API at `/model/v1`. `GET /simulated/model/requests`
  * lists its requests. `simulate:timeout`, `simulate:429`, `simulate:quota`, `simulate:500`, `simulate:garbage`,
  * `simulate:refusal`, `simulate:template` or `simulate:link` in the system message, or in a reply that it judges, causes that
- * fault.
+ * fault. Audio is transcribed at `/model/v1/audio/transcriptions`, to the text of the last `POST /simulated/model/spoken`.
  */
 export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   const requests: (CompletionRequest & { at: string })[] = [];
+  const transcriptions: { model: string; size: number }[] = [];
+  let spoken = 'This is the text of a voice note.';
   const hanging = new Set<() => void>();
   const routes = new Router();
 
@@ -68,6 +70,31 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
       default:
         return complete(context, request, { content: JSON.stringify(outputFor(request)) });
     }
+  });
+
+  routes.post('/model/v1/audio/transcriptions', (context) => {
+    if (context.get('authorization') !== `Bearer ${secret}`) {
+      return refuse(context, 401, 'invalid_api_key', 'Incorrect API key provided');
+    }
+    const { model } = z
+      .object({ model: z.string(), response_format: z.literal('json') })
+      .parse(context.request.body);
+    const file = z.object({ file: z.object({ size: z.int().min(1), originalFilename: z.string() }) });
+    const { size, originalFilename } = file.parse(context.request.files).file;
+    if (!/\.(?:flac|m4a|mp[34]|mpe?ga|oga|ogg|wav|webm)$/.test(originalFilename))
+      return refuse(context, 400, 'unsupported_format', 'Unrecognized file format');
+    transcriptions.push({ model, size });
+    if (spoken === 'simulate:500') return refuse(context, 500, 'server_error', 'The server had an error');
+    context.body = { text: spoken, usage: { type: 'duration', seconds: Math.ceil(size / 4000) } };
+  });
+
+  routes.get('/simulated/model/transcriptions', (context) => {
+    context.body = { transcriptions };
+  });
+
+  routes.post('/simulated/model/spoken', (context) => {
+    spoken = z.object({ text: z.string() }).parse(context.request.body).text;
+    context.body = { success: true };
   });
 
   routes.get('/simulated/model/requests', (context) => {

@@ -58,7 +58,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Running
   const app = new Koa();
   app.on('error', (error: Error) => log(`request failed: ${error.message}`));
   app.use(respondToErrors);
-  app.use(koaBody({ jsonLimit: BODY_LIMIT, includeUnparsed: true }));
+  app.use(koaBody({ jsonLimit: BODY_LIMIT, includeUnparsed: true, multipart: true }));
   for (const { routes } of parts) app.use(routes.routes());
   const server = await serve(app, port);
 

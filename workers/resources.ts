@@ -17,6 +17,7 @@ import { watchParts, type WatchedParts } from '#providers/parts.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createMailer } from '#providers/mail/mailer.ts';
 import { createModel, createTestModel } from '#providers/models/registry.ts';
+import { createTranscriber } from '#providers/models/transcriber.ts';
 import { createPayments, paymentsCheck } from '#providers/payments/provider.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
@@ -113,6 +114,8 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       mailer,
       model,
       testModel: createTestModel(config),
+      transcriber: createTranscriber(config),
+      testTranscriber: config.llm.inTestMode ? createTranscriber(config) : null,
       onModelTokens: metrics.onModelTokens,
       waker,
       logger,

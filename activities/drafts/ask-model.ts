@@ -38,7 +38,12 @@ export async function askModel<T extends object>(
 }
 
 /** Of concurrent calls, the one that reaches the budget tells. */
-async function countTokens(db: TenantDb, { perDay }: ModelBudget, tokens: number, now: Date): Promise<void> {
+export async function countTokens(
+  db: TenantDb,
+  { perDay }: ModelBudget,
+  tokens: number,
+  now: Date,
+): Promise<void> {
   const used = await addTokens(db, tokens, now);
   if (isExhausted({ perDay, used: used - tokens }) || !isExhausted({ perDay, used })) return;
   const event = {

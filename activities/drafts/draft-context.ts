@@ -60,20 +60,26 @@ export async function conversationOf(
     limit: THREAD_LENGTH,
     after: before && { at: before, key: '' },
   });
-  const read = thread.filter(({ direction, status, autoReply, body }) =>
+  const read = thread.filter(({ direction, status, autoReply, body, transcript }) =>
     direction === 'in'
-      ? !autoReply && body !== ''
+      ? !autoReply && (body !== '' || transcript !== null)
       : status === 'sent' || status === 'delivered' || status === 'sending',
   );
   const answer = read.findIndex(({ direction }) => direction === 'out');
-  const conversation = read.toReversed().map(({ direction, body, sentText, at }) => ({
-    from: direction === 'in' ? ('contact' as const) : ('us' as const),
-    text: direction === 'in' ? ownLines(body).join('\n') || body : shownText({ body, sentText }),
-    at: at.toISOString(),
+  const conversation = read.toReversed().map((row) => ({
+    from: row.direction === 'in' ? ('contact' as const) : ('us' as const),
+    text: row.direction === 'in' ? withTranscript(ownText(row.body), row.transcript) : shownText(row),
+    at: row.at.toISOString(),
   }));
   return {
     contact: contactName(lead, null, address),
     conversation,
-    unanswered: read.slice(0, answer === -1 ? undefined : answer).map(({ body }) => body),
+    unanswered: read
+      .slice(0, answer === -1 ? undefined : answer)
+      .map(({ body, transcript }) => withTranscript(body, transcript)),
   };
 }
+
+const ownText = (body: string): string => ownLines(body).join('\n') || body;
+const withTranscript = (text: string, transcript: string | null): string =>
+  [text, transcript ?? ''].filter((part) => part !== '').join('\n');

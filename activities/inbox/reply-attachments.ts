@@ -9,6 +9,7 @@ import {
   postpone,
   type WaitingAttachment,
 } from '#db/queries/messages/attachments.ts';
+import { awaitTranscript, dueTranscripts, nextTranscriptAt } from '#db/queries/messages/transcripts.ts';
 import { countInbound, inboundUsage } from '#db/queries/messages/storage-usage.ts';
 import { inboundExceeded, nextDay, type NoInboundRoom } from '#domain/messages/storage-quota.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
@@ -22,6 +23,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { type OpenMedia, openWithin, resumedMedia } from './resumed-media.ts';
+import { createTranscription } from './transcripts.ts';
 import { dueNow, isDue, roundOf } from '../base/round.ts';
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
@@ -62,7 +64,11 @@ export function createReplyAttachmentActivities({
   storageQuota,
   links,
   logger,
+  ...needs
 }: Dependencies) {
+  const transcribe = createTranscription({ pools, storage, logger, ...needs });
+  const hears = needs.transcriber !== null || needs.testTranscriber !== null;
+
   /** @throws NoRoom if a file of `size` bytes does not fit, besides `counted` bytes of it that are counted already. */
   async function refuseWithoutRoom(
     db: TenantDb,
@@ -117,6 +123,7 @@ export function createReplyAttachmentActivities({
         const isStored = await markStored(db, file.id, { size, contentType });
         if (isStored && address !== null) await countInbound(db, address, size);
         if (isStored) await refuseWithoutRoom(db, address, size, size);
+        if (isStored && hears) await awaitTranscript(db, file.id, currentTime());
         return isStored;
       }).catch(async (error: unknown) => {
         if (error instanceof NoRoom) await storage.delete(key);
@@ -158,11 +165,15 @@ export function createReplyAttachmentActivities({
         while (!canceled.aborted) {
           const due = await tenant((db) => dueAttachments(db, currentTime(), BATCH + running.size));
           const started = due.filter(({ id }) => !running.has(id)).slice(0, BATCH - running.size);
-          const fetches = started.map((file) => {
-            const fetched = fetchFile(workspaceId, file, canceled).finally(() => running.delete(file.id));
-            running.set(file.id, fetched);
-            return fetched;
-          });
+          const track = (id: string, work: Promise<void>): Promise<void> => {
+            const tracked = work.finally(() => running.delete(id));
+            running.set(id, tracked);
+            return tracked;
+          };
+          const fetches = started.map((file) => track(file.id, fetchFile(workspaceId, file, canceled)));
+          const unheard = await tenant((db) => dueTranscripts(db, currentTime(), BATCH));
+          for (const file of unheard.filter(({ id }) => !running.has(id)).slice(0, BATCH - running.size))
+            track(file.id, transcribe(workspaceId, file, canceled)).catch(() => {});
           await Promise.race([
             started.length > 0 ? Promise.all(fetches) : Promise.race(running.values()),
             pause(started.length > 0 ? MAX_WAIT_MS : running.size > 0 ? LOOK_MS : 0, undefined, {
@@ -185,9 +196,12 @@ export function createReplyAttachmentActivities({
 }
 
 async function lookAtFiles(db: TenantDb): Promise<Look> {
-  const nextAt = await nextAttachmentAt(db);
+  const fetchAt = await nextAttachmentAt(db);
+  const hearAt = await nextTranscriptAt(db);
+  if (hearAt !== null && (fetchAt === null || hearAt < fetchAt))
+    return { nextAt: hearAt, reason: 'some voice notes are not written down yet' };
   return {
-    nextAt,
-    reason: nextAt === null ? 'every file is fetched' : 'some files could not be fetched yet',
+    nextAt: fetchAt,
+    reason: fetchAt === null ? 'every file is fetched' : 'some files could not be fetched yet',
   };
 }

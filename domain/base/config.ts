@@ -104,6 +104,7 @@ const configOf = (env: Variables) => ({
   llm: {
     timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000,
     endpoint: llmEndpoint(env),
+    transcription: transcriptionEndpoint(env),
     inTestMode: env.TEST_MODE_MODEL === '1',
   },
   ffmpeg: { path: env.FFMPEG_PATH, searchPath: env.PATH },
@@ -149,6 +150,13 @@ const llmEndpoint = ({
   LLM_BASE_URL: baseUrl,
   LLM_MODEL: model,
   LLM_API_KEY: apiKey,
+  LLM_CA_FILE: caFile,
+}: Variables) => (baseUrl !== null && model !== null ? { baseUrl, apiKey, model, caFile } : null);
+
+const transcriptionEndpoint = ({
+  TRANSCRIPTION_BASE_URL: baseUrl,
+  TRANSCRIPTION_MODEL: model,
+  TRANSCRIPTION_API_KEY: apiKey,
   LLM_CA_FILE: caFile,
 }: Variables) => (baseUrl !== null && model !== null ? { baseUrl, apiKey, model, caFile } : null);
 

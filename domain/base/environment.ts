@@ -344,6 +344,13 @@ const PROVIDERS = {
   LLM_API_KEY: forWorkers(optional(z.string()), "the endpoint's API key"),
   LLM_CA_FILE: forWorkers(optional(z.string()), "PEM file of the endpoint's CA", 'a public CA'),
   LLM_MODEL: forWorkers(optional(z.string()), 'the model; required with `LLM_BASE_URL`'),
+  TRANSCRIPTION_BASE_URL: forWorkers(
+    optional(HttpUrl),
+    "any endpoint with OpenAI's `/audio/transcriptions`, for [voice notes](ai-drafts.md#voice-notes) of contacts",
+    'no transcripts; simulated by `npm start`',
+  ),
+  TRANSCRIPTION_API_KEY: forWorkers(optional(z.string()), "that endpoint's API key"),
+  TRANSCRIPTION_MODEL: forWorkers(optional(z.string()), 'its model; required with `TRANSCRIPTION_BASE_URL`'),
   TEST_MODE_MODEL: forWorkers(
     z.enum(['0', '1']).default('0'),
     '`1`: the model also writes for workspaces in [test mode](test-mode.md), which otherwise use a simulated one',

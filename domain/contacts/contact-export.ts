@@ -44,6 +44,7 @@ const ExportedReply = z.object({
   subject: z.string().nullable(),
   senderName: z.string().nullable().meta({ description: 'The name that the contact gave.' }),
   message: z.string().meta({ description: 'What the contact wrote.' }),
+  transcript: z.string().nullable().meta({ description: 'What a model heard in its audio.' }),
   wholeMessage: z.string().meta({ description: 'With quoted text and signatures, as it was received.' }),
   formerTexts: z
     .array(z.object({ text: z.string(), until: At }))

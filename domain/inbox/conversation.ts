@@ -127,6 +127,10 @@ export const ThreadItem = z
       description:
         'Inbound messages: `message` is a part of it, without quoted text and a signature, or its beginning. `GET /api/replies/{id}` returns the whole text.',
     }),
+    transcript: z.string().nullable().meta({
+      description:
+        'Inbound messages: what a model heard in their audio, which may be wrong. Null: nothing, or not yet.',
+    }),
   })
   .meta({ id: 'ThreadItem' });
 export type ThreadItem = z.infer<typeof ThreadItem>;

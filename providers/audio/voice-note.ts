@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pLimit from 'p-limit';
+import { MAX_TRANSCRIBED_SECONDS } from '../models/transcriber.ts';
 import { SCRATCH_PREFIX, Unreadable, type UntrustedWork } from '../untrusted/processes.ts';
 import { type Ffmpeg, type Limits, runFfmpeg } from './ffmpeg.ts';
 
@@ -33,12 +34,20 @@ const DECODERS = [
   'pcm_s32be,pcm_s32le,pcm_f32be,pcm_f32le,pcm_f64be,pcm_f64le',
 ].join(',');
 
-/** Mono Opus in Apple's Core Audio Format, which is what Messages records. */
-const noteArguments = (demuxers: string): string[] =>
+/** Apple's Core Audio Format, which is what Messages records, or at most ten minutes in the one that models for transcription take. */
+const FORMATS = {
+  caf: '-f caf file:output',
+  ogg: `-t ${MAX_TRANSCRIBED_SECONDS} -f ogg file:output`,
+};
+type NoteFormat = keyof typeof FORMATS;
+
+/** Mono Opus. */
+const noteArguments = (demuxers: string, format: NoteFormat): string[] =>
   [
     '-nostdin -hide_banner -v error -threads 1 -protocol_whitelist file,pipe',
     `-format_whitelist ${demuxers} -codec_whitelist ${DECODERS} -i file:input`,
-    '-map 0:a:0 -map_metadata -1 -ac 1 -ar 48000 -c:a libopus -b:a 32k -threads 1 -f caf file:output',
+    '-map 0:a:0 -map_metadata -1 -ac 1 -ar 48000 -c:a libopus -b:a 32k -threads 1',
+    FORMATS[format],
   ].flatMap((part) => part.split(' '));
 
 /** The exit codes of a shell for a program that cannot be started. */
@@ -53,7 +62,11 @@ export class UnreadableAudio extends Error {
  * Converts an audio file to a voice note and passes it to `store`.
  * @throws UnreadableAudio
  */
-export type MakeVoiceNote = <T>(audio: Readable, store: (note: Readable) => Promise<T>) => Promise<T>;
+export type MakeVoiceNote = <T>(
+  audio: Readable,
+  store: (note: Readable) => Promise<T>,
+  format?: NoteFormat,
+) => Promise<T>;
 
 export function createVoiceNoteMaker(
   ffmpeg: Ffmpeg,
@@ -61,13 +74,13 @@ export function createVoiceNoteMaker(
   limits = LIMITS,
 ): MakeVoiceNote {
   const limit = pLimit(CONCURRENCY);
-  return (audio, store) =>
+  return (audio, store, format = 'caf') =>
     limit(async () => {
       const scratch = await mkdtemp(SCRATCH_PREFIX);
       try {
         await pipeline(audio, createWriteStream(join(scratch, 'input')));
         const demuxers = await demuxersFor(scratch, untrusted);
-        await transcode(ffmpeg, demuxers, scratch, limits);
+        await transcode(ffmpeg, noteArguments(demuxers, format), scratch, limits);
         return await store(createReadStream(join(scratch, 'output')));
       } finally {
         await rm(scratch, { recursive: true, force: true });
@@ -84,13 +97,13 @@ async function demuxersFor(scratch: string, untrusted: UntrustedWork): Promise<s
   return demuxers;
 }
 
-async function transcode(ffmpeg: Ffmpeg, demuxers: string, scratch: string, limits: Limits): Promise<void> {
-  const { code, signal, tookTooLong, stderr } = await runFfmpeg(
-    ffmpeg,
-    noteArguments(demuxers),
-    scratch,
-    limits,
-  );
+async function transcode(
+  ffmpeg: Ffmpeg,
+  args: readonly string[],
+  scratch: string,
+  limits: Limits,
+): Promise<void> {
+  const { code, signal, tookTooLong, stderr } = await runFfmpeg(ffmpeg, args, scratch, limits);
   const reason = stderr.trim().slice(0, 500);
   if (tookTooLong) throw new UnreadableAudio('it took too long');
   // A program that cannot start, or a full disk, says nothing about the file.

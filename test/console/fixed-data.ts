@@ -145,6 +145,7 @@ const item = (number: number, message: string, minutes: number, fields: Partial<
   editedAt: null,
   unsentAt: null,
   isShortened: false,
+  transcript: null,
   ...fields,
 });
 

@@ -48,6 +48,14 @@ export function Bubble({
       {attachments.map((file) => (
         <Attachment key={file.url} file={file} isVoiceNote={voiceNote} />
       ))}
+      {item.transcript !== null && (
+        <p className="max-w-full px-1 text-sm break-words whitespace-pre-wrap text-muted">
+          <span className="font-medium">
+            <Trans>Transcript:</Trans>
+          </span>{' '}
+          {item.transcript}
+        </p>
+      )}
       {warning !== null && (
         <p
           className="flex max-w-sm gap-1.5 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"

@@ -147,7 +147,7 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
   await db.query(sql.type(NoRows)`
     update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
       participant = null, subject = null, sender_name = null, authentication = null, email_references = null,
-      former_texts = '[]', whole_text = null, reactions = '[]',
+      former_texts = '[]', whole_text = null, transcript = null, reactions = '[]',
       announced_at = least(announced_at, now()),
       -- An email that is read again is recognized by its own id. Some senders write their address into it.
       carrier_message_id = case when exists (

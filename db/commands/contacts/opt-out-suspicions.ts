@@ -29,8 +29,8 @@ export async function suspectOptOut(
   db: TenantDb,
   { id: replyId, address, body }: Pick<InboundRow, 'id' | 'address' | 'body'>,
   now: Date,
+  certainty = optOutSuspicion(body),
 ): Promise<void> {
-  const certainty = optOutSuspicion(body);
   if (certainty === 'none') return;
   const isDoubtful = certainty === 'doubtful';
   if (isDoubtful && (await copilotDebounce(db)) === null) return;

@@ -9,7 +9,7 @@ import {
   chatsToTell,
   removeChatConnectionsOf,
 } from '#db/queries/drafts/chat-connections.ts';
-import { contactName, shownText } from '#db/queries/inbox/replies.ts';
+import { contactName, SAID, shownText } from '#db/queries/inbox/replies.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { newId } from '#domain/base/ids.ts';
 import { StoredDraftStatus } from '#domain/drafts/ai-draft.ts';
@@ -226,7 +226,7 @@ export async function toldDraft(
   replyId: string,
 ): Promise<(ToldDraft & { leadId: string | null; contactOwnerEmail: string | null }) | null> {
   const row = await db.maybeOne(sql.type(ToldRow)`
-    select d.address, l.first_name, l.last_name, i.body, l.id lead_id, l.contact_owner_email, d.source, d.status, d.draft, d.confidence, d.version,
+    select d.address, l.first_name, l.last_name, ${SAID} body, l.id lead_id, l.contact_owner_email, d.source, d.status, d.draft, d.confidence, d.version,
       d.retry_at is not null is_retrying, d.retry_error is not null is_retry_failed, d.approval_channel, d.resolved_by, d.resolved_at, u.name user_name, u.email user_email, m.body sent_body, m.sent_text
     from ai_drafts d ${ANSWERED}
     left join leads l on l.workspace_id = ${db.workspaceId} and l.id = coalesce(d.lead_id, i.lead_id)

@@ -9,6 +9,7 @@ import { ANSWERED, DraftRow } from '#db/queries/drafts/ai-drafts.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import { tellOfDraft } from './chat-messages.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
+import { SAID } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
 /** The `source` of messages that are approved drafts. */
@@ -31,7 +32,7 @@ const ContextRow = z.object({
 /** The fields common to all events of a draft. */
 async function eventContext(db: TenantDb, replyId: string, now: Date) {
   const { body, ...row } = await db.one(sql.type(ContextRow)`
-    select i.body, l.id lead_id, l.first_name, l.last_name, l.phones, c.id campaign_id, c.name campaign_name, m.crm
+    select ${SAID} body, l.id lead_id, l.first_name, l.last_name, l.phones, c.id campaign_id, c.name campaign_name, m.crm
     from ai_drafts d ${ANSWERED}
     left join leads l on l.workspace_id = ${db.workspaceId} and l.id = coalesce(d.lead_id, i.lead_id)
     left join campaigns c on c.workspace_id = ${db.workspaceId} and c.id = i.campaign_id

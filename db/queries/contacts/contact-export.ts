@@ -190,6 +190,7 @@ const FileRow = z.object({
 
 const ExportedReplyRow = InboundRow.extend({
   wholeText: z.string().nullable(),
+  transcript: z.string().nullable(),
   formerTexts: z.array(z.object({ text: z.string(), until: z.string() })),
 });
 
@@ -227,6 +228,7 @@ export async function exportReplies(
       senderName: row.senderName,
       message: row.body,
       wholeMessage: row.wholeText ?? row.body,
+      transcript: row.transcript,
       formerTexts: row.formerTexts,
       warning: row.warning,
       authentication: row.authentication,

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { SAID } from '#db/queries/inbox/replies.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -59,7 +60,7 @@ function opinionOf(row: SuspicionRow): ModelOpinion | null {
 }
 
 const suspicions = (db: TenantDb, condition: ReturnType<typeof sql.fragment>) => sql.fragment`
-  select s.*, i.lead_id, i.body
+  select s.*, i.lead_id, ${SAID} body
   from opt_out_suspicions s
   join inbound_messages i on i.workspace_id = s.workspace_id and i.id = s.reply_id
   where s.workspace_id = ${db.workspaceId} and ${condition}`;
@@ -133,9 +134,9 @@ export async function awaitedVerdicts(db: TenantDb, limit: number): Promise<read
   return db.any(sql.type(AwaitedRow)`
     select opt_out_suspicions.id, opt_out_suspicions.address, opt_out_suspicions.reply_id, array(
       select body from (
-        select i.body, i.received_at, i.id from inbound_messages i
+        select ${SAID} body, i.received_at, i.id from inbound_messages i
         where i.workspace_id = ${db.workspaceId} and i.address = opt_out_suspicions.address
-          and not i.auto_reply and i.body <> '' and i.created_at > opt_out_suspicions.created_at - interval '1 day'
+          and not i.auto_reply and ${SAID} <> '' and i.created_at > opt_out_suspicions.created_at - interval '1 day'
         order by i.received_at desc, i.id desc limit ${REPLIES_READ}
       ) latest order by received_at, id
     ) replies

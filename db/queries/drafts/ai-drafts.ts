@@ -12,7 +12,7 @@ import { DRAFTS_PER_HOUR } from '#domain/drafts/ai-budget.ts';
 import { ApprovalChannel, DraftSource } from '#domain/events/ai-draft.ts';
 import { CountRow } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { findReply, type InboundRow } from '../inbox/replies.ts';
+import { findReply, type InboundRow, SAID } from '../inbox/replies.ts';
 
 export const DraftRow = z.object({
   /** The draft's id. A draft of the copilot has the id of the reply that it answers. */
@@ -79,7 +79,7 @@ export const ANSWERED = sql.fragment`
   left join inbound_messages i on i.workspace_id = d.workspace_id and i.id = coalesce(d.answered_reply_id, d.reply_id)`;
 
 const LISTED = sql.fragment`
-  select d.*, i.body answered_body, i.lead_id answered_lead_id, i.id answered_id from ai_drafts d ${ANSWERED}`;
+  select d.*, ${SAID} answered_body, i.lead_id answered_lead_id, i.id answered_id from ai_drafts d ${ANSWERED}`;
 
 export async function findListedDraft(db: TenantDb, id: string): Promise<ListedDraft | null> {
   const row = await db.maybeOne(sql.type(ListedRow)`

@@ -44,7 +44,7 @@ export async function autopilotFacts(
         select from messages m where m.workspace_id = ${db.workspaceId} and m.address = ${address}
           and m.source = any(${sql.array([...MEMBER_SOURCES], 'text')}) and m.created_at > c.closed_at and m.status <> 'canceled') is_taken_over,
       array(
-        select left(i.body, 4000) from inbound_messages i
+        select left(concat_ws(E'\\n', nullif(i.body, ''), i.transcript), 4000) from inbound_messages i
         where i.workspace_id = ${db.workspaceId} and i.address = ${address} and not i.auto_reply and i.received_at > c.answered_at
         order by i.received_at desc limit 10) texts
     from conversation c`);

@@ -264,6 +264,7 @@ const ThreadRow = z.object({
   editedAt: z.date().nullable(),
   unsentAt: z.date().nullable(),
   isShortened: z.boolean(),
+  transcript: z.string().nullable(),
 });
 export type ThreadRow = z.infer<typeof ThreadRow>;
 
@@ -274,13 +275,13 @@ export const RECEIVED_AT = sql.fragment`date_trunc('milliseconds', received_at)`
 const OUT = sql.fragment`
   select id, address, 'out' direction, null participant, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
     false auto_reply, coalesce(sent_subject, subject) subject, null warning, null::jsonb authentication, null original_message_id, reply_to_id, effect, attachment_urls, attachment_names, reactions,
-    edited_at, unsent_at, false is_shortened
+    edited_at, unsent_at, false is_shortened, null transcript
   from messages`;
 const IN = sql.fragment`
   select id, address, 'in' direction, participant, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
     null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
     auto_reply, subject, warning, authentication, original_message_id, null reply_to_id, null effect, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, reactions,
-    edited_at, unsent_at, whole_text is not null or length(body) > ${SHOWN_LENGTH} is_shortened
+    edited_at, unsent_at, whole_text is not null or length(body) > ${SHOWN_LENGTH} is_shortened, transcript
   from inbound_messages`;
 
 /** Messages in both directions, newest first, starting after the position `after`; scheduled ones by their scheduled time. */
@@ -365,6 +366,7 @@ export async function presentThread(
       editedAt: row.editedAt?.toISOString() ?? null,
       unsentAt: row.unsentAt?.toISOString() ?? null,
       isShortened: row.isShortened,
+      transcript: row.unsentAt === null ? row.transcript : null,
     };
   });
 }

@@ -70,6 +70,9 @@ export async function findReply(db: TenantDb, id: string): Promise<InboundRow | 
     select * from inbound_messages where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
+/** What a contact wrote, or else what was heard in their audio, of `inbound_messages i`. */
+export const SAID = sql.fragment`coalesce(nullif(i.body, ''), i.transcript, '')`;
+
 const WholeRow = InboundRow.extend({ wholeText: z.string().nullable() });
 
 /** With its whole text. Null: there is none, or the contact is erased. */

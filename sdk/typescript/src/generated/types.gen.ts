@@ -2409,6 +2409,10 @@ export type ThreadItem = {
      * Inbound messages: `message` is a part of it, without quoted text and a signature, or its beginning. `GET /api/replies/{id}` returns the whole text.
      */
     isShortened: boolean;
+    /**
+     * Inbound messages: what a model heard in their audio, which may be wrong. Null: nothing, or not yet.
+     */
+    transcript: string | null;
 };
 
 export type ThreadFile = {
@@ -3757,6 +3761,10 @@ export type ContactExport = {
          * What the contact wrote.
          */
         message: string;
+        /**
+         * What a model heard in its audio.
+         */
+        transcript: string | null;
         /**
          * With quoted text and signatures, as it was received.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "cccbedbe675fd67b7ec836c21d97778b4ec3632b98712d18d9fbe82f303757f0"
+DIGEST = "d9fbe73f5d94f9ddc6bf77dab644027cdf1e20e2e02b2d417f56d43f3f6be20f"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1656,6 +1656,7 @@ class ContactExportReply(TypedDict):
     subject: str | None
     senderName: str | None
     message: str
+    transcript: str | None
     wholeMessage: str
     formerTexts: list[ContactExportReplyFormerText]
     warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
@@ -5843,6 +5844,7 @@ class ThreadItem(TypedDict):
     editedAt: str | None
     unsentAt: str | None
     isShortened: bool
+    transcript: str | None
 
 
 class RuleDryRun(TypedDict):
