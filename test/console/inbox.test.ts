@@ -177,6 +177,27 @@ describe('the inbox', () => {
       await page.keyboard.press('Enter');
     };
 
+    it('leaves the focus in the menu of mentions when the contact writes meanwhile', async () => {
+      const { page } = tab;
+      const question = `Is a cellar ${newId()} included?`;
+      const contact = await receive(question);
+      await page.getByText(question).first().waitFor();
+      await open(contact);
+      await page.getByRole('log').getByText(question).waitFor();
+      await page.keyboard.press('n');
+      await page.getByPlaceholder('A note for your team').waitFor();
+      await page.keyboard.type('Ask @');
+      await page.locator('[role="menu"]:focus, [role="menu"]:focus-within').waitFor();
+      await writeIn(tab.app, { lineId: workspace.lineId, from: contact, text: 'And an attic?' });
+      // Of the thread, which the menu hides from readers of the screen.
+      await page.locator('[role="log"]').getByText('And an attic?').waitFor();
+      await choose('Mia Okafor');
+      await expect
+        .poll(() => page.getByPlaceholder('A note for your team').inputValue())
+        .toBe('Ask @Mia Okafor ');
+      await page.keyboard.press('Escape');
+    });
+
     it('assigns, notes, answers with a snippet, snoozes and closes by keyboard alone', async () => {
       const { page } = tab;
       // Another one each time, or else a repeated test finds the one before.

@@ -1,6 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { AtSign, StickyNote } from 'lucide-react';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Menu } from '#console/components/menu.tsx';
@@ -46,6 +46,8 @@ export function NoteBox({ address, close }: { address: string; close: () => void
       },
     );
   };
+  // Somebody has just asked for it. Only once: later, the focus may be in the menu.
+  useEffect(() => box.current?.focus(), []);
   const add = (name: string): void => change(`${(unsent.current() ?? '').replace(/@$/, '')}@${name} `);
   return (
     <form
@@ -57,11 +59,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
       }}
     >
       <textarea
-        // Somebody has just asked for it.
-        ref={(element) => {
-          if (element && box.current === null) element.focus();
-          box.current = element;
-        }}
+        ref={box}
         aria-label={t`Note`}
         placeholder={t`A note for your team, which is not sent`}
         rows={2}
