@@ -177,6 +177,29 @@ describe('the inbox', () => {
       await page.keyboard.press('Enter');
     };
 
+    it('has one stop for Tab among its conversations, and arrows between them', async () => {
+      const { page } = tab;
+      const asked = [newId(), newId(), newId()];
+      for (const id of asked) await receive(`Is ${id} free?`);
+      const rows = page.getByRole('list', { name: 'Conversations' });
+      const row = (id: string | undefined) => rows.getByRole('button', { name: `Is ${id} free?` });
+      await row(asked[2]).waitFor();
+      const rowsCount = await rows.getByRole('listitem').count();
+      await row(asked[2]).focus();
+      await page.keyboard.press('ArrowDown');
+      await row(asked[1]).and(page.locator(':focus')).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('log').getByText(`Is ${asked[1]} free?`).waitFor();
+      const reply = page.getByRole('textbox', { name: 'Reply' }).and(page.locator(':focus'));
+      let stops = 0;
+      while ((await reply.count()) === 0 && stops < 60) {
+        await page.keyboard.press('Tab');
+        stops += 1;
+      }
+      expect(stops).toBeLessThan(20);
+      expect(rowsCount).toBeGreaterThan(3);
+    });
+
     it('leaves the focus in the menu of mentions when the contact writes meanwhile', async () => {
       const { page } = tab;
       const question = `Is a cellar ${newId()} included?`;

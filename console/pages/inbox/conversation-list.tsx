@@ -3,7 +3,7 @@ import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Inbox, Sparkles } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
@@ -69,6 +69,24 @@ function Rows({
   useEffect(() => {
     if (hasMore && last >= conversations.length - AHEAD) loadMore();
   }, [hasMore, last, conversations.length, loadMore]);
+  // One stop for Tab, whatever the length of the list: the row that had the focus last, or the open one. Arrows lead to the others.
+  const [focused, setFocused] = useState<string>();
+  const shown = items.flatMap(({ index }) => conversations[index]?.address ?? []);
+  const stop = [focused, opened, shown[0]].find(
+    (address) => address !== undefined && shown.includes(address),
+  );
+  const moveFocus = (event: KeyboardEvent, index: number): void => {
+    const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: conversations.length - 1 }[
+      event.key
+    ];
+    if (to === undefined || !conversations[to]) return;
+    event.preventDefault();
+    virtual.scrollToIndex(to);
+    // A row that was not rendered comes with the scrolling.
+    requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] button`)?.focus(),
+    );
+  };
   const chosen = conversations.findIndex(({ address }) => address === opened);
   useEffect(() => {
     if (chosen >= 0) virtual.scrollToIndex(chosen, { align: 'auto' });
@@ -91,6 +109,9 @@ function Rows({
                 conversation={conversation}
                 isOpened={conversation.address === opened}
                 isSelected={selected.has(conversation.address)}
+                isStop={conversation.address === stop}
+                onFocus={() => setFocused(conversation.address)}
+                onKeyDown={(event) => moveFocus(event, index)}
                 onSelect={onSelect}
                 hasDraft={drafts.has(conversation.address)}
                 onOpen={onOpen}
@@ -112,6 +133,9 @@ function Row({
   conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut, unread, status, assigneeId },
   isOpened,
   isSelected,
+  isStop,
+  onFocus,
+  onKeyDown,
   hasDraft,
   onOpen,
   onSelect,
@@ -119,6 +143,10 @@ function Row({
   conversation: Conversation;
   isOpened: boolean;
   isSelected: boolean;
+  /** Whether Tab leads to it. */
+  isStop: boolean;
+  onFocus: () => void;
+  onKeyDown: (event: KeyboardEvent) => void;
   hasDraft: boolean;
   onOpen: (address: string) => void;
   onSelect: (address: string) => void;
@@ -149,6 +177,8 @@ function Row({
         />
         <input
           type="checkbox"
+          tabIndex={isStop ? 0 : -1}
+          onFocus={onFocus}
           aria-label={t`Select ${shownName}`}
           checked={isSelected}
           onChange={() => onSelect(address)}
@@ -161,6 +191,9 @@ function Row({
       </label>
       <button
         type="button"
+        tabIndex={isStop ? 0 : -1}
+        onFocus={onFocus}
+        onKeyDown={onKeyDown}
         aria-current={isOpened || undefined}
         onClick={() => onOpen(address)}
         className="min-w-0 flex-1 py-2.5 pr-3 text-left -outline-offset-2"
