@@ -10,6 +10,7 @@ const Contract = z.object({
     z.object({
       method: z.string(),
       path: z.string(),
+      headers: z.record(z.string(), z.string()).default({}),
       pathParameters: z.record(z.string(), Schema),
       query: z.record(z.string(), Schema),
       requiredQuery: z.array(z.string()).default([]),
@@ -22,7 +23,14 @@ const Contract = z.object({
 
 export interface VendorContract {
   /** @throws ZodError if the vendor's document does not allow the request. */
-  checkRequest(request: { method: string; path: string; query: Record<string, unknown>; body: unknown }): {
+  checkRequest(request: {
+    method: string;
+    path: string;
+    query: Record<string, unknown>;
+    body: unknown;
+    /** By their names in lower case. */
+    headers?: Record<string, unknown>;
+  }): {
     status: number;
     /** @throws ZodError if the vendor does not answer so. */
     checkResponse(body: unknown): void;
@@ -51,10 +59,11 @@ export function readVendorContract(file: URL): VendorContract {
     ),
   }));
   return {
-    checkRequest({ method, path, query, body }) {
+    checkRequest({ method, path, query, body, headers = {} }) {
       const operation = operations.find((one) => one.method === method && matches(one.path, path));
       if (!operation)
         throw new z.ZodError([{ code: 'custom', path: [], message: `no ${method} ${path}`, input: path }]);
+      for (const [name, value] of Object.entries(operation.headers)) z.literal(value).parse(headers[name]);
       operation.querySchema.parse(query);
       operation.bodySchema?.parse(body);
       return {

@@ -50,7 +50,7 @@ interface Contact {
 }
 
 /** How long a change is not found by the search. HubSpot says: "a few moments". */
-const FOUND_AFTER_MS = 1500;
+const FOUND_AFTER_MS = 300;
 const MAX_FOUND = 10_000;
 const READ_ONLY = new Set(['hs_email_optout', 'lastmodifieddate', 'hs_object_id', 'createdate']);
 const PROPERTIES = new Set([

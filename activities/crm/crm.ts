@@ -9,12 +9,13 @@ import {
   findCrmConnection,
   recordCrmFailure,
   recordCrmSync,
+  renewCrmToken,
 } from '#db/queries/crm/crm-connections.ts';
 import { workspaceCountry } from '#db/queries/accounts/workspaces.ts';
 import { unseenContacts } from '#db/queries/crm/crm-links.ts';
 import { decide } from '#db/wakes/decisions.ts';
 import { surelyRead } from '#domain/crm/crm.ts';
-import { CrmDenied, CrmRefused, CrmUnavailable } from '#providers/crms/crm.ts';
+import { type CrmAccount, CrmDenied, CrmRefused, CrmUnavailable } from '#providers/crms/crm.ts';
 import { crmTokenContext } from '#providers/crms/token.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import { crmConnectionId } from '#workflows/protocol/workflow-ids.ts';
@@ -55,12 +56,24 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
     const hasTime = (): boolean => !canceled.aborted && Date.now() < end;
     const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
       withTenant(pools, workspaceId, work);
-    const tokenOf = ({ tokenSealed }: CrmConnectionRow): string =>
-      secrets.open(tokenSealed, crmTokenContext(workspaceId, connectionId));
+    const accountOf = ({ accountId, tokenSealed }: CrmConnectionRow): CrmAccount => ({
+      accountId,
+      token: secrets.open(tokenSealed, crmTokenContext(workspaceId, connectionId)),
+    });
+
+    /** With a token that does not expire soon. */
+    async function renewed(connection: CrmConnectionRow): Promise<CrmConnectionRow> {
+      const token = await crms[connection.provider].renew?.(accountOf(connection).token);
+      if (token === null || token === undefined) return connection;
+      const tokenSealed = secrets.seal(token, crmTokenContext(workspaceId, connectionId));
+      await tenant((db) => renewCrmToken(db, connection, tokenSealed));
+      return { ...connection, tokenSealed };
+    }
 
     /** Tells the CRM what has happened, in order. @returns whether that is all. */
     async function tell(connection: CrmConnectionRow): Promise<boolean> {
       const provider = crms[connection.provider];
+      const account = accountOf(connection);
       while (hasTime()) {
         const telling = await tenant((db) => nextCrmTelling(db, connectionId));
         if (!telling) return true;
@@ -68,7 +81,7 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
         let toldAt = currentTime();
         if (telling.told)
           try {
-            toldAt = await provider.tell(tokenOf(connection), telling.told.contactId, telling.told.news);
+            toldAt = await provider.tell(account, telling.told.contactId, telling.told.news);
           } catch (error) {
             if (!(error instanceof CrmRefused)) throw error;
             refused = error.message;
@@ -81,13 +94,21 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
       return false;
     }
 
+    /** When to look for changes again, which what is to be told does not bring forward; null: now. */
+    function nextReadOf({ error, syncedAt }: CrmConnectionRow): Date | null {
+      if (error !== null || syncedAt === null) return null;
+      const waitedMs = currentTime().getTime() - syncedAt.getTime();
+      return waitedMs < pollMs / 2 ? new Date(syncedAt.getTime() + pollMs) : null;
+    }
+
     /** Takes over the contacts that have changed. @returns whether those are all. */
     async function read(connection: CrmConnectionRow): Promise<boolean> {
       const provider = crms[connection.provider];
+      const account = accountOf(connection);
       let position = { readUntil: connection.readUntil, readAfter: connection.readAfter };
       let startedAt: Date | null = null;
       while (hasTime()) {
-        const page = await provider.readContacts(tokenOf(connection), position);
+        const page = await provider.readContacts(account, position);
         startedAt ??= page.answeredAt;
         const { contacts, country } = await tenant(async (db) => ({
           contacts: await unseenContacts(db, connectionId, page.contacts),
@@ -113,18 +134,27 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
         decide(pools, workspaceId, crmConnectionId(connectionId), async () => ({ nextAt: at }));
       // Set before the connection is read, so that a later change of it brings it forward again.
       await nextAt(fromNow(pollMs));
-      const connection = await tenant((db) => findCrmConnection(db, connectionId));
-      if (!connection) {
+      const found = await tenant((db) => findCrmConnection(db, connectionId));
+      if (!found) {
         await tenant((db) => clearCrmOutbox(db, connectionId));
         return { hasMore: false, isGone: true, failingSince: null, hasChanged: false };
       }
+      let connection = found;
       const { pausedUntil, failingSince: knownSince } = connection;
       if (pausedUntil !== null && pausedUntil > currentTime()) {
         await nextAt(pausedUntil);
         return { hasMore: false, isGone: false, failingSince: knownSince, hasChanged: false };
       }
       try {
-        const isDone = (await tell(connection)) && (await read(connection));
+        connection = await renewed(connection);
+        const nextRead = nextReadOf(connection);
+        // Before anything is told: what happens from then on brings it forward again.
+        if (nextRead !== null) await nextAt(nextRead);
+        let isDone = await tell(connection);
+        if (isDone && nextRead !== null) {
+          return { hasMore: false, isGone: false, failingSince: null, hasChanged: false };
+        }
+        isDone &&= await read(connection);
         if (!isDone) await nextAt(currentTime());
         const hasChanged = isDone && (await tenant((db) => recordCrmSync(db, connectionId, currentTime())));
         return { hasMore: !isDone, isGone: false, failingSince: null, hasChanged };

@@ -85,7 +85,14 @@ const configOf = (env: Variables) => ({
   twilioAccount: twilioAccount(env),
   inboxPollSeconds: env.INBOX_POLL_SECONDS,
   crmPollSeconds: env.CRM_POLL_SECONDS,
-  crms: { hubspot: { apiUrl: env.HUBSPOT_API_URL, caFile: env.HUBSPOT_CA_FILE } },
+  crms: {
+    hubspot: { apiUrl: env.HUBSPOT_API_URL, caFile: env.HUBSPOT_CA_FILE },
+    highlevel: {
+      apiUrl: env.HIGHLEVEL_API_URL,
+      caFile: env.HIGHLEVEL_CA_FILE,
+      app: highLevelApp(env),
+    },
+  },
   /** null: the operating system's. */
   dnsServers: env.DNS_SERVERS,
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
@@ -145,6 +152,16 @@ const slackApp = ({
   SLACK_API_URL: apiUrl,
   SLACK_CA_FILE: caFile,
 }: Variables) => (token !== null && signingSecret !== null ? { token, signingSecret, apiUrl, caFile } : null);
+
+const highLevelApp = ({
+  HIGHLEVEL_CLIENT_ID: clientId,
+  HIGHLEVEL_CLIENT_SECRET: clientSecret,
+  HIGHLEVEL_SMS_PROVIDER_ID: smsProviderId,
+  HIGHLEVEL_CALL_PROVIDER_ID: callProviderId,
+}: Variables) =>
+  clientId !== null && clientSecret !== null
+    ? { clientId, clientSecret, smsProviderId, callProviderId }
+    : null;
 
 const llmEndpoint = ({
   LLM_BASE_URL: baseUrl,
@@ -292,6 +309,10 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['TWILIO_ACCOUNT_SID', 'TWILIO_MESSAGING_SERVICE_SID'],
   ['TWILIO_ACCOUNT_SID', 'TWILIO_SHARED_KEY_SECRET'],
   ['SLACK_SIGNING_SECRET', 'SLACK_BOT_TOKEN'],
+  ['HIGHLEVEL_CLIENT_ID', 'HIGHLEVEL_CLIENT_SECRET'],
+  ['HIGHLEVEL_CLIENT_SECRET', 'HIGHLEVEL_CLIENT_ID'],
+  ['HIGHLEVEL_CLIENT_ID', 'HIGHLEVEL_SMS_PROVIDER_ID'],
+  ['HIGHLEVEL_CLIENT_ID', 'HIGHLEVEL_CALL_PROVIDER_ID'],
   ['LLM_MODEL', 'LLM_BASE_URL'],
   ['TEMPORAL_CODEC_KEYS', 'TEMPORAL_CODEC_OPERATORS'],
   ['TEMPORAL_CODEC_OPERATORS', 'TEMPORAL_UI_ORIGIN'],

@@ -398,8 +398,26 @@ const PROVIDERS = {
   SLACK_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   HUBSPOT_API_URL: forBoth(optional(HttpUrl), 'another server with the API of HubSpot', "HubSpot's"),
   HUBSPOT_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
+  HIGHLEVEL_CLIENT_ID: forBoth(
+    optional(z.string()),
+    'the client id of a marketplace app of HighLevel, which members add to their [locations](clients.md#highlevel)',
+    'only private integration tokens',
+  ),
+  HIGHLEVEL_CLIENT_SECRET: forBoth(optional(z.string()), "the app's secret; required with the id"),
+  HIGHLEVEL_SMS_PROVIDER_ID: forBoth(
+    optional(z.string()),
+    "the id of the app's conversation provider of type SMS: what people send with it in HighLevel is sent by lines",
+    'none',
+  ),
+  HIGHLEVEL_CALL_PROVIDER_ID: forBoth(
+    optional(z.string()),
+    "the id of the app's conversation provider of type Call, in which calls are logged",
+    'calls are logged as notes',
+  ),
+  HIGHLEVEL_API_URL: forBoth(optional(HttpUrl), 'another server with the API of HighLevel', "HighLevel's"),
+  HIGHLEVEL_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   CRM_POLL_SECONDS: forWorkers(
-    z.coerce.number().min(1).max(3600).default(20),
+    z.coerce.number().min(0.1).max(3600).default(20),
     'interval at which connected CRMs are asked for changes and told what has happened',
   ),
   INBOX_POLL_SECONDS: forWorkers(

@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 
-export const CrmProviderName = z.enum(['hubspot']);
+export const CrmProviderName = z.enum(['hubspot', 'highlevel']);
 export type CrmProviderName = z.infer<typeof CrmProviderName>;
 
 export const CrmConnectionInput = z
   .object({
     provider: CrmProviderName,
     token: z.string().trim().min(10).max(1000).meta({
-      description: 'HubSpot: the access token of a private app. It is stored encrypted and never returned.',
+      description:
+        "HubSpot: the access token of a private app. HighLevel: a private integration token of a location, or the code with which the installation's marketplace app was added to one. It is stored encrypted and never returned.",
+    }),
+    accountId: z.string().trim().min(1).max(100).optional().meta({
+      description: 'HighLevel: the id of the location, with a private integration token.',
     }),
     listId: Id.optional().meta({
       description: 'The list in which contacts become leads; default: Quick Sends.',
@@ -26,7 +30,9 @@ export const CrmConnection = z
   .object({
     _id: Id,
     provider: CrmProviderName,
-    accountId: z.string().meta({ description: "The provider's, for example of HubSpot's portal." }),
+    accountId: z
+      .string()
+      .meta({ description: "The provider's, of HubSpot's portal, or of HighLevel's location." }),
     listId: Id.nullable(),
     campaignId: Id.nullable(),
     status: z.enum(['active', 'broken']).meta({

@@ -3,7 +3,15 @@ import type { CrmSubject } from './crm.ts';
 
 /** What is told to a CRM about one of its contacts. */
 export type CrmNews =
-  | { kind: 'message' | 'reply'; channel: 'text' | 'email'; subject: string | null; text: string; at: Date }
+  | {
+      kind: 'message' | 'reply';
+      channel: 'text' | 'email';
+      /** Of the contact; null: it is not known. */
+      address: string | null;
+      subject: string | null;
+      text: string;
+      at: Date;
+    }
   | {
       kind: 'call';
       isOutbound: boolean;
@@ -101,7 +109,7 @@ export function readCrmEvent(body: unknown): ReadEvent | null {
       messageId,
       leadId: event.leadId ?? message.leadId ?? null,
       addresses: [recipientPhone, recipientEmail].flatMap((address) => address ?? []),
-      newsFor: () => ({ kind: 'message', channel, subject, text, at: sentAt ?? timestamp }),
+      newsFor: (address) => ({ kind: 'message', channel, address, subject, text, at: sentAt ?? timestamp }),
     };
   }
   if (event.event === 'message.reply') {
@@ -114,7 +122,7 @@ export function readCrmEvent(body: unknown): ReadEvent | null {
       messageId,
       leadId,
       addresses: [recipientPhone, recipientEmail].flatMap((address) => address ?? []),
-      newsFor: () => ({ kind: 'reply', channel, subject, text, at }),
+      newsFor: (address) => ({ kind: 'reply', channel, address, subject, text, at }),
     };
   }
   if (event.event === 'call.ended') {

@@ -1,5 +1,6 @@
 import { boundedFetch } from '../bounded-fetch.ts';
 import { connectionFailure } from '../connection-failure.ts';
+import { realTime } from '#domain/base/clock.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { CrmUnavailable } from './crm.ts';
 
@@ -13,21 +14,26 @@ export interface CrmAnswer {
   body: unknown;
 }
 
-/** Sends requests with JSON. @param title of the provider, for errors. @returns a function that throws CrmUnavailable if there is no response */
+/** Sends requests with JSON, or with a form. @param title of the provider, for errors. @returns a function that throws CrmUnavailable if there is no response */
 export function crmRequests(title: string, caFile: string | null) {
   const request = boundedFetch(MAX_RESPONSE_BYTES, caFile);
   return async (
     url: string,
-    { method, headers, body }: { method: string; headers: Record<string, string>; body?: object | undefined },
+    {
+      method,
+      headers,
+      body,
+    }: { method: string; headers: Record<string, string>; body?: object | URLSearchParams | undefined },
   ): Promise<CrmAnswer> => {
+    const isForm = body instanceof URLSearchParams;
     const response = await request(url, {
       method,
       headers: {
         accept: 'application/json',
         ...headers,
-        ...(body && { 'content-type': 'application/json' }),
+        ...(body && !isForm && { 'content-type': 'application/json' }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body: isForm ? body : JSON.stringify(body) }),
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     }).catch((error: unknown) => {
@@ -39,6 +45,10 @@ export function crmRequests(title: string, caFile: string | null) {
     return { status, headers: given, body: tryParseUntrustedJson(await response.text()) };
   };
 }
+
+/** When it was given, by the clock of the provider. */
+export const answeredAt = ({ headers }: CrmAnswer): Date =>
+  new Date(Date.parse(headers.get('date') ?? '') || realTime().getTime());
 
 /** @param header `Retry-After`, in seconds or as a date. @returns in milliseconds; null: it does not say. */
 export function retryAfterMs(header: string | null, now: Date): number | null {

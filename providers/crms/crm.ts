@@ -41,27 +41,40 @@ export interface CrmPage {
   answeredAt: Date;
 }
 
-/** A provider of CRMs. Every call takes the token of an account. */
+/** An account of a provider, with the token that its requests carry. */
+export interface CrmAccount {
+  accountId: string;
+  token: string;
+}
+
+/** A provider of CRMs. */
 export interface CrmProvider {
   readonly name: CrmProviderName;
   readonly title: string;
   /**
    * Checks that the token may do all that is to be done with it, and prepares the account.
-   * @returns the id of the account.
+   * @param given.accountId if the token does not say it; null: unknown.
+   * @returns the account, with the token that is to be stored.
    * @throws CrmDenied, CrmUnavailable
    */
-  connect(token: string): Promise<string>;
+  connect(given: { accountId: string | null; token: string }): Promise<CrmAccount>;
+  /**
+   * Renews a token that expires soon. The old one is invalid then.
+   * @returns the token that is to be stored; null: it is valid.
+   * @throws CrmDenied, CrmUnavailable
+   */
+  renew?(token: string): Promise<string | null>;
   /**
    * Reads the contacts that have changed, in the order of their changes. A contact may be read again.
    * @throws CrmDenied, CrmUnavailable
    */
-  readContacts(token: string, position: CrmPosition): Promise<CrmPage>;
+  readContacts(account: CrmAccount, position: CrmPosition): Promise<CrmPage>;
   /**
    * If the response is lost, it is told again: no provider recognizes a repeated request.
    * @returns the end of the second in which it was told, by the provider's clock.
    * @throws CrmDenied, CrmUnavailable, CrmRefused
    */
-  tell(token: string, contactId: string, news: CrmNews): Promise<Date>;
+  tell(account: CrmAccount, contactId: string, news: CrmNews): Promise<Date>;
   /** The ids that messages to a contact carry. */
   idsOf(accountId: string, contactId: string): Record<string, string>;
 }

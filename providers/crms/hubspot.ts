@@ -4,8 +4,9 @@ import { firstOf } from '#domain/base/bounded-schema.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
 import type { CrmContact } from '#domain/crm/contact.ts';
 import type { CrmNews } from '#domain/crm/news.ts';
-import { type CrmAnswer, crmRequests, retryAfterMs } from './crm-request.ts';
+import { answeredAt, type CrmAnswer, crmRequests, retryAfterMs } from './crm-request.ts';
 import {
+  type CrmAccount,
   CrmDenied,
   type CrmPage,
   type CrmPosition,
@@ -80,7 +81,12 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
   const base = (apiUrl ?? 'https://api.hubapi.com').replace(/\/$/, '');
 
   /** @throws CrmDenied, CrmUnavailable */
-  async function call(token: string, method: string, path: string, body?: object): Promise<CrmAnswer> {
+  async function call(
+    { token }: CrmAccount,
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<CrmAnswer> {
     const headers = { authorization: `Bearer ${token}` };
     const answer = await askCrm(base + path, { method, headers, body });
     const { status } = answer;
@@ -107,8 +113,8 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
   }
 
   /** @throws CrmDenied, CrmUnavailable, CrmRefused */
-  async function ask(token: string, method: string, path: string, body?: object): Promise<CrmAnswer> {
-    const answer = await call(token, method, path, body);
+  async function ask(...request: Parameters<typeof call>): Promise<CrmAnswer> {
+    const answer = await call(...request);
     if (answer.status < 400) return answer;
     throw new CrmRefused(answer.status === 404 ? 'contact_not_found' : `hubspot_${answer.status}`);
   }
@@ -120,20 +126,27 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
   }
 
   /** The emails of the owners in the account, by id. */
-  async function ownerEmails(token: string): Promise<Map<string, string>> {
+  async function ownerEmails(account: CrmAccount): Promise<Map<string, string>> {
     const emails = new Map<string, string>();
     let after: string | undefined;
     do {
       const query = new URLSearchParams({ limit: String(OWNERS), ...(after !== undefined && { after }) });
-      const { results, paging } = read(Owners, await ask(token, 'GET', `/crm/v3/owners?${query.toString()}`));
+      const { results, paging } = read(
+        Owners,
+        await ask(account, 'GET', `/crm/v3/owners?${query.toString()}`),
+      );
       for (const { id, email } of results) if (email !== undefined) emails.set(id, email);
       after = paging?.next?.after;
     } while (after !== undefined && emails.size < MAX_FOUND);
     return emails;
   }
 
-  const search = (token: string, { readUntil, readAfter }: CrmPosition, limit = PAGE): Promise<CrmAnswer> =>
-    ask(token, 'POST', '/crm/v3/objects/contacts/search', {
+  const search = (
+    account: CrmAccount,
+    { readUntil, readAfter }: CrmPosition,
+    limit = PAGE,
+  ): Promise<CrmAnswer> =>
+    ask(account, 'POST', '/crm/v3/objects/contacts/search', {
       filterGroups: [
         {
           filters: [
@@ -148,12 +161,12 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
     });
 
   const log = (
-    token: string,
+    account: CrmAccount,
     contactId: string,
     object: keyof typeof TO_CONTACT,
     properties: Record<string, string>,
   ): Promise<CrmAnswer> =>
-    ask(token, 'POST', `/crm/v3/objects/${object}`, {
+    ask(account, 'POST', `/crm/v3/objects/${object}`, {
       properties,
       associations: [
         {
@@ -163,28 +176,30 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
       ],
     });
 
-  async function put(token: string, contactId: string, news: CrmNews): Promise<CrmAnswer> {
-    if ('text' in news) return log(token, contactId, ...messageOf(news));
-    if ('from' in news) return log(token, contactId, 'calls', callOf(news));
+  async function put(account: CrmAccount, contactId: string, news: CrmNews): Promise<CrmAnswer> {
+    if ('text' in news) return log(account, contactId, ...messageOf(news));
+    if ('from' in news) return log(account, contactId, 'calls', callOf(news));
     if (news.email === null) {
       const properties = { [OPT_OUT]: String(news.kind === 'opt_out') };
-      return ask(token, 'PATCH', `/crm/v3/objects/contacts/${encodeURIComponent(contactId)}`, { properties });
+      return ask(account, 'PATCH', `/crm/v3/objects/contacts/${encodeURIComponent(contactId)}`, {
+        properties,
+      });
     }
     // Only the contact itself can subscribe to emails again.
     if (news.kind === 'opt_in') throw new CrmRefused('emails_cannot_be_resubscribed');
     const subscriber = encodeURIComponent(news.email);
     return ask(
-      token,
+      account,
       'POST',
       `/communication-preferences/v4/statuses/${subscriber}/unsubscribe-all?channel=EMAIL`,
     );
   }
 
   /** Makes the property with which texts are opted out of, unless there is one. */
-  async function prepare(token: string): Promise<void> {
-    const found = await call(token, 'GET', `/crm/v3/properties/contacts/${OPT_OUT}`);
+  async function prepare(account: CrmAccount): Promise<void> {
+    const found = await call(account, 'GET', `/crm/v3/properties/contacts/${OPT_OUT}`);
     if (found.status !== 404) return;
-    const created = await call(token, 'POST', '/crm/v3/properties/contacts', {
+    const created = await call(account, 'POST', '/crm/v3/properties/contacts', {
       name: OPT_OUT,
       label: 'Opted out of texts (Linepace)',
       groupName: 'contactinformation',
@@ -203,46 +218,43 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
   return {
     name: 'hubspot',
     title: 'HubSpot',
-    async connect(token) {
+    async connect({ token }) {
+      const account = { accountId: '', token };
       const Account = z.object({ portalId: z.int() });
-      const account = read(Account, await ask(token, 'GET', '/account-info/v3/details'));
-      await prepare(token);
-      await search(token, { readUntil: realTime(), readAfter: null }, 1);
-      await ask(token, 'GET', '/crm/v3/owners?limit=1');
-      return String(account.portalId);
+      const { portalId } = read(Account, await ask(account, 'GET', '/account-info/v3/details'));
+      await prepare(account);
+      await search(account, { readUntil: realTime(), readAfter: null }, 1);
+      await ask(account, 'GET', '/crm/v3/owners?limit=1');
+      return { accountId: String(portalId), token };
     },
 
-    async readContacts(token, position): Promise<CrmPage> {
-      const answer = await search(token, position);
+    async readContacts(account, position): Promise<CrmPage> {
+      const answer = await search(account, position);
       const { results, paging } = read(Found, answer);
       const owners = results.some(({ properties }) => properties['hubspot_owner_id'])
-        ? await ownerEmails(token)
+        ? await ownerEmails(account)
         : new Map<string, string>();
       const contacts = results.map((result) => contactOf(result, owners));
-      const answeredAt = timeOf(answer);
+      const at = answeredAt(answer);
       const after = paging?.next?.after ?? null;
       const last = contacts.at(-1);
-      if (!last || after === null) return { contacts, position, hasMore: false, answeredAt };
+      if (!last || after === null) return { contacts, position, hasMore: false, answeredAt: at };
       return {
         contacts,
         position: positionAfter(position, last.modifiedAt, after),
         hasMore: true,
-        answeredAt,
+        answeredAt: at,
       };
     },
 
-    async tell(token, contactId, news) {
+    async tell(account, contactId, news) {
       // The time of an answer has no fractions of a second.
-      return new Date(timeOf(await put(token, contactId, news)).getTime() + 1000);
+      return new Date(answeredAt(await put(account, contactId, news)).getTime() + 1000);
     },
 
     idsOf: (accountId, contactId) => ({ crmAContactId: contactId, crmAPortalId: accountId }),
   };
 }
-
-/** When it was given, by the clock of HubSpot. */
-const timeOf = ({ headers }: CrmAnswer): Date =>
-  new Date(Date.parse(headers.get('date') ?? '') || realTime().getTime());
 
 /**
  * Where to read on. A search begins again at the last change, because what changes in the meantime moves to its end; only among contacts

@@ -75,8 +75,10 @@ export const crmConnectionRoutes = [
           'A key connects a CRM only if it has all scopes, and neither an expiry nor allowed addresses',
           { required: 'manage' },
         );
-      const { token, ...input } = body;
-      const accountId = await crms[input.provider].connect(token).catch(refuse);
+      const { token: given, accountId: named = null, ...input } = body;
+      const { accountId, token } = await crms[input.provider]
+        .connect({ accountId: named, token: given })
+        .catch(refuse);
       const key = header('idempotency-key');
       const keyed = { route: 'createCrmConnection', key, hash: key === '' ? '' : await requestHash(body) };
       const answer = await withTenant(pools, caller.workspace.id, (db) =>
@@ -157,7 +159,7 @@ export const crmConnectionRoutes = [
       const row = await withTenant(pools, workspaceId, (db) => findCrmConnection(db, params.id));
       if (!row) throw connectionNotFound();
       const token = secrets.open(row.tokenSealed, crmTokenContext(workspaceId, row.id));
-      await crms[row.provider].connect(token).catch(refuse);
+      await crms[row.provider].connect({ accountId: row.accountId, token }).catch(refuse);
       const shown = await withTenant(pools, workspaceId, async (db) => {
         await resumeCrm(db, row.id);
         wake(db, crmConnectionId(row.id), now, 'connected');

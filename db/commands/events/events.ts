@@ -1,3 +1,4 @@
+import { recentCrmConnections } from '#db/queries/crm/crm-connections.ts';
 import { KEY_LIVES } from '#db/queries/events/webhooks.ts';
 import { sql } from 'slonik';
 import { CRM_EVENTS } from '#domain/crm/news.ts';
@@ -5,11 +6,11 @@ import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { subjectOf } from '#domain/events/subject.ts';
 import { newId } from '#domain/base/ids.ts';
-import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
+import { crmConnectionId, webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { ROWS_INSERTED } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { wake } from '#db/wakes/wakes.ts';
+import { wake, wakeSelf } from '#db/wakes/wakes.ts';
 
 /** The whole JSON body that subscribers receive. */
 export type NewEvent = EventPayload<EventName>;
@@ -71,6 +72,8 @@ export async function emitEvents(
         select from leads l where l.workspace_id = ${db.workspaceId} and l.id = e.lead_id and l.tags && h.tags))))
     returning null`);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
+  // One that was connected a moment ago is told at its next look.
+  if (isTold) for (const id of await recentCrmConnections(db)) wakeSelf(db, crmConnectionId(id), now);
 }
 
 const TOLD: ReadonlySet<string> = new Set(CRM_EVENTS);

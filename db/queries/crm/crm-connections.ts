@@ -39,6 +39,24 @@ export const findCrmConnection = (db: TenantDb, id: string): Promise<CrmConnecti
   db.maybeOne(sql.type(CrmConnectionRow)`
     select * from crm_connections where workspace_id = ${db.workspaceId} and id = ${id}`);
 
+const IdRow = z.object({ id: z.string() });
+/** For how long a process relies on what it has read. */
+const KNOWN_MS = 10_000;
+const MAX_KNOWN = 10_000;
+const known = new Map<string, { ids: readonly string[]; until: number }>();
+
+/** The connections of a workspace, as they were ten seconds ago or later, so that what happens often does not ask for them each time. */
+export async function recentCrmConnections(db: TenantDb): Promise<readonly string[]> {
+  const now = performance.now();
+  const recent = known.get(db.workspaceId);
+  if (recent && recent.until > now) return recent.ids;
+  const ids = await db.anyFirst(sql.type(IdRow)`
+    select id from crm_connections where workspace_id = ${db.workspaceId} order by id`);
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(db.workspaceId, { ids, until: now + KNOWN_MS });
+  return ids;
+}
+
 /** The connection to a provider, of which a workspace has one. Locks it. */
 export const lockCrmConnectionOf = (
   db: TenantDb,
@@ -76,6 +94,17 @@ export async function reconnectCrm(
     update crm_connections set token_sealed = ${tokenSealed}, status = 'active', error = null, failing_since = null,
       paused_until = null, list_id = coalesce(${listId ?? null}, list_id), campaign_id = coalesce(${campaignId ?? null}, campaign_id)
     where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** The provider has given another token for the one with which it was asked. */
+export async function renewCrmToken(
+  db: TenantDb,
+  { id, tokenSealed }: Pick<CrmConnectionRow, 'id' | 'tokenSealed'>,
+  renewed: string,
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update crm_connections set token_sealed = ${renewed}
+    where workspace_id = ${db.workspaceId} and id = ${id} and token_sealed = ${tokenSealed}`);
 }
 
 /** The provider accepts the token: it is asked again at once. */

@@ -1767,8 +1767,9 @@ export class Contacts extends HeyApiClient {
      * Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`.
      */
     public createCrmConnection<ThrowOnError extends boolean = true>(parameters: {
-        provider: 'hubspot';
+        provider: 'hubspot' | 'highlevel';
         token: string;
+        accountId?: string;
         listId?: string;
         campaignId?: string;
         importExisting?: boolean;
@@ -1776,6 +1777,7 @@ export class Contacts extends HeyApiClient {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'body', key: 'provider' },
                     { in: 'body', key: 'token' },
+                    { in: 'body', key: 'accountId' },
                     { in: 'body', key: 'listId' },
                     { in: 'body', key: 'campaignId' },
                     { in: 'body', key: 'importExisting' }

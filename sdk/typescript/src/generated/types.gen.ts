@@ -604,11 +604,15 @@ export type ChatConnectionInput = {
 };
 
 export type CrmConnectionInput = {
-    provider: 'hubspot';
+    provider: 'hubspot' | 'highlevel';
     /**
-     * HubSpot: the access token of a private app. It is stored encrypted and never returned.
+     * HubSpot: the access token of a private app. HighLevel: a private integration token of a location, or the code with which the installation's marketplace app was added to one. It is stored encrypted and never returned.
      */
     token: string;
+    /**
+     * HighLevel: the id of the location, with a private integration token.
+     */
+    accountId?: string;
     /**
      * The list in which contacts become leads; default: Quick Sends.
      */
@@ -2729,9 +2733,9 @@ export type ChatConnection = {
 
 export type CrmConnection = {
     _id: string;
-    provider: 'hubspot';
+    provider: 'hubspot' | 'highlevel';
     /**
-     * The provider's, for example of HubSpot's portal.
+     * The provider's, of HubSpot's portal, or of HighLevel's location.
      */
     accountId: string;
     listId: string | null;
@@ -8103,11 +8107,15 @@ export type GetApiCrmConnectionsResponse = GetApiCrmConnectionsResponses[keyof G
 
 export type PostApiCrmConnectionsData = {
     body: {
-        provider: 'hubspot';
+        provider: 'hubspot' | 'highlevel';
         /**
-         * HubSpot: the access token of a private app. It is stored encrypted and never returned.
+         * HubSpot: the access token of a private app. HighLevel: a private integration token of a location, or the code with which the installation's marketplace app was added to one. It is stored encrypted and never returned.
          */
         token: string;
+        /**
+         * HighLevel: the id of the location, with a private integration token.
+         */
+        accountId?: string;
         /**
          * The list in which contacts become leads; default: Quick Sends.
          */
@@ -8141,9 +8149,9 @@ export type PostApiCrmConnectionsResponses = {
      */
     201: {
         _id: string;
-        provider: 'hubspot';
+        provider: 'hubspot' | 'highlevel';
         /**
-         * The provider's, for example of HubSpot's portal.
+         * The provider's, of HubSpot's portal, or of HighLevel's location.
          */
         accountId: string;
         listId: string | null;
@@ -8229,9 +8237,9 @@ export type GetApiCrmConnectionsByIdResponses = {
      */
     200: {
         _id: string;
-        provider: 'hubspot';
+        provider: 'hubspot' | 'highlevel';
         /**
-         * The provider's, for example of HubSpot's portal.
+         * The provider's, of HubSpot's portal, or of HighLevel's location.
          */
         accountId: string;
         listId: string | null;
@@ -8332,9 +8340,9 @@ export type PostApiCrmConnectionsByIdCheckResponses = {
      */
     200: {
         _id: string;
-        provider: 'hubspot';
+        provider: 'hubspot' | 'highlevel';
         /**
-         * The provider's, for example of HubSpot's portal.
+         * The provider's, of HubSpot's portal, or of HighLevel's location.
          */
         accountId: string;
         listId: string | null;

@@ -228,8 +228,9 @@ class ChatConnectionInput(TypedDict):
 
 
 class CrmConnectionInput(TypedDict):
-    provider: Literal["hubspot"]
+    provider: Literal["hubspot", "highlevel"]
     token: str
+    accountId: NotRequired[str]
     listId: NotRequired[str]
     campaignId: NotRequired[str]
     importExisting: NotRequired[bool]
@@ -1065,7 +1066,7 @@ class ChatConnection(TypedDict):
 
 class CrmConnection(TypedDict):
     _id: str
-    provider: Literal["hubspot"]
+    provider: Literal["hubspot", "highlevel"]
     accountId: str
     listId: str | None
     campaignId: str | None
@@ -3039,8 +3040,9 @@ class ListCrmConnectionsResponse(TypedDict):
 
 
 class CreateCrmConnectionRequest(TypedDict):
-    provider: Literal["hubspot"]
+    provider: Literal["hubspot", "highlevel"]
     token: str
+    accountId: NotRequired[str]
     listId: NotRequired[str]
     campaignId: NotRequired[str]
     importExisting: NotRequired[bool]
@@ -3048,7 +3050,7 @@ class CreateCrmConnectionRequest(TypedDict):
 
 class CreateCrmConnectionResponse(TypedDict):
     _id: str
-    provider: Literal["hubspot"]
+    provider: Literal["hubspot", "highlevel"]
     accountId: str
     listId: str | None
     campaignId: str | None
@@ -3064,7 +3066,7 @@ class CreateCrmConnectionResponse(TypedDict):
 
 class GetCrmConnectionResponse(TypedDict):
     _id: str
-    provider: Literal["hubspot"]
+    provider: Literal["hubspot", "highlevel"]
     accountId: str
     listId: str | None
     campaignId: str | None
@@ -3096,7 +3098,7 @@ class ListCrmLogResponse(TypedDict):
 
 class CheckCrmConnectionResponse(TypedDict):
     _id: str
-    provider: Literal["hubspot"]
+    provider: Literal["hubspot", "highlevel"]
     accountId: str
     listId: str | None
     campaignId: str | None

@@ -1,0 +1,193 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/base/ids.ts';
+import { type HighLevelStandIn, startHighLevel } from '#simulator/highlevel.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
+
+let app: OwnApp;
+let highlevel: HighLevelStandIn;
+let workspace: WorkspaceWithLine;
+const { newCampaign } = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
+
+beforeAll(async () => {
+  highlevel = await startHighLevel();
+  const { clientId, clientSecret, smsProviderId, callProviderId } = highlevel.app;
+  app = await startTestApp({
+    environment: {
+      HIGHLEVEL_API_URL: highlevel.url,
+      HIGHLEVEL_CLIENT_ID: clientId,
+      HIGHLEVEL_CLIENT_SECRET: clientSecret,
+      HIGHLEVEL_SMS_PROVIDER_ID: smsProviderId,
+      HIGHLEVEL_CALL_PROVIDER_ID: callProviderId,
+      CRM_POLL_SECONDS: '0.4',
+    },
+  });
+});
+afterAll(async () => {
+  await app.stop();
+  await highlevel.stop();
+});
+afterEach(async () => {
+  const { crmConnections } = (await get('/api/crm-connections')).body;
+  for (const { _id } of crmConnections) await workspace.api('DELETE', `/api/crm-connections/${_id}`);
+});
+
+const get = (path: string) => workspace.api('GET', path);
+const leadWith = async (address: string) =>
+  (await get(`/api/leads?search=${encodeURIComponent(address)}`)).body.leads[0];
+const isOptedOut = async (address: string) =>
+  (await get(`/api/opt-outs/${encodeURIComponent(address)}`)).body.optedOut;
+const connectionOf = async (id: string) => (await get(`/api/crm-connections/${id}`)).body;
+const logOf = async (id: string, outcome: string) =>
+  (await get(`/api/crm-connections/${id}/log?outcome=${outcome}`)).body.entries;
+
+/** Connects the location to the workspace with a private integration token, or with a code of the app. */
+async function connect(fields: object = {}): Promise<string> {
+  const { token, locationId: accountId } = highlevel;
+  const input = { provider: 'highlevel', token, accountId, importExisting: false, ...fields };
+  const { status, body } = await workspace.api('POST', '/api/crm-connections', input);
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body._id;
+}
+const told = (contactId: string) =>
+  highlevel.timeline(contactId).map(({ type, direction, message }) => `${type} ${direction}: ${message}`);
+const dndOf = (contactId: string) =>
+  (highlevel.contact(contactId)['dndSettings'] ?? {}) as Record<string, { status: string }>;
+
+describe('a connected HighLevel', () => {
+  it('has its contacts become leads, which get a sequence and reply, and sees all of it', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const listId = (await workspace.api('POST', '/api/lists', { name: 'HighLevel' })).body.list._id;
+    const campaignId = await newCampaign({
+      steps: [{ message: 'Hi {{ firstName }}', delay: {} }],
+      start: true,
+    });
+    const id = await connect({ listId, campaignId });
+    expect((await connectionOf(id)).accountId).toBe(highlevel.locationId);
+    const [contact, mail, second] = [phone(), `${newId()}@example.test`, `${newId()}@example.test`];
+    const contactId = highlevel.addContact({
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      companyName: 'Analytical',
+      phone: contact,
+      email: mail,
+      additionalEmails: [{ email: second }],
+      assignedTo: highlevel.addUser(`${workspace.ownerId}@example.test`),
+    });
+    await eventually(async () => (await sentTo(app, contact))[0]?.text === 'Hi Ada');
+    const lead = await leadWith(contact);
+    expect(lead).toMatchObject({
+      listId,
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      companyName: 'Analytical',
+      emails: [mail, second],
+      source: 'highlevel',
+      contactOwnerEmail: `${workspace.ownerId}@example.test`,
+    });
+    await eventually(async () => told(contactId).length === 1);
+    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Tell me more' });
+    await eventually(async () => told(contactId).length === 2);
+    expect(told(contactId)).toEqual(['SMS outbound: Hi Ada', 'SMS inbound: Tell me more']);
+    const { messages } = (await get(`/api/messages?leadId=${lead._id}`)).body;
+    expect(messages[0]).toMatchObject({ crmBContactId: contactId, crmBLocationId: highlevel.locationId });
+    const synced = await logOf(id, 'synced');
+    expect(
+      synced.map(({ direction, subject }: Record<string, string>) => `${direction} ${subject}`).toSorted(),
+    ).toEqual(['in contact', 'out message', 'out reply']);
+  });
+
+  it('opts out by channel here who may not be disturbed there, and there who opted out here', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const id = await connect();
+    const [first, second, third] = [phone(), phone(), phone()];
+    const [mail, other] = [`${newId()}@example.test`, `${newId()}@example.test`];
+    const away = highlevel.addContact({ phone: first, email: mail });
+    const asking = highlevel.addContact({
+      phone: second,
+      email: other,
+      dndSettings: { Call: { status: 'active', message: 'at work', code: '103' } },
+    });
+    const gone = highlevel.addContact({ phone: third });
+    for (const address of [first, second, third]) await eventually(() => leadWith(address));
+    highlevel.change(away, { dndSettings: { SMS: { status: 'permanent' }, Email: { status: 'inactive' } } });
+    highlevel.change(gone, { dnd: true });
+    await writeIn(app, { lineId: workspace.lineId, from: second, text: 'STOP' });
+    await workspace.api('POST', '/api/opt-outs', { address: other });
+    await eventually(() => isOptedOut(first));
+    await eventually(() => isOptedOut(third));
+    expect(await isOptedOut(mail)).toBe(false);
+    await eventually(async () => dndOf(asking)['SMS']?.status === 'active');
+    await eventually(async () => dndOf(asking)['Email']?.status === 'active');
+    expect(dndOf(asking)['Call']).toMatchObject({ status: 'active', message: 'at work' });
+    // The contact opts in again by writing.
+    await writeIn(app, { lineId: workspace.lineId, from: second, text: 'START' });
+    await eventually(async () => dndOf(asking)['SMS']?.status === 'inactive');
+    expect(await isOptedOut(second)).toBe(false);
+    // What HighLevel has turned off for good stays off.
+    await writeIn(app, { lineId: workspace.lineId, from: first, text: 'START' });
+    await eventually(async () => (await logOf(id, 'refused')).length === 1);
+    expect((await logOf(id, 'refused'))[0]).toMatchObject({
+      subject: 'opt_in',
+      reason: 'do_not_disturb_stays',
+    });
+  });
+
+  it('is left alone as long as it asks, and is not told of a contact that it has deleted', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const id = await connect();
+    const contact = phone();
+    await eventually(async () => (await connectionOf(id)).syncedAt !== null);
+    const from = highlevel.requests.length;
+    highlevel.fault('/contacts/search', {
+      status: 429,
+      body: { statusCode: 429, message: 'Too Many Requests' },
+      headers: { 'x-ratelimit-interval-milliseconds': '2000', 'x-ratelimit-daily-remaining': '199000' },
+    });
+    const contactId = highlevel.addContact({ phone: contact });
+    await eventually(async () => (await connectionOf(id)).pausedUntil !== null);
+    await eventually(() => leadWith(contact));
+    const [limited, next] = highlevel.requests
+      .slice(from)
+      .filter(({ path }) => path === '/contacts/search')
+      .filter(({ status }, index, all) => status === 429 || all[index - 1]?.status === 429);
+    expect((next?.at ?? 0) - (limited?.at ?? 0)).toBeGreaterThanOrEqual(1900);
+    highlevel.archive(contactId);
+    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Anybody?' });
+    await eventually(async () => (await logOf(id, 'refused')).length === 1);
+    expect((await logOf(id, 'refused'))[0]).toMatchObject({ subject: 'reply', reason: 'contact_not_found' });
+  });
+
+  it('takes a code of the app, and renews its tokens', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const refused = await workspace.api('POST', '/api/crm-connections', {
+      provider: 'highlevel',
+      token: 'code-of-somebody-else',
+    });
+    expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('grants no token')]);
+    const nowhere = await workspace.api('POST', '/api/crm-connections', {
+      provider: 'highlevel',
+      token: highlevel.token,
+    });
+    expect([nowhere.status, nowhere.body.error]).toEqual([
+      400,
+      expect.stringContaining('id of the location'),
+    ]);
+    // For a moment only: they are renewed at once.
+    highlevel.expireTokens(60);
+    const id = await connect({ token: highlevel.install(), accountId: undefined });
+    highlevel.expireTokens(86_399);
+    const contact = phone();
+    const contactId = highlevel.addContact({ phone: contact });
+    await eventually(() => leadWith(contact));
+    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Hello' });
+    await eventually(async () => told(contactId).length === 1);
+    expect(highlevel.timeline(contactId)[0]).toMatchObject({ providerId: highlevel.app.smsProviderId });
+    expect(await connectionOf(id)).toMatchObject({ status: 'active', error: null });
+    const renewals = highlevel.requests.filter(({ path }) => path === '/oauth/token');
+    expect(renewals.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2);
+  });
+});
