@@ -22,6 +22,7 @@ import { campaignRoutes } from './routes/campaigns/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/lines/carrier-callbacks.ts';
 import { draftLinkRoutes } from './routes/drafts/draft-links.ts';
 import { chatCallbackRoutes } from './routes/drafts/chat-callbacks.ts';
+import { crmCallbackRoutes } from './routes/crm/crm-callbacks.ts';
 import { crmConnectionRoutes } from './routes/crm/crm-connections.ts';
 import { chatConnectionRoutes } from './routes/drafts/chat-connections.ts';
 import { complianceRoutes } from './routes/contacts/compliance.ts';
@@ -226,6 +227,7 @@ const declared = [
   ...under('/callbacks/carriers', carrierCallbackRoutes),
   ...under('/callbacks/payments', paymentCallbackRoutes),
   ...under('/callbacks/chats', chatCallbackRoutes),
+  ...under('/callbacks/crms', crmCallbackRoutes),
   ...under('/simulated', simulatedRoutes),
 
   ...under(['/healthz', '/readyz', '/metrics', '/.well-known'], systemRoutes),

@@ -40,7 +40,8 @@ export interface HighLevelStandIn {
   archive(id: string): void;
   addUser(email: string): string;
   contact(id: string): Record<string, unknown>;
-  contactWith(phone: string): string | null;
+  /** @returns the id of the contact with a number. */
+  contactWith(phone: string): string | undefined;
   timeline(contactId: string): readonly HighLevelMessage[];
   notes(contactId: string): readonly string[];
   /** Somebody writes to a contact with the app's provider. @returns the message's id, and the request to its delivery URL. */
@@ -431,7 +432,7 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
       return id;
     },
     contact: (id) => existing(id)?.fields ?? {},
-    contactWith: (phone) => contactWith('phone', phone),
+    contactWith: (phone) => contactWith('phone', phone) ?? undefined,
     timeline: (contactId) => messages.filter((one) => one.contactId === contactId),
     notes: (contactId) => notes.filter((one) => one.contactId === contactId).map(({ body }) => body),
     write(contactId, message, more = {}) {

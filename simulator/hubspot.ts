@@ -24,6 +24,8 @@ export interface HubSpotStandIn {
   archive(id: string): void;
   addOwner(email: string): string;
   contact(id: string): Record<string, string>;
+  /** @returns the id of the contact with a number. */
+  contactWith(phone: string): string | undefined;
   timeline(contactId: string): readonly HubSpotEngagement[];
   /** The email addresses that were unsubscribed from everything. */
   unsubscribed: ReadonlySet<string>;
@@ -244,6 +246,23 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
       ...(end < all.length && { paging: { next: { after: String(end) } } }),
     };
   });
+  routes.post('/crm/v3/objects/contacts', (context) => {
+    const { properties: given } = z
+      .object({ properties: z.record(z.string(), z.string()) })
+      .parse(context.request.body);
+    if (Object.keys(given).some((name) => !properties.has(name) || READ_ONLY.has(name)))
+      return failure(context, 400, 'VALIDATION_ERROR');
+    const [known] =
+      [...contacts].find(([, contact]) => given['email'] && contact.properties['email'] === given['email']) ??
+      [];
+    if (known !== undefined)
+      return failure(context, 409, 'CONFLICT', { message: `Contact already exists. Existing ID: ${known}` });
+    const id = String((last += 1));
+    write(id, given);
+    const contact = existing(id);
+    context.status = 201;
+    if (contact) context.body = shown(id, contact, Object.keys(given));
+  });
   routes.patch('/crm/v3/objects/contacts/:id', (context) => {
     const id = context.params['id'] ?? '';
     const given = z
@@ -338,6 +357,7 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
       return id;
     },
     contact: (id) => existing(id)?.properties ?? {},
+    contactWith: (phone) => [...contacts].find(([, { properties: own }]) => own['phone'] === phone)?.[0],
     timeline: (contactId) => engagements.filter((one) => one.contactId === contactId),
     unsubscribed,
     fault: (path, ...given) => void faults.push(...given.map((fault) => ({ path, ...fault }))),

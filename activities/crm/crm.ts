@@ -14,6 +14,7 @@ import {
 import { workspaceCountry } from '#db/queries/accounts/workspaces.ts';
 import { unseenContacts } from '#db/queries/crm/crm-links.ts';
 import { decide } from '#db/wakes/decisions.ts';
+import type { NewCrmContact } from '#domain/crm/contact.ts';
 import { surelyRead } from '#domain/crm/crm.ts';
 import { type CrmAccount, CrmDenied, CrmRefused, CrmUnavailable } from '#providers/crms/crm.ts';
 import { crmTokenContext } from '#providers/crms/token.ts';
@@ -70,25 +71,51 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
       return { ...connection, tokenSealed };
     }
 
+    /**
+     * Makes a person a contact, and a lead unless they are one. A new contact enters no campaign: we know of it from here.
+     * @returns its id.
+     */
+    async function create(connection: CrmConnectionRow, person: NewCrmContact): Promise<string> {
+      const provider = crms[connection.provider];
+      const id = await provider.create(accountOf(connection), person);
+      await tenant(async (db) => {
+        // Older than any version that is read.
+        const contact = { ...person, id, ownerEmail: null, modifiedAt: new Date(0) };
+        const country = await workspaceCountry(db);
+        await receiveContact(
+          db,
+          { ...connection, campaignId: null },
+          contact,
+          { country },
+          currentTime(),
+          'out',
+        );
+      });
+      return id;
+    }
+
     /** Tells the CRM what has happened, in order. @returns whether that is all. */
     async function tell(connection: CrmConnectionRow): Promise<boolean> {
       const provider = crms[connection.provider];
       const account = accountOf(connection);
       while (hasTime()) {
-        const telling = await tenant((db) => nextCrmTelling(db, connectionId));
+        const telling = await tenant((db) => nextCrmTelling(db, connection));
         if (!telling) return true;
         let refused: string | null = null;
         let toldAt = currentTime();
+        let contactId = telling.told?.contactId ?? null;
         if (telling.told)
           try {
-            toldAt = await provider.tell(account, telling.told.contactId, telling.told.news);
+            const { news, person } = telling.told;
+            contactId ??= await create(connection, person);
+            if (news.kind !== 'contact') toldAt = await provider.tell(account, contactId, news);
           } catch (error) {
             if (!(error instanceof CrmRefused)) throw error;
             refused = error.message;
           }
-        const ids = provider.idsOf(connection.accountId, telling.told?.contactId ?? '');
+        const ids = provider.idsOf(connection.accountId, contactId ?? '');
         await tenant((db) =>
-          settleCrmTelling(db, connectionId, telling, { refused, ids, toldAt }, currentTime()),
+          settleCrmTelling(db, connectionId, telling, { contactId, refused, ids, toldAt }, currentTime()),
         );
       }
       return false;

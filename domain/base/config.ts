@@ -90,6 +90,7 @@ const configOf = (env: Variables) => ({
     highlevel: {
       apiUrl: env.HIGHLEVEL_API_URL,
       caFile: env.HIGHLEVEL_CA_FILE,
+      webhookKey: env.HIGHLEVEL_WEBHOOK_KEY,
       app: highLevelApp(env),
     },
   },

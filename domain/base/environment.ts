@@ -414,6 +414,11 @@ const PROVIDERS = {
     "the id of the app's conversation provider of type Call, in which calls are logged",
     'calls are logged as notes',
   ),
+  HIGHLEVEL_WEBHOOK_KEY: forBoth(
+    optional(z.string().regex(/^-----BEGIN PUBLIC KEY-----/, 'must be a public key as PEM')),
+    'the Ed25519 key, as PEM, with which HighLevel signs its requests, if it has changed',
+    "HighLevel's",
+  ),
   HIGHLEVEL_API_URL: forBoth(optional(HttpUrl), 'another server with the API of HighLevel', "HighLevel's"),
   HIGHLEVEL_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   CRM_POLL_SECONDS: forWorkers(

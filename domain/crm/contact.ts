@@ -19,6 +19,9 @@ export interface CrmContact {
   emailsOptedOut: boolean;
 }
 
+/** Who is to become a contact of a CRM. */
+export type NewCrmContact = Omit<CrmContact, 'id' | 'modifiedAt' | 'ownerEmail'>;
+
 const TEXTS = ['firstName', 'lastName', 'companyName', 'jobTitle'] as const;
 const ADDRESSES = ['emails', 'phones'] as const;
 

@@ -18,6 +18,10 @@ export const CrmConnectionInput = z
       description: 'The list in which contacts become leads; default: Quick Sends.',
     }),
     campaignId: Id.optional().meta({ description: 'A campaign that new leads enter.' }),
+    createContacts: z.boolean().optional().meta({
+      description:
+        'Whether new leads, and people of whom the CRM is told something and whom it does not know, become contacts there. Default: false; or as before, if it is connected again.',
+    }),
     importExisting: z.boolean().default(true).meta({
       description: 'Whether contacts that the CRM has already become leads, not only those that change.',
     }),
@@ -35,6 +39,7 @@ export const CrmConnection = z
       .meta({ description: "The provider's, of HubSpot's portal, or of HighLevel's location." }),
     listId: Id.nullable(),
     campaignId: Id.nullable(),
+    createContacts: z.boolean(),
     status: z.enum(['active', 'broken']).meta({
       description:
         '`broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.',

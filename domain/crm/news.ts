@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CrmSubject } from './crm.ts';
+import { CrmProviderName, type CrmSubject } from './crm.ts';
 
 /** What is told to a CRM about one of its contacts. */
 export type CrmNews =
@@ -22,17 +22,44 @@ export type CrmNews =
       durationSec: number;
       at: Date;
     }
+  /** What became of a message that was written in the CRM. */
+  | { kind: 'status'; messageId: string; isDelivered: boolean; reason: string | null; at: Date }
+  /** The person is to be a contact. */
+  | { kind: 'contact' }
   /** Of an email address; null: of the numbers of the contact. */
   | { kind: 'opt_out' | 'opt_in'; email: string | null };
 
 /** The events of which a CRM is told. */
-export const CRM_EVENTS = [
+const CRM_EVENTS = [
   'message.sent',
   'message.reply',
   'call.ended',
   'contact.opted_out',
   'contact.opted_in',
 ] as const;
+
+/** A message that was written in a CRM carries this as its correlation id. */
+export const crmCorrelationId = (provider: CrmProviderName, messageId: string): string =>
+  `${provider}:${messageId}`;
+
+/** The id of a message in a CRM; null: it was not written there. */
+function writtenIn(provider: CrmProviderName, correlationId: string | null | undefined): string | null {
+  const start = crmCorrelationId(provider, '');
+  return correlationId?.startsWith(start) ? correlationId.slice(start.length) : null;
+}
+
+/** Which CRMs are told of an event; null: none. `creating`: those in which new leads become contacts. */
+export function toldTo(event: object): 'all' | 'creating' | null {
+  const { event: name, message } = event as { event?: unknown; message?: unknown };
+  if (TOLD.has(name)) return 'all';
+  if (name === 'lead.created') return 'creating';
+  if (name !== 'message.delivered' && name !== 'message.failed') return null;
+  const { correlationId } = Written.safeParse(message).data ?? {};
+  return CrmProviderName.options.some((one) => writtenIn(one, correlationId) !== null) ? 'all' : null;
+}
+
+const TOLD: ReadonlySet<unknown> = new Set(CRM_EVENTS);
+const Written = z.object({ correlationId: z.string().nullish() });
 
 const Message = z.object({
   event: z.literal('message.sent'),
@@ -46,9 +73,23 @@ const Message = z.object({
     recipientPhone: z.string().nullish(),
     recipientEmail: z.string().nullish(),
     leadId: z.string().nullish(),
+    correlationId: z.string().nullish(),
     sentAt: z.coerce.date().nullish(),
   }),
 });
+const Ended = z.object({
+  event: z.enum(['message.delivered', 'message.failed']),
+  timestamp: z.coerce.date(),
+  messageId: z.string(),
+  leadId: z.string().nullish(),
+  message: z.object({
+    correlationId: z.string(),
+    leadId: z.string().nullish(),
+    recipientPhone: z.string().nullish(),
+    errorMessage: z.string().nullish(),
+  }),
+});
+const Created = z.object({ event: z.literal('lead.created'), leadId: z.string() });
 const Reply = z.object({
   event: z.literal('message.reply'),
   timestamp: z.coerce.date(),
@@ -83,7 +124,7 @@ const Consent = z.object({
   address: z.string(),
   replyId: z.string().optional(),
 });
-const CrmEvent = z.union([Message, Reply, EndedCall, Consent]);
+const CrmEvent = z.union([Message, Ended, Reply, EndedCall, Consent, Created]);
 
 /** What an event says, and about whom. */
 export interface ReadEvent {
@@ -96,12 +137,35 @@ export interface ReadEvent {
   newsFor(address: string | null): CrmNews;
 }
 
-/** @returns null if no CRM is told of it: it is of a group, or its contact was erased. */
-export function readCrmEvent(body: unknown): ReadEvent | null {
+/** @returns null if the CRM is not told of it: it is of a group, or was written there, or its contact was erased. */
+export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEvent | null {
   const { data: event } = CrmEvent.safeParse(body);
   if (!event) return null;
+  if (event.event === 'lead.created')
+    return {
+      subject: 'contact',
+      messageId: null,
+      leadId: event.leadId,
+      addresses: [],
+      newsFor: () => ({ kind: 'contact' }),
+    };
+  if ('message' in event && event.event !== 'message.sent' && event.event !== 'message.reply') {
+    const { messageId, message, timestamp: at } = event;
+    const written = writtenIn(provider, message.correlationId);
+    if (written === null) return null;
+    const isDelivered = event.event === 'message.delivered';
+    const reason = message.errorMessage ?? null;
+    return {
+      subject: 'message',
+      messageId,
+      leadId: event.leadId ?? message.leadId ?? null,
+      addresses: [message.recipientPhone].flatMap((address) => address ?? []),
+      newsFor: () => ({ kind: 'status', messageId: written, isDelivered, reason, at }),
+    };
+  }
   if (event.event === 'message.sent') {
     const { messageId, message, timestamp } = event;
+    if (writtenIn(provider, message.correlationId) !== null) return null;
     const { recipientPhone, recipientEmail, messageType, subject = null, message: text, sentAt } = message;
     const channel = messageType === 'email' ? 'email' : 'text';
     return {

@@ -25,6 +25,9 @@ export const DRIP_SOURCE = 'crm-drip';
 /** The `source` of texts that a rule sends. */
 export const RULE_SOURCE = 'rule';
 
+/** The `source` of texts that were written in a connected CRM. */
+export const CRM_SOURCE = 'crm';
+
 /** The `source` of messages that answer nobody, even if they belong to no campaign. */
 export const UNWRITTEN_SOURCES = [DRIP_SOURCE, RULE_SOURCE];
 

@@ -214,6 +214,7 @@ const SOURCES: Record<string, string> = {
   'ai-draft': 'Created from an approved draft.',
   autopilot: 'Written and sent by the autopilot.',
   rule: 'Sent by a rule.',
+  crm: 'Written in the connected CRM.',
   'fallback-sms': 'Requested as an SMS in place of another message.',
 };
 

@@ -1,5 +1,5 @@
 import type { CrmProviderName } from '#domain/crm/crm.ts';
-import type { CrmContact } from '#domain/crm/contact.ts';
+import type { CrmContact, NewCrmContact } from '#domain/crm/contact.ts';
 import type { CrmNews } from '#domain/crm/news.ts';
 
 /** The provider cannot be asked now. The message contains neither texts nor addresses. */
@@ -47,6 +47,27 @@ export interface CrmAccount {
   token: string;
 }
 
+/** A request of a provider, before anything of it is believed. */
+export interface CrmRequest {
+  body: string;
+  header: (name: string) => string;
+}
+
+/** The signature of a request is not the provider's. */
+export class BadCrmSignature extends Error {
+  override readonly name = 'BadCrmSignature';
+}
+
+/** A text to a contact that was written in a CRM, which is to be sent. */
+export interface CrmWritten {
+  accountId: string;
+  contactId: string;
+  messageId: string;
+  phone: string;
+  text: string;
+  attachmentUrls: readonly string[];
+}
+
 /** A provider of CRMs. */
 export interface CrmProvider {
   readonly name: CrmProviderName;
@@ -70,11 +91,19 @@ export interface CrmProvider {
    */
   readContacts(account: CrmAccount, position: CrmPosition): Promise<CrmPage>;
   /**
+   * Makes a person a contact, unless one has their address.
+   * @returns the contact's id.
+   * @throws CrmDenied, CrmUnavailable, CrmRefused
+   */
+  create(account: CrmAccount, person: NewCrmContact): Promise<string>;
+  /** Reads a request of the provider; absent: it sends none. @throws BadCrmSignature */
+  read?(request: CrmRequest): CrmWritten | null;
+  /**
    * If the response is lost, it is told again: no provider recognizes a repeated request.
    * @returns the end of the second in which it was told, by the provider's clock.
    * @throws CrmDenied, CrmUnavailable, CrmRefused
    */
-  tell(account: CrmAccount, contactId: string, news: CrmNews): Promise<Date>;
+  tell(account: CrmAccount, contactId: string, news: Exclude<CrmNews, { kind: 'contact' }>): Promise<Date>;
   /** The ids that messages to a contact carry. */
   idsOf(accountId: string, contactId: string): Record<string, string>;
 }

@@ -1,3 +1,4 @@
+import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
 import { realTime } from '#domain/base/clock.ts';
 import { firstOf } from '#domain/base/bounded-schema.ts';
@@ -7,6 +8,7 @@ import type { CrmContact } from '#domain/crm/contact.ts';
 import type { CrmNews } from '#domain/crm/news.ts';
 import { answeredAt, type CrmAnswer, crmRequests, retryAfterMs } from './crm-request.ts';
 import {
+  BadCrmSignature,
   type CrmAccount,
   CrmDenied,
   type CrmPage,
@@ -27,6 +29,7 @@ const RATE_LIMIT_MS = 10_000;
 const DAILY_LIMIT_MS = 3_600_000;
 /** A search finds a new conversation after some seconds (github.com/GoHighLevel/highlevel-api-docs, issue 5). */
 const FOUND_LATE_MS = 5000;
+const KNOWN_LATE_MS = 5 * 60_000;
 /** A token of a day is renewed when it is valid for less. */
 const RENEW_MS = 3_600_000;
 const MAX_REASON = 200;
@@ -70,6 +73,16 @@ const Found = z.object({
 });
 const Conversations = z.object({ conversations: firstOf(z.object({ id: z.string() }), 1) });
 const NewConversation = z.object({ conversation: z.object({ id: z.string() }) });
+/** What was written with a conversation provider of type SMS (docs/webhook events/ProviderOutboundMessage.md). */
+const Outbound = z.object({
+  type: z.literal('SMS'),
+  locationId: z.string(),
+  contactId: z.string(),
+  messageId: z.string().max(100),
+  phone: z.string(),
+  message: z.string(),
+  attachments: firstOf(z.string(), 10).nullish(),
+});
 const User = z.object({ email: z.string().nullish() });
 const Failure = z.object({
   message: z
@@ -88,11 +101,18 @@ const Granted = z.object({
   locationId: z.string().nullish(),
 });
 
+/** With which HighLevel signs its requests in `x-ghl-signature`, Ed25519 (marketplace.gohighlevel.com, Webhook Integration Guide). */
+const WEBHOOK_KEY = `-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg=
+-----END PUBLIC KEY-----`;
+
 export interface HighLevelOptions {
   /** Another server with the API; null: HighLevel's. */
   apiUrl: string | null;
   /** PEM file of its authority; null: a public one. */
   caFile: string | null;
+  /** PEM of the public key of another server that sends requests; null: HighLevel's. */
+  webhookKey: string | null;
   /** A marketplace app, whose codes are exchanged for tokens; null: only private integration tokens are taken. */
   app: {
     clientId: string;
@@ -104,7 +124,13 @@ export interface HighLevelOptions {
 }
 
 /** A location (sub-account) of HighLevel, with a private integration token or one of a marketplace app. */
-export function createHighLevel({ apiUrl, caFile, app }: HighLevelOptions): CrmProvider {
+export function createHighLevel({
+  apiUrl,
+  caFile,
+  app,
+  webhookKey: otherKey,
+}: HighLevelOptions): CrmProvider {
+  const webhookKey = createPublicKey(otherKey ?? WEBHOOK_KEY);
   const askCrm = crmRequests('HighLevel', caFile);
   const base = (apiUrl ?? 'https://services.leadconnectorhq.com').replace(/\/$/, '');
 
@@ -314,6 +340,23 @@ export function createHighLevel({ apiUrl, caFile, app }: HighLevelOptions): CrmP
     });
   }
 
+  async function setStatus(
+    account: CrmAccount,
+    { messageId, isDelivered, reason, at }: Extract<CrmNews, { kind: 'status' }>,
+  ): Promise<CrmAnswer> {
+    const path = `/conversations/messages/${encodeURIComponent(messageId)}/status`;
+    const error = { code: '1', type: 'linepace', message: reason ?? 'not sent' };
+    const body = isDelivered ? { status: 'delivered' } : { status: 'failed', error };
+    try {
+      return await ask(account, CONVERSATIONS, 'PUT', path, body);
+    } catch (error) {
+      // HighLevel refuses it for some seconds, until it knows itself that the provider has got the message (issue 4).
+      if (!(error instanceof CrmDenied)) throw error;
+      if (realTime().getTime() - at.getTime() > KNOWN_LATE_MS) throw new CrmRefused('status_refused');
+      throw new CrmUnavailable('HighLevel does not take the status of a new message yet', FOUND_LATE_MS);
+    }
+  }
+
   return {
     name: 'highlevel',
     title: 'HighLevel',
@@ -352,13 +395,55 @@ export function createHighLevel({ apiUrl, caFile, app }: HighLevelOptions): CrmP
       };
     },
 
+    async create(account, person) {
+      const { firstName, lastName, companyName, emails, phones, textsOptedOut, emailsOptedOut } = person;
+      const setting = { status: 'active', message: 'Opted out in Linepace' };
+      const answer = await call(account, CONTACTS, 'POST', '/contacts/', {
+        locationId: account.accountId,
+        source: 'Linepace',
+        ...(firstName !== '' && { firstName }),
+        ...(lastName !== '' && { lastName }),
+        ...(companyName !== '' && { companyName }),
+        ...(emails[0] !== undefined && { email: emails[0] }),
+        ...(phones[0] !== undefined && { phone: phones[0] }),
+        ...((textsOptedOut || emailsOptedOut) && {
+          dndSettings: { ...(textsOptedOut && { SMS: setting }), ...(emailsOptedOut && { Email: setting }) },
+        }),
+      });
+      if (answer.status < 400) return read(OneContact, answer).contact.id;
+      // A location that allows no two contacts with one address names the one that has it.
+      const { data: duplicate } = z
+        .object({ meta: z.object({ contactId: z.string() }) })
+        .safeParse(answer.body);
+      if (!duplicate) throw new CrmRefused(`highlevel_${answer.status}`);
+      return duplicate.meta.contactId;
+    },
+
+    read({ body, header }) {
+      const signature = Buffer.from(header('x-ghl-signature'), 'base64');
+      if (!verify(null, Buffer.from(body), webhookKey, signature)) throw new BadCrmSignature();
+      const { data } = Outbound.safeParse(tryParseUntrustedJson(body));
+      return data
+        ? {
+            accountId: data.locationId,
+            contactId: data.contactId,
+            messageId: data.messageId,
+            phone: data.phone,
+            text: data.message,
+            attachmentUrls: data.attachments ?? [],
+          }
+        : null;
+    },
+
     async tell(account, contactId, news) {
       const told =
         'text' in news
           ? logMessage(account, contactId, news)
-          : 'from' in news
-            ? logCall(account, contactId, news)
-            : setDnd(account, contactId, news);
+          : news.kind === 'status'
+            ? setStatus(account, news)
+            : 'from' in news
+              ? logCall(account, contactId, news)
+              : setDnd(account, contactId, news);
       // The time of an answer has no fractions of a second.
       return new Date(answeredAt(await told).getTime() + 1000);
     },

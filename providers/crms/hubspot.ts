@@ -176,8 +176,14 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
       ],
     });
 
-  async function put(account: CrmAccount, contactId: string, news: CrmNews): Promise<CrmAnswer> {
+  async function put(
+    account: CrmAccount,
+    contactId: string,
+    news: Exclude<CrmNews, { kind: 'contact' }>,
+  ): Promise<CrmAnswer> {
     if ('text' in news) return log(account, contactId, ...messageOf(news));
+    // Nothing that is sent is written in HubSpot.
+    if (news.kind === 'status') throw new CrmRefused('not_written_there');
     if ('from' in news) return log(account, contactId, 'calls', callOf(news));
     if (news.email === null) {
       const properties = { [OPT_OUT]: String(news.kind === 'opt_out') };
@@ -245,6 +251,31 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
         hasMore: true,
         answeredAt: at,
       };
+    },
+
+    async create(account, person) {
+      const { firstName, lastName, companyName, jobTitle, emails, phones, textsOptedOut, emailsOptedOut } =
+        person;
+      const properties = {
+        firstname: firstName,
+        lastname: lastName,
+        company: companyName,
+        jobtitle: jobTitle,
+        email: emails[0] ?? '',
+        phone: phones[0] ?? '',
+        [OPT_OUT]: textsOptedOut ? 'true' : '',
+      };
+      const given = Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== ''));
+      const answer = await call(account, 'POST', '/crm/v3/objects/contacts', {
+        properties: given,
+        associations: [],
+      });
+      // "Contact already exists. Existing ID: 101"
+      const existing = answer.status === 409 && /Existing ID: (\d+)/.exec(messageOfFailure(answer))?.[1];
+      if (answer.status >= 400 && !existing) throw new CrmRefused(`hubspot_${answer.status}`);
+      const id = existing || read(z.object({ id: z.string() }), answer).id;
+      if (emailsOptedOut) for (const email of emails) await put(account, id, { kind: 'opt_out', email });
+      return id;
     },
 
     async tell(account, contactId, news) {
@@ -326,6 +357,8 @@ const callOf = (news: Extract<CrmNews, { kind: 'call' }>): Record<string, string
   hs_call_from_number: news.from,
   hs_call_to_number: news.to,
 });
+
+const messageOfFailure = ({ body }: CrmAnswer): string => Failure.safeParse(body).data?.message ?? '';
 
 const categoryOf = (failure: z.output<typeof Failure> | undefined): string =>
   failure?.category ? `: ${truncate(toStorable(failure.category), MAX_REASON)}` : '';

@@ -21,6 +21,7 @@ const LABELS: Record<string, string> = {
   batchId: "the caller's own label",
   correlationId: "the caller's own label",
   traceId: "the caller's own label",
+  accountId: 'of a provider',
   crmAContactId: "the caller's own label",
   crmAPortalId: "the caller's own label",
   crmBContactId: "the caller's own label",

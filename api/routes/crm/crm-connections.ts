@@ -66,7 +66,7 @@ export const crmConnectionRoutes = [
       action: 'crm_connection.created',
       target: 'crm_connection',
       targets: 'handler',
-      changes: ['provider', 'listId', 'campaignId'],
+      changes: ['provider', 'listId', 'campaignId', 'createContacts'],
     },
     async handler({ caller, body, header, now, pools, crms, secrets, audit }) {
       if (caller.key !== null && !isUnlimited(caller.key))

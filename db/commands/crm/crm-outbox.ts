@@ -4,10 +4,13 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { findLead, findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { optedOutAmong } from '#db/queries/contacts/opt-outs.ts';
+import type { CrmConnectionRow } from '#db/queries/crm/crm-connections.ts';
 import { crmLinkOfLead, deleteCrmLink, setCrmOptOut } from '#db/queries/crm/crm-links.ts';
 import { logCrm } from '#db/queries/crm/crm-log.ts';
 import { parseOwnJson } from '#domain/base/own-json.ts';
+import { isErased } from '#domain/contacts/erasure.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
+import type { NewCrmContact } from '#domain/crm/contact.ts';
 import { type CrmNews, readCrmEvent } from '#domain/crm/news.ts';
 import type { NewCrmLogEntry } from '#domain/crm/crm.ts';
 
@@ -18,14 +21,24 @@ export interface CrmTelling {
   eventId: string;
   /** null: there is nothing to be told, because the contact is not in the CRM, or was erased. */
   told: {
-    contactId: string;
+    /** null: it is to be made there first. */
+    contactId: string | null;
+    /** Who the contact is to be. */
+    person: NewCrmContact;
     news: CrmNews;
-    entry: Pick<NewCrmLogEntry, 'subject' | 'contactId' | 'leadId' | 'messageId'>;
+    entry: Pick<NewCrmLogEntry, 'subject' | 'leadId' | 'messageId'>;
   } | null;
 }
 
 /** In the order in which it happened. @returns null if the CRM has been told everything. */
-export async function nextCrmTelling(db: TenantDb, connectionId: string): Promise<CrmTelling | null> {
+export async function nextCrmTelling(
+  db: TenantDb,
+  {
+    id: connectionId,
+    provider,
+    createContacts,
+  }: Pick<CrmConnectionRow, 'id' | 'provider' | 'createContacts'>,
+): Promise<CrmTelling | null> {
   const row = await db.maybeOne(sql.type(OutboxRow)`
     select o.event_id, e.body from crm_outbox o
     left join events e on e.workspace_id = ${db.workspaceId} and e.id = o.event_id
@@ -33,7 +46,7 @@ export async function nextCrmTelling(db: TenantDb, connectionId: string): Promis
     order by o.event_id limit 1`);
   if (!row) return null;
   const { eventId, body } = row;
-  const event = body === null ? null : readCrmEvent(parseOwnJson(body));
+  const event = body === null ? null : readCrmEvent(provider, parseOwnJson(body));
   if (!event) return { eventId, told: null };
   const keys = event.addresses.map((address) => [address, contactKey(address)] as const);
   const leads = await findLeadsByAddress(
@@ -43,13 +56,53 @@ export async function nextCrmTelling(db: TenantDb, connectionId: string): Promis
   const [address = null, key = ''] = keys.find(([, one]) => leads.has(one)) ?? [];
   const leadId = event.leadId ?? leads.get(key) ?? null;
   const link = leadId === null ? null : await crmLinkOfLead(db, connectionId, leadId);
-  if (!link) return { eventId, told: null };
   const news = event.newsFor(address);
   const isOptOut = news.kind === 'opt_out' || news.kind === 'opt_in';
-  if (isOptOut && (await isKnown(db, leadId ?? '', link, news))) return { eventId, told: null };
-  const { contactId } = link;
+  const isTold = link
+    ? news.kind !== 'contact' && !(isOptOut && (await isKnown(db, leadId ?? '', link, news)))
+    : createContacts && !isOptOut && news.kind !== 'status';
+  if (!isTold) return { eventId, told: null };
+  const person = await personOf(db, leadId, address ?? event.addresses[0] ?? null);
+  if (!link && !person) return { eventId, told: null };
+  const contactId = link?.contactId ?? null;
   const { subject, messageId } = event;
-  return { eventId, told: { contactId, news, entry: { subject, contactId, leadId, messageId } } };
+  const entry = { subject, leadId, messageId };
+  return { eventId, told: { contactId, person: person ?? NOBODY, news, entry } };
+}
+
+const NOBODY: NewCrmContact = {
+  firstName: '',
+  lastName: '',
+  companyName: '',
+  jobTitle: '',
+  emails: [],
+  phones: [],
+  textsOptedOut: false,
+  emailsOptedOut: false,
+};
+
+/** Who is to be a contact: a lead, or whoever has an address; null: neither. */
+async function personOf(
+  db: TenantDb,
+  leadId: string | null,
+  address: string | null,
+): Promise<NewCrmContact | null> {
+  const lead = leadId === null ? null : await findLead(db, leadId);
+  if (!lead && (address === null || isErased(address))) return null;
+  const isEmail = address?.includes('@') ?? false;
+  const emails = lead?.emails ?? (isEmail ? [address ?? ''] : []);
+  const phones = lead?.phones ?? (isEmail ? [] : [address ?? '']);
+  const { firstName, lastName, companyName, jobTitle } = lead ?? NOBODY;
+  return {
+    firstName,
+    lastName,
+    companyName,
+    jobTitle,
+    emails,
+    phones,
+    textsOptedOut: (await optedOutAmong(db, phones.map(contactKey))).size > 0,
+    emailsOptedOut: (await optedOutAmong(db, emails)).size > 0,
+  };
 }
 
 /** Whether the CRM says so already, or another number of the contact says otherwise. */
@@ -65,21 +118,27 @@ async function isKnown(
   return (await optedOutAmong(db, (lead?.phones ?? []).map(contactKey))).size > 0;
 }
 
-/** The CRM was told, or refused it for good. @param refused why; null: it was told. @param toldAt by the clock of the CRM. */
+/** The CRM was told, or refused it for good. @param outcome.contactId null: there is none. @param outcome.refused why; null: it was told. @param outcome.toldAt by the clock of the CRM. */
 export async function settleCrmTelling(
   db: TenantDb,
   connectionId: string,
   { eventId, told }: CrmTelling,
-  { refused, ids, toldAt }: { refused: string | null; ids: Record<string, string>; toldAt: Date },
+  {
+    contactId,
+    refused,
+    ids,
+    toldAt,
+  }: { contactId: string | null; refused: string | null; ids: Record<string, string>; toldAt: Date },
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from crm_outbox
     where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and event_id = ${eventId}`);
   if (!told) return;
-  const { contactId, news, entry } = told;
+  const { news, entry } = told;
   const outcome = refused === null ? 'synced' : 'refused';
-  await logCrm(db, connectionId, [{ direction: 'out', ...entry, outcome, reason: refused }], now);
+  await logCrm(db, connectionId, [{ direction: 'out', ...entry, contactId, outcome, reason: refused }], now);
+  if (contactId === null) return;
   if (refused === 'contact_not_found') return deleteCrmLink(db, connectionId, contactId);
   if (refused !== null) return;
   if (news.kind === 'opt_out' || news.kind === 'opt_in')

@@ -78,18 +78,19 @@ export async function receiveOptOuts(
   await logCrm(db, connection.id, log, now);
 }
 
-/** Makes a contact of a CRM a lead, or brings the lead that it is up to date. */
+/** Makes a contact of a CRM a lead, or brings the lead that it is up to date. @param direction `out`: it was just made there. */
 export async function receiveContact(
   db: TenantDb,
   connection: CrmConnectionRow,
   contact: CrmContact,
   phones: PhoneDefaults,
   now: Date,
+  direction: NewCrmLogEntry['direction'] = 'in',
 ): Promise<void> {
   const campaign = connection.campaignId === null ? null : await lockCampaign(db, connection.campaignId);
   const link = await findCrmLink(db, connection.id, contact.id);
   if (link?.state === 'forgotten') return;
-  const entry = { direction: 'in', subject: 'contact', contactId: contact.id } as const;
+  const entry = { direction, subject: 'contact', contactId: contact.id } as const;
   const log = (entries: NewCrmLogEntry[]): Promise<void> => logCrm(db, connection.id, entries, now);
   const read = readContact(contact, phones);
   if ('refused' in read) {

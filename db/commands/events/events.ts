@@ -1,7 +1,7 @@
-import { recentCrmConnections } from '#db/queries/crm/crm-connections.ts';
+import { crmConnectionIds } from '#db/queries/crm/crm-connections.ts';
 import { KEY_LIVES } from '#db/queries/events/webhooks.ts';
 import { sql } from 'slonik';
-import { CRM_EVENTS } from '#domain/crm/news.ts';
+import { toldTo } from '#domain/crm/news.ts';
 import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { subjectOf } from '#domain/events/subject.ts';
@@ -40,11 +40,11 @@ export async function emitEvents(
   const names = sql.unnest(
     events.map((event, index) => {
       const { lineId, campaignId, leadId, address } = subjectOf(event);
-      return [rows[index]?.[0] ?? null, event.event, lineId, campaignId, leadId, address];
+      return [rows[index]?.[0] ?? null, event.event, lineId, campaignId, leadId, address, toldTo(event)];
     }),
-    ['text', 'text', 'text', 'text', 'text', 'text'],
+    ['text', 'text', 'text', 'text', 'text', 'text', 'text'],
   );
-  const isTold = events.some(({ event }) => TOLD.has(event));
+  const isTold = events.some((event) => toldTo(event) !== null);
   // A cluster would send what a with clause returns to every node.
   const { rowCount } = await db.query(sql.type(NoRows)`
     with written as (
@@ -60,7 +60,7 @@ export async function emitEvents(
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     -- In the order of their events: by this id deliveries are claimed and listed.
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
-    from ${names} as e (id, event, line_id, campaign_id, lead_id, address)
+    from ${names} as e (id, event, line_id, campaign_id, lead_id, address, told)
     join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and ${KEY_LIVES}
       and (h.id = ${to} or ((e.event = any (h.events) or e.event like 'message.%' and 'message.*' = any (h.events))
       and (h.line_ids = '{}' or e.line_id = any (h.line_ids))
@@ -76,16 +76,30 @@ export async function emitEvents(
   if (isTold) for (const id of await recentCrmConnections(db)) wakeSelf(db, crmConnectionId(id), now);
 }
 
-const TOLD: ReadonlySet<string> = new Set(CRM_EVENTS);
+/** For how long a process relies on what it has read. */
+const KNOWN_MS = 10_000;
+const MAX_KNOWN = 10_000;
+const known = new Map<string, { ids: readonly string[]; until: number }>();
+
+/** The connected CRMs of a workspace, as they were ten seconds ago or later, so that what happens often does not ask for them each time. */
+async function recentCrmConnections(db: TenantDb): Promise<readonly string[]> {
+  const now = performance.now();
+  const recent = known.get(db.workspaceId);
+  if (recent && recent.until > now) return recent.ids;
+  const ids = await crmConnectionIds(db);
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(db.workspaceId, { ids, until: now + KNOWN_MS });
+  return ids;
+}
 
 /** Has connected CRMs told of events. One that has refused its token for so long is told nothing more. */
 const toCrms = (db: TenantDb, names: ReturnType<typeof sql.unnest>) => sql.fragment`, told as (
       insert into crm_outbox (workspace_id, connection_id, event_id)
       select ${db.workspaceId}, c.id, e.id
-      from ${names} as e (id, event, line_id, campaign_id, lead_id, address)
+      from ${names} as e (id, event, line_id, campaign_id, lead_id, address, told)
       join crm_connections c on c.workspace_id = ${db.workspaceId}
         and (c.failing_since is null or c.failing_since > now() - interval '30 days')
-      where e.event = any (${sql.array([...CRM_EVENTS], 'text')})
+      where e.told = 'all' or (e.told = 'creating' and c.create_contacts)
       order by c.id, e.id
       ${ROWS_INSERTED}
     )`;

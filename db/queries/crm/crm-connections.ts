@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
-import type { TenantDb } from '#db/connection/transactions.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 import { type CrmConnection, type CrmConnectionInput, CrmProviderName } from '#domain/crm/crm.ts';
 
 export const CrmConnectionRow = z.object({
@@ -11,6 +11,7 @@ export const CrmConnectionRow = z.object({
   tokenSealed: z.string(),
   listId: z.string().nullable(),
   campaignId: z.string().nullable(),
+  createContacts: z.boolean(),
   status: z.enum(['active', 'broken']),
   error: z.string().nullable(),
   failingSince: z.date().nullable(),
@@ -40,22 +41,22 @@ export const findCrmConnection = (db: TenantDb, id: string): Promise<CrmConnecti
     select * from crm_connections where workspace_id = ${db.workspaceId} and id = ${id}`);
 
 const IdRow = z.object({ id: z.string() });
-/** For how long a process relies on what it has read. */
-const KNOWN_MS = 10_000;
-const MAX_KNOWN = 10_000;
-const known = new Map<string, { ids: readonly string[]; until: number }>();
 
-/** The connections of a workspace, as they were ten seconds ago or later, so that what happens often does not ask for them each time. */
-export async function recentCrmConnections(db: TenantDb): Promise<readonly string[]> {
-  const now = performance.now();
-  const recent = known.get(db.workspaceId);
-  if (recent && recent.until > now) return recent.ids;
-  const ids = await db.anyFirst(sql.type(IdRow)`
+export const crmConnectionIds = (db: TenantDb): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(IdRow)`
     select id from crm_connections where workspace_id = ${db.workspaceId} order by id`);
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(db.workspaceId, { ids, until: now + KNOWN_MS });
-  return ids;
-}
+
+const PlaceRow = z.object({ workspaceId: z.string(), id: z.string() });
+
+/** The connection to an account, of all workspaces; the latest, if several have connected it. */
+export const crmConnectionOfAccount = (
+  db: SystemDb,
+  provider: CrmProviderName,
+  accountId: string,
+): Promise<z.infer<typeof PlaceRow> | null> =>
+  db.maybeOne(sql.type(PlaceRow)`
+    select workspace_id, id from crm_connections where provider = ${provider} and account_id = ${accountId}
+    order by id desc limit 1`);
 
 /** The connection to a provider, of which a workspace has one. Locks it. */
 export const lockCrmConnectionOf = (
@@ -69,7 +70,7 @@ export const lockCrmConnectionOf = (
 /** @returns its id; null: the workspace has got a connection to the provider in the meantime. */
 export async function insertCrmConnection(
   db: TenantDb,
-  { provider, listId, campaignId, importExisting }: CrmConnectionInput,
+  { provider, listId, campaignId, importExisting, createContacts = false }: CrmConnectionInput,
   given: { id: string; accountId: string; tokenSealed: string; userId: string | null; readFrom: Date },
   now: Date,
 ): Promise<boolean> {
@@ -77,9 +78,9 @@ export async function insertCrmConnection(
   const from = importExisting ? new Date(0) : readFrom;
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into crm_connections
-      (workspace_id, id, provider, account_id, token_sealed, list_id, campaign_id, read_until, created_by_user_id, created_at)
+      (workspace_id, id, provider, account_id, token_sealed, list_id, campaign_id, create_contacts, read_until, created_by_user_id, created_at)
     values (${db.workspaceId}, ${id}, ${provider}, ${accountId}, ${tokenSealed}, ${listId ?? null}, ${campaignId ?? null},
-      ${sql.timestamp(from)}, ${userId}, ${sql.timestamp(now)})
+      ${createContacts}, ${sql.timestamp(from)}, ${userId}, ${sql.timestamp(now)})
     on conflict (workspace_id, provider) do nothing`);
   return rowCount > 0;
 }
@@ -88,11 +89,16 @@ export async function insertCrmConnection(
 export async function reconnectCrm(
   db: TenantDb,
   { id, tokenSealed }: { id: string; tokenSealed: string },
-  { listId, campaignId }: Pick<CrmConnectionInput, 'listId' | 'campaignId'>,
+  {
+    listId,
+    campaignId,
+    createContacts,
+  }: Pick<CrmConnectionInput, 'listId' | 'campaignId' | 'createContacts'>,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
     update crm_connections set token_sealed = ${tokenSealed}, status = 'active', error = null, failing_since = null,
-      paused_until = null, list_id = coalesce(${listId ?? null}, list_id), campaign_id = coalesce(${campaignId ?? null}, campaign_id)
+      paused_until = null, list_id = coalesce(${listId ?? null}, list_id), campaign_id = coalesce(${campaignId ?? null}, campaign_id),
+      create_contacts = coalesce(${createContacts ?? null}, create_contacts)
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
@@ -176,6 +182,7 @@ export const presentCrmConnection = (row: z.infer<typeof Shown>): CrmConnection 
   accountId: row.accountId,
   listId: row.listId,
   campaignId: row.campaignId,
+  createContacts: row.createContacts,
   status: row.status,
   error: row.error,
   failingSince: row.failingSince?.toISOString() ?? null,

@@ -1,19 +1,22 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { type HighLevelStandIn, startHighLevel } from '#simulator/highlevel.ts';
+import { type HubSpotStandIn, startHubSpot } from '#simulator/hubspot.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 
 let app: OwnApp;
 let highlevel: HighLevelStandIn;
+let hubspot: HubSpotStandIn;
 let workspace: WorkspaceWithLine;
 const { newCampaign } = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
 
 beforeAll(async () => {
   highlevel = await startHighLevel();
+  hubspot = await startHubSpot();
   const { clientId, clientSecret, smsProviderId, callProviderId } = highlevel.app;
   app = await startTestApp({
     environment: {
@@ -22,6 +25,8 @@ beforeAll(async () => {
       HIGHLEVEL_CLIENT_SECRET: clientSecret,
       HIGHLEVEL_SMS_PROVIDER_ID: smsProviderId,
       HIGHLEVEL_CALL_PROVIDER_ID: callProviderId,
+      HIGHLEVEL_WEBHOOK_KEY: highlevel.publicKey,
+      HUBSPOT_API_URL: hubspot.url,
       CRM_POLL_SECONDS: '0.4',
     },
   });
@@ -29,6 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.stop();
   await highlevel.stop();
+  await hubspot.stop();
 });
 afterEach(async () => {
   const { crmConnections } = (await get('/api/crm-connections')).body;
@@ -52,6 +58,19 @@ async function connect(fields: object = {}): Promise<string> {
   expect(status, JSON.stringify(body)).toBe(201);
   return body._id;
 }
+/** The request to the delivery URL of the app. @returns the status of the response. */
+const deliver = async (body: string, headers: Record<string, string>): Promise<number> =>
+  (await fetch(`${app.url}/callbacks/crms/highlevel`, { method: 'POST', body, headers })).status;
+/** A call of a minute, which the contact makes. */
+const callIn = async (lineId: string, from: string): Promise<void> => {
+  const call = { lineId, from, to: '+14155550199', seconds: 60, answered: true };
+  const { ok } = await fetch(`${app.url}/simulated/carrier/call`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(call),
+  });
+  expect(ok).toBe(true);
+};
 const told = (contactId: string) =>
   highlevel.timeline(contactId).map(({ type, direction, message }) => `${type} ${direction}: ${message}`);
 const dndOf = (contactId: string) =>
@@ -159,6 +178,94 @@ describe('a connected HighLevel', () => {
     await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Anybody?' });
     await eventually(async () => (await logOf(id, 'refused')).length === 1);
     expect((await logOf(id, 'refused'))[0]).toMatchObject({ subject: 'reply', reason: 'contact_not_found' });
+  });
+
+  it('sends what people write there with the app, once, and says what became of it', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const id = await connect({ token: highlevel.install(), accountId: undefined });
+    const [contact, other] = [phone(), phone()];
+    const contactId = highlevel.addContact({ phone: contact });
+    await eventually(() => leadWith(contact));
+    const { messageId, body, headers } = highlevel.write(contactId, 'Are {{ you }} there?');
+    expect(await deliver(body, { ...headers, 'x-ghl-signature': 'AAAA' })).toBe(401);
+    expect(await deliver(`${body} `, headers)).toBe(401);
+    expect(await deliver(body, headers)).toBe(200);
+    expect(await deliver(body, headers)).toBe(200);
+    await eventually(async () => (await sentTo(app, contact)).length === 1);
+    expect((await sentTo(app, contact))[0]?.text).toBe('Are {{ you }} there?');
+    await eventually(async () => highlevel.message(messageId)?.status === 'delivered');
+    // It is there already.
+    expect(told(contactId)).toEqual(['SMS outbound: Are {{ you }} there?']);
+    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'STOP' });
+    await eventually(() => isOptedOut(contact));
+    const refused = highlevel.write(contactId, 'Still there?');
+    expect(await deliver(refused.body, refused.headers)).toBe(200);
+    await eventually(async () => highlevel.message(refused.messageId)?.status === 'failed');
+    const nobody = highlevel.write(highlevel.addContact({ phone: other }), 'Hello', { phone: '12' });
+    expect(await deliver(nobody.body, nobody.headers)).toBe(200);
+    await eventually(async () => highlevel.message(nobody.messageId)?.status === 'failed');
+    expect((await logOf(id, 'refused'))[0]).toMatchObject({ direction: 'in', subject: 'message' });
+    expect(await sentTo(app, contact)).toHaveLength(1);
+    // Calls are in the conversation.
+    await callIn(workspace.lineId, contact);
+    await eventually(async () => highlevel.timeline(contactId).some(({ type }) => type === 'Call'));
+    expect(highlevel.timeline(contactId).at(-1)).toMatchObject({
+      direction: 'inbound',
+      providerId: highlevel.app.callProviderId,
+      call: { from: contact, status: 'completed' },
+    });
+  });
+
+  it('gets a lead of HubSpot, if it is to know of leads, who gets a sequence and replies, and both see it', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const campaignId = await newCampaign({
+      steps: [{ message: 'Hi {{ firstName }}', delay: {} }],
+      start: true,
+    });
+    const mail = `${newId()}@example.test`;
+    const id = await connect({ createContacts: true });
+    await connect({
+      provider: 'hubspot',
+      token: hubspot.token,
+      accountId: undefined,
+      campaignId,
+      createContacts: true,
+    });
+    const [contact, stranger] = [phone(), phone()];
+    const there = hubspot.addContact({ firstname: 'Ada', phone: contact, email: mail });
+    await eventually(async () => (await sentTo(app, contact))[0]?.text === 'Hi Ada');
+    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Tell me more' });
+    const here = await eventually(async () => highlevel.contactWith(contact));
+    expect(highlevel.contact(here)).toMatchObject({ firstName: 'Ada', email: mail, source: 'Linepace' });
+    await eventually(async () => told(here).length === 2);
+    expect(told(here)).toEqual(['SMS outbound: Hi Ada', 'SMS inbound: Tell me more']);
+    await eventually(async () => hubspot.timeline(there).length === 2);
+    // Whoever writes first is a contact of both, and of no campaign.
+    await writeIn(app, { lineId: workspace.lineId, from: stranger, text: 'Who is this?' });
+    const made = await eventually(async () => hubspot.contactWith(stranger));
+    await eventually(async () => hubspot.timeline(made).length === 1);
+    const also = await eventually(async () => highlevel.contactWith(stranger));
+    await eventually(async () => told(also).length === 1);
+    await eventually(() => leadWith(stranger));
+    // A call and an email are told as well.
+    await callIn(workspace.lineId, contact);
+    await eventually(async () => hubspot.timeline(there).some(({ object }) => object === 'calls'));
+    await eventually(async () => highlevel.notes(here).length === 1);
+    expect(highlevel.notes(here)[0]).toContain(`Call from ${contact}`);
+    expect(hubspot.timeline(there).at(-1)?.properties).toMatchObject({
+      hs_call_direction: 'INBOUND',
+      hs_call_status: 'COMPLETED',
+      hs_call_from_number: contact,
+    });
+    await writeIn(app, { lineId: await createLine(app, workspace.id, 'email'), from: mail, text: 'By mail' });
+    await eventually(async () => hubspot.timeline(there).some(({ object }) => object === 'emails'));
+    await eventually(async () => told(here).includes('Email inbound: By mail'));
+    expect(await sentTo(app, stranger)).toEqual([]);
+    expect(
+      (await logOf(id, 'synced')).some(
+        ({ direction, subject }: Record<string, string>) => direction === 'out' && subject === 'contact',
+      ),
+    ).toBe(true);
   });
 
   it('takes a code of the app, and renews its tokens', async () => {
