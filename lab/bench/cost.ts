@@ -74,7 +74,12 @@ const OF_PROCESS_EVERY_MS = 12_000;
 
 let numbered = 0;
 const hubspot = await startHubSpot();
-const product = await startProduct(1, { crms: { hubspot: { apiUrl: hubspot.url, caFile: null } } });
+const product = await startProduct(1, {
+  crms: {
+    hubspot: { apiUrl: hubspot.url, caFile: null },
+    highlevel: { apiUrl: null, caFile: null, webhookKey: null, app: null },
+  },
+});
 const { pools, config } = product;
 const db = systemDb(pools);
 const temporal = createTemporalClient(config.temporal);
