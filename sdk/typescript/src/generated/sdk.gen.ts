@@ -1772,6 +1772,7 @@ export class Contacts extends HeyApiClient {
         accountId?: string;
         listId?: string;
         campaignId?: string;
+        createContacts?: boolean;
         importExisting?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCrmConnectionsResponses, PostApiCrmConnectionsErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
@@ -1780,6 +1781,7 @@ export class Contacts extends HeyApiClient {
                     { in: 'body', key: 'accountId' },
                     { in: 'body', key: 'listId' },
                     { in: 'body', key: 'campaignId' },
+                    { in: 'body', key: 'createContacts' },
                     { in: 'body', key: 'importExisting' }
                 ] }]);
         return (options?.client ?? this.client).post<PostApiCrmConnectionsResponses, PostApiCrmConnectionsErrors, ThrowOnError, 'data'>({

@@ -622,6 +622,10 @@ export type CrmConnectionInput = {
      */
     campaignId?: string;
     /**
+     * Whether new leads, and people of whom the CRM is told something and whom it does not know, become contacts there. Default: false; or as before, if it is connected again.
+     */
+    createContacts?: boolean;
+    /**
      * Whether contacts that the CRM has already become leads, not only those that change.
      */
     importExisting?: boolean;
@@ -2740,6 +2744,7 @@ export type CrmConnection = {
     accountId: string;
     listId: string | null;
     campaignId: string | null;
+    createContacts: boolean;
     /**
      * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
      */
@@ -8125,6 +8130,10 @@ export type PostApiCrmConnectionsData = {
          */
         campaignId?: string;
         /**
+         * Whether new leads, and people of whom the CRM is told something and whom it does not know, become contacts there. Default: false; or as before, if it is connected again.
+         */
+        createContacts?: boolean;
+        /**
          * Whether contacts that the CRM has already become leads, not only those that change.
          */
         importExisting?: boolean;
@@ -8156,6 +8165,7 @@ export type PostApiCrmConnectionsResponses = {
         accountId: string;
         listId: string | null;
         campaignId: string | null;
+        createContacts: boolean;
         /**
          * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
          */
@@ -8244,6 +8254,7 @@ export type GetApiCrmConnectionsByIdResponses = {
         accountId: string;
         listId: string | null;
         campaignId: string | null;
+        createContacts: boolean;
         /**
          * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
          */
@@ -8347,6 +8358,7 @@ export type PostApiCrmConnectionsByIdCheckResponses = {
         accountId: string;
         listId: string | null;
         campaignId: string | null;
+        createContacts: boolean;
         /**
          * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d9fbe73f5d94f9ddc6bf77dab644027cdf1e20e2e02b2d417f56d43f3f6be20f"
+DIGEST = "884aff79e6905b8ee528e2d93257dfaadc48b71cdca91ba78812fe2d627eb556"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

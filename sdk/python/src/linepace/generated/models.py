@@ -233,6 +233,7 @@ class CrmConnectionInput(TypedDict):
     accountId: NotRequired[str]
     listId: NotRequired[str]
     campaignId: NotRequired[str]
+    createContacts: NotRequired[bool]
     importExisting: NotRequired[bool]
 
 
@@ -1070,6 +1071,7 @@ class CrmConnection(TypedDict):
     accountId: str
     listId: str | None
     campaignId: str | None
+    createContacts: bool
     status: Literal["active", "broken"]
     error: str | None
     failingSince: str | None
@@ -3045,6 +3047,7 @@ class CreateCrmConnectionRequest(TypedDict):
     accountId: NotRequired[str]
     listId: NotRequired[str]
     campaignId: NotRequired[str]
+    createContacts: NotRequired[bool]
     importExisting: NotRequired[bool]
 
 
@@ -3054,6 +3057,7 @@ class CreateCrmConnectionResponse(TypedDict):
     accountId: str
     listId: str | None
     campaignId: str | None
+    createContacts: bool
     status: Literal["active", "broken"]
     error: str | None
     failingSince: str | None
@@ -3070,6 +3074,7 @@ class GetCrmConnectionResponse(TypedDict):
     accountId: str
     listId: str | None
     campaignId: str | None
+    createContacts: bool
     status: Literal["active", "broken"]
     error: str | None
     failingSince: str | None
@@ -3102,6 +3107,7 @@ class CheckCrmConnectionResponse(TypedDict):
     accountId: str
     listId: str | None
     campaignId: str | None
+    createContacts: bool
     status: Literal["active", "broken"]
     error: str | None
     failingSince: str | None
