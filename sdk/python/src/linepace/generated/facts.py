@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "884aff79e6905b8ee528e2d93257dfaadc48b71cdca91ba78812fe2d627eb556"
+DIGEST = "68bce6d4e7b4b6cc04e71b73c434db87f00fcb5b6a0c359ddb3213c16f2e7222"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
