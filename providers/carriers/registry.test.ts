@@ -43,6 +43,24 @@ test('a line that names a server can name the authority of its certificate', () 
   expect(servers.filter(({ hasCa }) => !hasCa)).toEqual([]);
 });
 
+test('calls are counted, except those of test mode', async () => {
+  const counted: string[] = [];
+  const carriers = createCarriers({
+    testSends: { keep: async () => true, has: async () => true },
+    simulator: null,
+    guard,
+    untrusted: { run: () => Promise.reject(new Error('nothing is read')), close() {} },
+    onCall: ({ carrier }) => counted.push(carrier),
+  });
+  onTestFinished(() => carriers.close());
+  await carriers.get('test').probe({}, 'line', SUBJECT.address);
+  await carriers
+    .get('bluebubbles')
+    .probe({ serverUrl: 'http://127.0.0.1:1', password: 'x' }, 'line', SUBJECT.address)
+    .catch(() => {});
+  expect(counted).toEqual(['bluebubbles']);
+});
+
 test("a service's server with a certificate of an authority of its own is reached", async () => {
   const server = createServer((_request, response) => void response.writeHead(401).end('{}'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

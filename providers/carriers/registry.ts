@@ -101,7 +101,10 @@ export function createCarriers({
     telnyxCarrier({ guard }),
     testCarrier(testSends),
   ];
-  const carriers = onCall ? adapters.map((carrier) => observed(carrier, onCall)) : adapters;
+  // Calls of test mode fail as somebody likes, and nobody is to be called for that.
+  const carriers = adapters.map((carrier) =>
+    onCall && carrier.name !== TEST_CARRIER ? observed(carrier, onCall) : carrier,
+  );
   const byName = new Map(carriers.map((carrier) => [carrier.name, carrier]));
   return {
     names: [...byName.keys()],

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'slonik';
 import { NoRows } from '#db/connection/rows.ts';
-import { withTenant } from '#db/connection/transactions.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { countLines } from '#db/queries/messages/backlog.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { auditOf } from '#test/support/operators.ts';
+import { openTestMode } from '#test/support/test-mode.ts';
 import { newId, newWorkspaceId } from '#domain/base/ids.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
@@ -192,6 +194,9 @@ test('top says whose work waits and fails, and a probe asks the carrier of one l
   const { workspace, api, lineId } = await world();
   await verdict('pause', '--line', lineId, '--yes');
   await send(api, { fromLineId: lineId });
+  const twin = await openTestMode(app, workspace);
+  const { id } = await send(twin.api, { recipientPhone: phone('0002') });
+  await eventually(async () => (await get(twin.api, id)).status === 'failed');
   const found = JSON.parse((await ops(['top', '--limit', '1000'], environment(app.config))).stdout) as {
     queues: { lineId: string }[];
   };
@@ -206,6 +211,9 @@ test('top says whose work waits and fails, and a probe asks the carrier of one l
     carrier: 'simulated',
     due: 1,
   });
+  // Nobody is called for what fails in test mode.
+  expect(JSON.stringify(found)).not.toContain(twin.id);
+  expect((await countLines(systemDb(app.pools))).map(({ carrier }) => carrier)).not.toContain('test');
   const probed = await ops(['probe', lineId], environment(app.config));
   expect(probed.stderr).toBe('');
   expect(JSON.parse(probed.stdout)).toMatchObject({ lineId, status: 'healthy', reason: null });

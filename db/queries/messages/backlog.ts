@@ -1,7 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { ReputationState } from '#domain/lines/reputation.ts';
+import { TEST_CARRIER } from '#domain/test-mode/test-mode.ts';
 import type { SystemDb } from '#db/connection/transactions.ts';
+import { isLive } from '../operations/live.ts';
 
 /** Ages in seconds; 0 if nothing waits. */
 const Backlog = z.object({
@@ -73,7 +75,7 @@ const LineCount = z.object({
 });
 export type LineCount = z.infer<typeof LineCount>;
 
-/** The number of lines by carrier, state and reputation. Reads all lines. */
+/** The number of lines by carrier, state and reputation, without those of test mode, which fail as somebody likes. Reads all lines. */
 export async function countLines(db: SystemDb): Promise<readonly LineCount[]> {
   return db.any(sql.type(LineCount)`
     select carrier, case
@@ -84,7 +86,7 @@ export async function countLines(db: SystemDb): Promise<readonly LineCount[]> {
         else health_status
       end state,
       case when is_active and provisioning_status = 'active' then reputation_state end reputation, count(*) count
-    from lines group by 1, 2, 3`);
+    from lines where carrier <> ${TEST_CARRIER} group by 1, 2, 3`);
 }
 
 const WebhookCount = z.object({ working: z.int(), failing: z.int() });
@@ -93,7 +95,7 @@ export type WebhookCount = z.infer<typeof WebhookCount>;
 /** Then a webhook counts as failing: any endpoint fails once in a while. */
 const FAILURES_IN_A_ROW = 3;
 
-/** The active webhooks of all workspaces, and those among them whose last deliveries have all failed. Reads all webhooks. */
+/** The active webhooks, without those of test mode, and those among them whose last deliveries have all failed. Reads all webhooks. */
 export async function countWebhooks(db: SystemDb): Promise<WebhookCount> {
   return db.one(sql.type(WebhookCount)`
     select count(*) filter (where not is_failing) working, count(*) filter (where is_failing) failing
@@ -105,5 +107,5 @@ export async function countWebhooks(db: SystemDb): Promise<WebhookCount> {
             order by d.id desc limit ${FAILURES_IN_A_ROW}) last
           where not success) = ${FAILURES_IN_A_ROW}
         else false end is_failing
-      from webhooks h where h.is_active) webhooks`);
+      from webhooks h where h.is_active and ${isLive(sql.fragment`h.workspace_id`)}) webhooks`);
 }
