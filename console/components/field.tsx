@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef } from 'react';
 import { ApiFailure } from '#console/api/client.ts';
 import { classes } from './class-names.ts';
 
@@ -34,6 +34,7 @@ export function Field({
   }) => ReactNode;
 }) {
   const id = useId();
+  useShownError(id, error);
   const notes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
     <div className="flex flex-col gap-1.5">
@@ -53,6 +54,20 @@ export function Field({
       )}
     </div>
   );
+}
+
+/** Shows the first field that is refused, and lets whoever has pressed the button of the form go on there. */
+function useShownError(id: string, error: string | undefined): void {
+  useEffect(() => {
+    if (!error) return;
+    const control = document.getElementById(id);
+    const form = control?.closest('form');
+    if (!control || form?.querySelector('[aria-invalid=true]') !== control) return;
+    (control.parentElement ?? control).scrollIntoView({ block: 'nearest' });
+    const { activeElement: active } = document;
+    if (active === document.body || (active instanceof HTMLButtonElement && active.type === 'submit'))
+      control.focus({ preventScroll: true });
+  }, [id, error]);
 }
 
 export const TextField = ({
@@ -104,9 +119,13 @@ export const SelectField = ({
 );
 
 /** An error of the whole form. */
-export const FormError = ({ children }: { children: ReactNode }) =>
-  children ? (
-    <p role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-bad">
+export function FormError({ children }: { children: ReactNode }) {
+  const element = useRef<HTMLParagraphElement>(null);
+  // It ends a form that may be longer than its window.
+  useEffect(() => element.current?.scrollIntoView({ block: 'nearest' }), [children]);
+  return children ? (
+    <p ref={element} role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-bad">
       {children}
     </p>
   ) : null;
+}

@@ -36,6 +36,27 @@ describe('the contacts', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
+  it('show what a form refuses, wherever it was scrolled to', async () => {
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    const header = ['Phone', ...Array.from({ length: 30 }, (_, number) => `Column ${number}`)].join(',');
+    await page.getByLabel('CSV file').setInputFiles({
+      name: 'wide.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(`${header}\n+14155550160\n`),
+    });
+    const code = page.getByLabel('Country code');
+    await code.fill('49');
+    await page.getByLabel('CSV file').scrollIntoViewIfNeeded();
+    await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
+    await code.and(page.locator('[aria-invalid=true]:focus')).waitFor();
+    const box = await code.boundingBox();
+    expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThan(page.viewportSize()?.height ?? 0);
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
+  });
+
   it('are found by a search, changed, undone and erased', async () => {
     const { page } = tab;
     await page.getByRole('searchbox', { name: 'Search leads' }).fill('0161');
