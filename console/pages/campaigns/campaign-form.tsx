@@ -2,6 +2,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
+import { Check } from '#console/components/check.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { Page } from '#console/components/page.tsx';
@@ -309,23 +310,3 @@ function EachLead({ draft, change, errorOf }: Part) {
     </fieldset>
   );
 }
-
-const Check = ({
-  label,
-  checked,
-  onChange,
-}: {
-  label: string;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-}) => (
-  <label className="flex items-center gap-2">
-    <input
-      type="checkbox"
-      className="size-4 shrink-0 accent-accent"
-      checked={checked}
-      onChange={(event) => onChange(event.target.checked)}
-    />
-    {label}
-  </label>
-);

@@ -5,7 +5,7 @@ import { ChevronLeft, Filter, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
-import { ConfirmButton } from '#console/components/confirm.tsx';
+import { EditableRow } from '#console/components/editable-row.tsx';
 import { Drawer } from '#console/components/dialog.tsx';
 import { Card, Page } from '#console/components/page.tsx';
 import { ShowMore } from '#console/components/show-more.tsx';
@@ -76,32 +76,26 @@ function Row({ segment, edit, show }: { segment: Segment; edit: () => void; show
   const remove = useWrite('DELETE /api/segments/{id}', { refresh: ['GET /api/segments'] });
   const leads = plural(count, { one: '# lead', other: '# leads' });
   return (
-    <li className="flex flex-wrap items-center gap-3 px-4 py-3">
-      <div className="min-w-0 flex-1 basis-60">
-        <p className="font-medium wrap-anywhere">{name}</p>
-        <p className="text-xs wrap-anywhere text-muted">{listOf(when.map(conditionText))}</p>
-      </div>
-      <Button small aria-label={`${leads}: ${name}`} onClick={show}>
-        {leads}
-      </Button>
-      <Button small aria-label={t`Edit ${name}`} onClick={edit}>
-        <Trans>Edit</Trans>
-      </Button>
-      <ConfirmButton
-        label={t`Delete`}
-        title={t`Delete ${name}?`}
-        confirm={t`Delete the segment`}
-        busy={remove.isPending}
-        onConfirm={() =>
+    <EditableRow
+      name={name}
+      about={listOf(when.map(conditionText))}
+      actions={
+        <Button small aria-label={`${leads}: ${name}`} onClick={show}>
+          {leads}
+        </Button>
+      }
+      edit={edit}
+      remove={{
+        confirm: t`Delete the segment`,
+        text: t`Its leads stay.`,
+        busy: remove.isPending,
+        run: () =>
           remove.mutate(
             { params: { id: _id } },
             { onSuccess: () => toast(t`The segment was deleted`), onError: toastError },
-          )
-        }
-      >
-        <Trans>Its leads stay.</Trans>
-      </ConfirmButton>
-    </li>
+          ),
+      }}
+    />
   );
 }
 

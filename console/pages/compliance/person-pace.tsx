@@ -4,6 +4,7 @@ import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
+import { Check } from '#console/components/check.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
@@ -104,17 +105,13 @@ function ContactBusy() {
   const save = (next: boolean, onSuccess?: () => void): void =>
     update.mutate({ body: { contactBusy: next } }, { ...(onSuccess && { onSuccess }), onError: toastError });
   return (
-    <label className="flex items-center gap-2">
-      <input
-        type="checkbox"
-        className="size-4 shrink-0 accent-accent"
-        checked={contactBusy}
-        disabled={!isAdmin || update.isPending}
-        onChange={({ target }) =>
-          save(target.checked, () => toast(t`The setting was saved`, { undo: () => save(contactBusy) }))
-        }
-      />
-      <Trans>Campaigns wait while a member is in conversation with a contact</Trans>
-    </label>
+    <Check
+      label={t`Campaigns wait while a member is in conversation with a contact`}
+      checked={contactBusy}
+      disabled={!isAdmin || update.isPending}
+      onChange={(next) =>
+        save(next, () => toast(t`The setting was saved`, { undo: () => save(contactBusy) }))
+      }
+    />
   );
 }

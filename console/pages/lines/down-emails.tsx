@@ -1,5 +1,6 @@
-import { Trans, useLingui } from '@lingui/react/macro';
+import { useLingui } from '@lingui/react/macro';
 import { useWrite } from '#console/api/queries.ts';
+import { Check } from '#console/components/check.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { type Line, lineName } from '#console/lib/line.ts';
 
@@ -18,15 +19,12 @@ export function DownEmails({ line }: { line: Line }) {
     save(enabled, () => toast(title, { undo: () => save(!enabled) }));
   };
   return (
-    <label className="mt-6 flex items-center gap-2 border-t border-line pt-5">
-      <input
-        type="checkbox"
-        className="size-4 shrink-0 accent-accent"
-        checked={line.lineDownNotifications}
-        disabled={update.isPending}
-        onChange={(event) => change(event.target.checked)}
-      />
-      <Trans>Send an email when this line is down</Trans>
-    </label>
+    <Check
+      className="mt-6 border-t border-line pt-5"
+      label={t`Send an email when this line is down`}
+      checked={line.lineDownNotifications}
+      disabled={update.isPending}
+      onChange={change}
+    />
   );
 }

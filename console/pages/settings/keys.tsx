@@ -8,6 +8,7 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
+import { Check } from '#console/components/check.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { NearLimit } from '#console/components/near-limit.tsx';
 import { Card } from '#console/components/page.tsx';
@@ -178,14 +179,12 @@ function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | nu
       <p>
         <Trans>Programs that use this key are refused from now on. This cannot be undone.</Trans>
       </p>
-      <label className="mt-3 flex items-center gap-2">
-        <input
-          type="checkbox"
-          checked={endsWebhooks}
-          onChange={({ target }) => setEndsWebhooks(target.checked)}
-        />
-        <Trans>Also deactivate the webhooks that it registered, because the key was stolen</Trans>
-      </label>
+      <Check
+        className="mt-3"
+        label={t`Also deactivate the webhooks that it registered, because the key was stolen`}
+        checked={endsWebhooks}
+        onChange={setEndsWebhooks}
+      />
     </ConfirmDialog>
   );
 }

@@ -4,7 +4,7 @@ import { Layers, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
-import { ConfirmButton } from '#console/components/confirm.tsx';
+import { EditableRow } from '#console/components/editable-row.tsx';
 import { NearLimit } from '#console/components/near-limit.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
@@ -68,31 +68,20 @@ function Row({ pool, edit }: { pool: Pool; edit: () => void }) {
     }[failover],
   ];
   return (
-    <li className="flex flex-wrap items-center gap-3 px-4 py-3">
-      <div className="min-w-0 flex-1">
-        <p className="truncate font-medium">{name}</p>
-        <p className="text-xs text-muted">{notes.join(' · ')}</p>
-      </div>
-      <Button small aria-label={t`Edit ${name}`} onClick={edit}>
-        <Trans>Edit</Trans>
-      </Button>
-      <ConfirmButton
-        label={t`Delete`}
-        title={t`Delete ${name}?`}
-        confirm={t`Delete the pool`}
-        busy={remove.isPending}
-        onConfirm={() =>
+    <EditableRow
+      name={name}
+      about={notes.join(' · ')}
+      edit={edit}
+      remove={{
+        confirm: t`Delete the pool`,
+        text: t`Messages that wait keep their lines. A pool that a draft, active or paused campaign uses cannot be deleted.`,
+        busy: remove.isPending,
+        run: () =>
           remove.mutate(
             { params: { id: pool._id } },
             { onSuccess: () => toast(t`The pool was deleted`), onError: toastError },
-          )
-        }
-      >
-        <Trans>
-          Messages that wait keep their lines. A pool that a draft, active or paused campaign uses cannot be
-          deleted.
-        </Trans>
-      </ConfirmButton>
-    </li>
+          ),
+      }}
+    />
   );
 }

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
-import { ConfirmButton } from '#console/components/confirm.tsx';
+import { EditableRow } from '#console/components/editable-row.tsx';
 import { NearLimit } from '#console/components/near-limit.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
@@ -74,32 +74,20 @@ function Row({ rule, edit }: { rule: Rule; edit: (() => void) | null }) {
   const { _id, name } = rule;
   const remove = useWrite('DELETE /api/rules/{id}', { refresh: ['GET /api/rules'] });
   return (
-    <li className="flex flex-wrap items-center gap-3 px-4 py-3">
-      <div className="min-w-0 flex-1 basis-60">
-        <p className="font-medium wrap-anywhere">{name}</p>
-        <p className="text-xs wrap-anywhere text-muted">{sentenceOf(rule)}</p>
-      </div>
-      {edit && (
-        <>
-          <Button small aria-label={t`Edit ${name}`} onClick={edit}>
-            <Trans>Edit</Trans>
-          </Button>
-          <ConfirmButton
-            label={t`Delete`}
-            title={t`Delete ${name}?`}
-            confirm={t`Delete the rule`}
-            busy={remove.isPending}
-            onConfirm={() =>
-              remove.mutate(
-                { params: { id: _id } },
-                { onSuccess: () => toast(t`The rule was deleted`), onError: toastError },
-              )
-            }
-          >
-            <Trans>What it has done stays.</Trans>
-          </ConfirmButton>
-        </>
-      )}
-    </li>
+    <EditableRow
+      name={name}
+      about={sentenceOf(rule)}
+      edit={edit}
+      remove={{
+        confirm: t`Delete the rule`,
+        text: t`What it has done stays.`,
+        busy: remove.isPending,
+        run: () =>
+          remove.mutate(
+            { params: { id: _id } },
+            { onSuccess: () => toast(t`The rule was deleted`), onError: toastError },
+          ),
+      }}
+    />
   );
 }

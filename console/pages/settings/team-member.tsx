@@ -7,6 +7,7 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
+import { Check } from '#console/components/check.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
@@ -102,14 +103,12 @@ function RemoveMember({
       <p>
         <Trans>They can no longer sign in to this workspace. You can invite them again.</Trans>
       </p>
-      <label className="mt-3 flex items-center gap-2">
-        <input
-          type="checkbox"
-          checked={revokesKeys}
-          onChange={({ target }) => setRevokesKeys(target.checked)}
-        />
-        <Trans>Revoke the API keys that they created</Trans>
-      </label>
+      <Check
+        className="mt-3"
+        label={t`Revoke the API keys that they created`}
+        checked={revokesKeys}
+        onChange={setRevokesKeys}
+      />
     </ConfirmDialog>
   );
 }
