@@ -397,6 +397,21 @@ describe('calls', () => {
     ]);
   });
 
+  it('that nobody answers are answered by a text, once, if a rule says so', async () => {
+    const text = 'Sorry that we missed your call.';
+    await api('POST', '/api/rules', { name: 'Missed calls', on: 'missed_call', do: [{ reply: { text } }] });
+    const from = phone();
+    const call = place(LINE, { from, direction: 'inbound' });
+    for (const status of ['ringing', 'no-answer', 'no-answer'])
+      expect(await call.reportStatus(status)).toBe(200);
+    const sentTo = async () =>
+      (await api('GET', '/api/messages?limit=200')).body.messages.filter(
+        ({ recipientPhone }: { recipientPhone: string }) => recipientPhone === from,
+      );
+    await eventually(async () => (await sentTo()).length > 0);
+    expect(await sentTo()).toMatchObject([{ message: text, source: 'rule' }]);
+  });
+
   it('report at once that a recording is too large', async () => {
     const to = phone();
     await tell(place(to, { recordingBytes: 101 * 1024 * 1024 }), ['recording', 'completed']);
