@@ -78,6 +78,7 @@ export const SETTINGS = [
   { value: 'pools', title: msg`Line pools` },
   { value: 'copilot', title: msg`AI copilot` },
   { value: 'rules', title: msg`Rules` },
+  { value: 'crms', title: msg`CRMs` },
   { value: 'fallback', title: msg`SMS fallback` },
   { value: 'emails', title: msg`Emails` },
   { value: 'audit', title: msg`Audit log` },

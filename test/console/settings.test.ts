@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { newUserId } from '#domain/base/ids.ts';
+import { newId, newUserId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -73,6 +73,51 @@ describe('the settings', () => {
     expect(await inaccessible(page)).toEqual([]);
     await page.getByRole('button', { name: 'Remove the member' }).click();
     await eventually(async () => (await roleOfLena()) === undefined);
+  });
+
+  it('show connected CRMs with what was refused and why, connect one, and disconnect it', async () => {
+    const { page } = tab;
+    const id = newId();
+    const workspaceId = workspace.id;
+    await insertRow(tab.app, 'crm_connections', {
+      workspace_id: workspaceId,
+      id,
+      provider: 'hubspot',
+      account_id: '12345678',
+      token_sealed: 'sealed',
+      status: 'broken',
+      error: 'HubSpot refuses the token: EXPIRED_AUTHENTICATION',
+      read_until: new Date(0).toISOString(),
+    });
+    const entry = { workspace_id: workspaceId, connection_id: id, contact_id: '512' };
+    for (const given of [
+      { direction: 'in', subject: 'contact', outcome: 'refused', reason: 'no_address' },
+      { direction: 'in', subject: 'contact', outcome: 'conflict', reason: 'companyName_kept_crm' },
+      { direction: 'out', subject: 'reply', outcome: 'synced' },
+    ])
+      await insertRow(tab.app, 'crm_log', { ...entry, id: newId(), ...given });
+    await page.getByRole('tab', { name: 'CRMs' }).click();
+    await page.getByText('HubSpot refuses the token: EXPIRED_AUTHENTICATION').waitFor();
+    const log = page.getByRole('list', { name: 'Log of HubSpot' }).getByRole('listitem');
+    await log.nth(2).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByLabel('Show').selectOption('Refused');
+    await eventually(async () => (await log.count()) === 1);
+    await log.getByText('From HubSpot · Contact · no_address').waitFor();
+    await page.getByRole('button', { name: 'Connect a CRM' }).click();
+    const form = page.getByRole('dialog', { name: 'Connect a CRM' });
+    await form.getByLabel('CRM').selectOption('HighLevel');
+    await form.getByLabel('Token').fill('pit-11111111-2222-3333-4444-555555555555');
+    expect(await inaccessible(page)).toEqual([]);
+    await form.getByRole('button', { name: 'Connect' }).click();
+    await form.getByText('needs the id of the location').waitFor();
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'Disconnect' }).click();
+    await page.getByRole('button', { name: 'Disconnect the CRM' }).click();
+    await page.getByText('No CRM is connected yet').waitFor();
+    expect((await workspace.api('GET', '/api/crm-connections')).body.crmConnections).toEqual([]);
   });
 
   it('change what the copilot knows, with an undo', async () => {

@@ -11,6 +11,7 @@ const Sessions = lazy(() => import('./sessions.tsx'));
 const Pools = lazy(() => import('./pools.tsx'));
 const Rules = lazy(() => import('./rules.tsx'));
 const KnowledgeBase = lazy(() => import('./knowledge-base.tsx'));
+const Crms = lazy(() => import('./crms.tsx'));
 const Fallback = lazy(() => import('./fallback.tsx'));
 const EmailPreferences = lazy(() => import('./email-preferences.tsx'));
 const AuditLog = lazy(() => import('./audit-log.tsx'));
@@ -22,6 +23,7 @@ const CONTENTS: Record<(typeof SETTINGS)[number]['value'], ReactNode> = {
   pools: <Pools />,
   copilot: <KnowledgeBase />,
   rules: <Rules />,
+  crms: <Crms />,
   fallback: <Fallback />,
   emails: <EmailPreferences />,
   audit: <AuditLog />,
