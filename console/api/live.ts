@@ -11,6 +11,8 @@ const POLL_MS = 5000;
 const REFRESH_EVERY_MS = 2000;
 /** There is no event for delivery receipts, so messages are refetched this long after `message.sent`. */
 const RECEIPTS_AFTER_MS = [3000, 15_000];
+/** A restart of the API takes less. */
+const LOST_AFTER_MS = 8000;
 const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
 
 /** The endpoints that events affect. Without analytics, because each request counts all messages. */
@@ -68,11 +70,41 @@ export function onPresence(listener: (event: PresenceEvent) => void): () => void
 
 let connected = false;
 const listeners = new Set<() => void>();
+/** Events have arrived, and have not for so long that what is shown may be old. */
+let isLost = false;
+let losing: ReturnType<typeof setTimeout> | undefined;
+
+const tellListeners = (): void => {
+  for (const listener of listeners) listener();
+};
 
 function setConnected(next: boolean): void {
+  if (next || connected) clearTimeout(losing);
+  if (next) isLost = false;
+  else if (connected)
+    losing = setTimeout(() => {
+      isLost = true;
+      tellListeners();
+    }, LOST_AFTER_MS);
   connected = next;
-  for (const listener of listeners) listener();
+  tellListeners();
 }
+
+/** Whether the browser is offline, or the API has not been reached for some seconds. */
+export const useIsCutOff = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      window.addEventListener('online', listener);
+      window.addEventListener('offline', listener);
+      return () => {
+        listeners.delete(listener);
+        window.removeEventListener('online', listener);
+        window.removeEventListener('offline', listener);
+      };
+    },
+    () => isLost || !navigator.onLine,
+  );
 
 /**
  * The refetch interval of a query whose result may change at any time: none while events arrive, else a few seconds.

@@ -29,6 +29,8 @@ export const queryClient = new QueryClient({
       retry: (attempts, error) => waitOf(error) !== null || (attempts < RETRIES && isTemporary(error)),
       retryDelay: (attempts, error) => waitOf(error) ?? 1000 * 2 ** attempts,
     },
+    // Offline, a write fails at once. It would otherwise happen by itself later, when nobody expects it any more.
+    mutations: { networkMode: 'always' },
   },
 });
 

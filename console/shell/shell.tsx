@@ -15,7 +15,7 @@ import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { useDesktopNotifications } from './notifications.ts';
 import { NAVIGATION, useNavigation } from './navigation.ts';
-import { StoppedBanner } from './stopped-banner.tsx';
+import { ConnectionBanner, StoppedBanner } from './stopped-banner.tsx';
 import { TestModeBanner } from './test-mode.tsx';
 import { WorkspaceMenu } from './workspace-menu.tsx';
 
@@ -91,6 +91,7 @@ function SignedIn() {
       <div className="flex min-w-0 flex-1 flex-col">
         <TestModeBanner hasPhone={phone} setPhone={showPhone} />
         <StoppedBanner />
+        <ConnectionBanner />
         <header className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
           <IconButton label={t`Open the menu`} aria-expanded={menu} onClick={() => setMenu(true)}>
             <MenuIcon className="size-5" aria-hidden="true" />

@@ -1,7 +1,24 @@
 import { Trans } from '@lingui/react/macro';
-import { CirclePause } from 'lucide-react';
+import { CirclePause, WifiOff } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { useIsCutOff } from '#console/api/live.ts';
 import { type Identity, useIdentity } from '#console/api/workspace.ts';
+
+/** Says on every page that nothing arrives, and that nothing is sent by itself later. */
+export function ConnectionBanner() {
+  if (!useIsCutOff()) return null;
+  return (
+    <div
+      role="status"
+      className="flex shrink-0 items-center gap-3 border-b border-line bg-warn-soft px-4 py-2 font-medium text-warn"
+    >
+      <WifiOff className="size-4 shrink-0" aria-hidden="true" />
+      <p className="min-w-0 flex-1">
+        <Trans>No connection: what is shown may be old, and nothing can be sent.</Trans>
+      </p>
+    </div>
+  );
+}
 
 /** Says on every page that the workspace sends nothing, and why. */
 export function StoppedBanner() {

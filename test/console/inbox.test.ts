@@ -200,6 +200,34 @@ describe('the inbox', () => {
       expect(rowsCount).toBeGreaterThan(3);
     });
 
+    it('says that it is offline, and sends nothing by itself later', async () => {
+      const { page } = tab;
+      const question = `Is ${newId()} quiet?`;
+      const contact = await receive(question);
+      await page.getByText(question).first().waitFor();
+      await open(contact);
+      await page.getByRole('log').getByText(question).waitFor();
+      await page.getByRole('textbox', { name: 'Reply' }).fill('It is.');
+      await page.context().setOffline(true);
+      try {
+        await page.getByText('No connection: what is shown may be old').waitFor();
+        await page.keyboard.press('Control+Enter');
+        await page.getByText('That did not work').first().waitFor();
+        expect(await page.getByRole('textbox', { name: 'Reply' }).inputValue()).toBe('It is.');
+      } finally {
+        await page.context().setOffline(false);
+      }
+      await page.getByText('No connection: what is shown may be old').waitFor({ state: 'detached' });
+      // A request that comes after whatever would have been sent by itself.
+      await page.keyboard.press('Control+Enter');
+      await page.getByRole('log').getByText('It is.').waitFor();
+      const { messages } = (await workspace.api('GET', '/api/messages')).body;
+      expect(
+        messages.filter(({ recipientPhone }: { recipientPhone: string }) => recipientPhone === contact),
+      ).toHaveLength(1);
+      tab.takeProblems();
+    });
+
     it('leaves the focus in the menu of mentions when the contact writes meanwhile', async () => {
       const { page } = tab;
       const question = `Is a cellar ${newId()} included?`;
