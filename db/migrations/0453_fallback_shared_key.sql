@@ -1,9 +1,9 @@
 -- The SharedKey with which the account of the fallback signs its callbacks.
 alter table fallback_configs add column shared_key_sealed text;
 
--- old processes: they select the columns that they know, by name.
-drop function callback_lines(text[]);
-create function callback_lines(of_lines text[]) returns table (
+-- In place of `callback_lines`, which the release before uses: the lines that carriers report about, with the accounts whose secrets may have
+-- signed the report. On a cluster the definition differs, with a statement for each workspace (db/distribution).
+create function lines_of_callbacks(of_lines text[]) returns table (
     id text, workspace_id text, carrier text, carrier_config jsonb, has_moved boolean, provider text, account_sid text,
     auth_token_sealed text, shared_key_sealed text, from_number text, messaging_service_sid text
   ) language plpgsql stable as $$

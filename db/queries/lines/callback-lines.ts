@@ -33,7 +33,7 @@ export interface CallbackLine {
 /** Before a callback is authenticated, the workspace of its line is unknown. @returns null if there is no such line. */
 export async function findCallbackLine(db: SystemDb, lineId: string): Promise<CallbackLine | null> {
   const row = await db.maybeOne(sql.type(CallbackLineRow)`
-    select * from callback_lines(${sql.array([lineId], 'text')})`);
+    select * from lines_of_callbacks(${sql.array([lineId], 'text')})`);
   if (!row) return null;
   const { hasMoved, provider, accountSid, authTokenSealed, sharedKeySealed, ...rest } = row;
   const { fromNumber, messagingServiceSid, ...line } = rest;

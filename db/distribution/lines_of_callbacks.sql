@@ -1,5 +1,5 @@
 -- A node that is down concerns its own lines alone.
-create or replace function callback_lines(of_lines text[]) returns table (
+create or replace function lines_of_callbacks(of_lines text[]) returns table (
   id text, workspace_id text, carrier text, carrier_config jsonb, has_moved boolean, provider text, account_sid text,
   auth_token_sealed text, shared_key_sealed text, from_number text, messaging_service_sid text
 ) language plpgsql stable as $$
