@@ -122,7 +122,10 @@ export const SelectField = ({
 export function FormError({ children }: { children: ReactNode }) {
   const element = useRef<HTMLParagraphElement>(null);
   // It ends a form that may be longer than its window.
-  useEffect(() => element.current?.scrollIntoView({ block: 'nearest' }), [children]);
+  useEffect(() => {
+    // Newer browsers return a promise, which React would take for what to do in the end.
+    element.current?.scrollIntoView({ block: 'nearest' });
+  }, [children]);
   return children ? (
     <p ref={element} role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-bad">
       {children}

@@ -47,7 +47,9 @@ export function NoteBox({ address, close }: { address: string; close: () => void
     );
   };
   // Somebody has just asked for it. Only once: later, the focus may be in the menu.
-  useEffect(() => box.current?.focus(), []);
+  useEffect(() => {
+    box.current?.focus();
+  }, []);
   const add = (name: string): void => change(`${(unsent.current() ?? '').replace(/@$/, '')}@${name} `);
   return (
     <form
