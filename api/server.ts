@@ -7,6 +7,7 @@ import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { chatParts } from '#providers/chats/parts.ts';
+import { startChatPolling } from './routes/drafts/chat-polling.ts';
 import { createChats } from '#providers/chats/registry.ts';
 import { createCrms } from '#providers/crms/registry.ts';
 import { createEgress } from '#providers/egress.ts';
@@ -178,13 +179,19 @@ export async function startApi(config: Config): Promise<RunningApi> {
   if (config.production && config.securityContact === null)
     logger.warn('nobody is told where to report a vulnerability: SECURITY_CONTACT is not set');
   const endAnnouncement = announceSetup(pools, config, logger);
+  const chatPolling = startChatPolling(services);
 
   return {
     url: `http://localhost:${port}`,
     async stop() {
       endAnnouncement();
       parts.stop();
-      await Promise.all([services.streams.close(), server.close(), metricsServer?.close()]);
+      await Promise.all([
+        services.streams.close(),
+        server.close(),
+        metricsServer?.close(),
+        chatPolling.stop(),
+      ]);
       untrusted.close();
       await waker.close();
       await Promise.all([

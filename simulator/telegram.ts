@@ -47,6 +47,8 @@ export interface TelegramStandIn {
   /** All messages of the bot, in order. */
   messages: readonly TelegramMessage[];
   calls: readonly TelegramCall[];
+  /** What was answered to presses of buttons without a webhook. */
+  answers: readonly string[];
   /** The bot refuses to delete messages, as if they were older than 48 hours. */
   old: boolean;
   /** Whether the token is valid. */
@@ -79,6 +81,17 @@ const Webhook = z.object({
   secret_token: z.string().regex(/^[\w-]{1,256}$/),
   allowed_updates: z.array(z.enum(['message', 'callback_query', 'my_chat_member'])),
 });
+const Wanted = z.object({
+  offset: z.int(),
+  limit: z.int().min(1).max(100),
+  timeout: z.int().min(0).max(50),
+  allowed_updates: Webhook.shape.allowed_updates,
+});
+const Answered = z.strictObject({
+  callback_query_id: z.string(),
+  text: z.string().max(200),
+  show_alert: z.boolean(),
+});
 /** What the response to an update may name. */
 const Named = z.union([
   z.strictObject({
@@ -99,6 +112,10 @@ export async function startTelegram(): Promise<TelegramStandIn> {
   const token = `${BOT.id}:simulated-bot-token-0123456789`;
   const messages: TelegramMessage[] = [];
   const calls: TelegramCall[] = [];
+  const answers: string[] = [];
+  let updates: { update_id: number }[] = [];
+  /** Whoever waits for updates. @param refused another request has taken its place. */
+  let waiting: ((refused: boolean) => void) | null = null;
   const faults = new Map<number, { fault: TelegramFault; times: number }>();
   const blocked = new Set<number>();
   const known = new Set<number>();
@@ -113,6 +130,7 @@ export async function startTelegram(): Promise<TelegramStandIn> {
     webhook: null,
     messages,
     calls,
+    answers,
     old: false,
     revoked: false,
     person,
@@ -134,11 +152,19 @@ export async function startTelegram(): Promise<TelegramStandIn> {
         body: JSON.stringify({ update_id: (lastUpdate += 1), ...update }),
       });
     },
-    stop: () => server.stop(),
+    stop() {
+      waiting?.(false);
+      return server.stop();
+    },
   };
 
-  /** Delivers an update until it is taken, as Telegram does, and carries out what the response names. */
+  /** Delivers an update as Telegram does, and carries out what the response names. Without a webhook it waits for `getUpdates`. */
   async function deliver(update: object): Promise<string | null> {
+    if (!standIn.webhook) {
+      updates.push({ update_id: (lastUpdate += 1), ...update });
+      waiting?.(false);
+      return null;
+    }
     const response = await standIn.post(update);
     if (response.status !== 200) throw new Error(`the webhook responded ${response.status}`);
     const named = Named.parse(await response.json());
@@ -218,6 +244,41 @@ export async function startTelegram(): Promise<TelegramStandIn> {
       standIn.webhook = { url, secretToken };
       return true;
     },
+    deleteWebhook() {
+      standIn.webhook = null;
+      return true;
+    },
+    async getUpdates(parameters) {
+      const { offset, limit, timeout } = Wanted.parse(parameters);
+      if (standIn.webhook)
+        throw new Conflict(
+          "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+        );
+      waiting?.(true);
+      updates = updates.filter(({ update_id: id }) => id >= offset);
+      if (updates.length === 0) {
+        const refused = await new Promise<boolean>((resolve) => {
+          const timer = setTimeout(() => resolve(false), timeout * 1000);
+          waiting = (isRefused) => {
+            clearTimeout(timer);
+            waiting = null;
+            resolve(isRefused);
+          };
+        });
+        if (refused)
+          throw new Conflict(
+            'terminated by other getUpdates request; make sure that only one bot instance is running',
+          );
+      }
+      return updates.slice(0, limit);
+    },
+    answerCallbackQuery(parameters) {
+      const { callback_query_id: query, text } = Answered.parse(parameters);
+      if (!pressed.delete(query))
+        throw new BadRequest('query is too old and response timeout expired or query ID is invalid');
+      answers.push(text);
+      return true;
+    },
     sendMessage(parameters) {
       const { chat_id: chatId, text, reply_markup: markup } = Content.parse(parameters);
       const message = {
@@ -286,7 +347,7 @@ export async function startTelegram(): Promise<TelegramStandIn> {
         return;
       }
     }
-    context.body = { ok: true, result: carryOut(parameters) };
+    context.body = { ok: true, result: await carryOut(parameters) };
   });
 
   const app = new Koa();
@@ -294,6 +355,7 @@ export async function startTelegram(): Promise<TelegramStandIn> {
     try {
       await next();
     } catch (error) {
+      if (error instanceof Conflict) return refuse(context, 409, `Conflict: ${error.message}`);
       if (error instanceof BadRequest) return refuse(context, 400, `Bad Request: ${error.message}`);
       if (!(error instanceof z.ZodError)) throw error;
       refuse(context, 400, `Bad Request: ${error.issues[0]?.path.join('.')} ${error.issues[0]?.message}`);
@@ -307,6 +369,8 @@ export async function startTelegram(): Promise<TelegramStandIn> {
 }
 
 class BadRequest extends Error {}
+
+class Conflict extends Error {}
 
 const buttonsOf = (markup: z.infer<typeof Content>['reply_markup']) =>
   (markup?.inline_keyboard ?? []).flat().map(({ text, callback_data: data }) => ({ text, data }));

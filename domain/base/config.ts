@@ -105,6 +105,7 @@ const configOf = (env: Variables) => ({
             token: env.TELEGRAM_BOT_TOKEN,
             apiUrl: env.TELEGRAM_API_URL,
             caFile: env.TELEGRAM_CA_FILE,
+            polls: pollsTelegram(env),
           },
     slack: slackApp(env),
   },
@@ -146,6 +147,12 @@ const twilioAccount = ({
   accountSid !== null && authToken !== null
     ? { accountSid, authToken, sharedKeySecret, messagingServiceSid }
     : null;
+
+/** Telegram calls only URLs of https, and another server with its API whatever it reaches. */
+const pollsTelegram = (env: Variables): boolean =>
+  env.TELEGRAM_UPDATES === null
+    ? env.TELEGRAM_API_URL === null && !publicUrlOf(env).startsWith('https:')
+    : env.TELEGRAM_UPDATES === 'polling';
 
 const slackApp = ({
   SLACK_BOT_TOKEN: token,

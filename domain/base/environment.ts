@@ -383,6 +383,11 @@ const PROVIDERS = {
     "the token of a bot in whose [chats](ai-drafts.md#in-a-chat) members decide about drafts. The bot's webhook becomes `PUBLIC_URL/callbacks/chats/telegram`, so one installation uses it",
     'no chats of Telegram',
   ),
+  TELEGRAM_UPDATES: forBoth(
+    optional(z.enum(['webhook', 'polling'])),
+    'how Telegram tells what happens: it calls `PUBLIC_URL`, or the API asks, which takes a single API process',
+    '`polling` if `PUBLIC_URL` is not `https`',
+  ),
   TELEGRAM_API_URL: forBoth(optional(HttpUrl), 'another server with the Bot API', "Telegram's"),
   TELEGRAM_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   SLACK_BOT_TOKEN: forBoth(

@@ -69,6 +69,15 @@ export interface ChatProvider {
   read(request: ChatRequest): ChatEvent | null;
   /** Tells whoever caused an event what became of it. @returns the body of the response to its request. @throws ChatUnavailable */
   answer(event: ChatEvent, text: string): Promise<object>;
+  /**
+   * Waits for what happens in chats, where the provider cannot call us, and has it handled. What is not handled comes again.
+   * null: the provider calls us.
+   * @param handle returns what to tell whoever caused it; null: nothing.
+   * @throws ChatUnavailable, what `handle` throws, or any error once `stopped` is aborted
+   */
+  readonly poll:
+    | ((handle: (event: ChatEvent) => Promise<string | null>, stopped: AbortSignal) => Promise<void>)
+    | null;
   /** @throws ChatUnavailable */
   check(): Promise<void>;
 }

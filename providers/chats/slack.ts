@@ -186,6 +186,8 @@ export function createSlack({ token, signingSecret, apiUrl, caFile = null }: Sla
       return {};
     },
 
+    poll: null,
+
     async check() {
       await ask('auth.test');
     },

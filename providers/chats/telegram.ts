@@ -23,11 +23,22 @@ export interface TelegramOptions {
   apiUrl: string | null;
   /** PEM file of the certificate authority of that server; null: a public one. */
   caFile?: string | null;
+  /** Asks for updates, because Telegram cannot call us. */
+  polls: boolean;
   publicUrl: string;
   signer: Signer;
 }
 
 const TELEGRAM_CALLBACK = '/callbacks/chats/telegram';
+
+/** How long Telegram waits for an update before it answers that there is none. */
+const POLL_SECONDS = 25;
+const POLL_TIMEOUT_MS = 40_000;
+/** The response has a limit. */
+const UPDATES_AT_ONCE = 10;
+/** An update that always fails keeps others waiting for so many attempts. */
+const MAX_TRIES = 3;
+const CONFLICT = 'another program asks for the updates of this bot, or has set its webhook';
 
 const ALLOWED_UPDATES = ['message', 'callback_query', 'my_chat_member'];
 
@@ -46,6 +57,8 @@ type Answer = z.infer<typeof Answer>;
 const Sent = z.object({ message_id: z.int() });
 const Bot = z.object({ username: z.string() });
 const WebhookInfo = z.object({ url: z.string() });
+
+const Updates = firstOf(z.looseObject({ update_id: z.int() }), UPDATES_AT_ONCE);
 
 const ChatId = z.object({ id: z.int(), type: z.string() });
 const User = z.object({ id: z.int() });
@@ -82,6 +95,7 @@ export function createTelegram({
   token,
   apiUrl,
   caFile = null,
+  polls,
   publicUrl,
   signer,
 }: TelegramOptions): ChatProvider {
@@ -93,10 +107,13 @@ export function createTelegram({
   const fingerprint = createHash('sha256').update(secret).digest('hex').slice(0, 8);
   const webhookUrl = `${publicUrl}${TELEGRAM_CALLBACK}?key=${fingerprint}`;
   let bot: Promise<string> | null = null;
+  let isWithoutWebhook = false;
+  let hasConflict = false;
+  let next = { offset: 0, tries: 0 };
 
   /** @throws ChatUnavailable */
-  async function call(method: string, parameters: object): Promise<Answer> {
-    const response = await post(`${base}/bot${token}/${method}`, {}, parameters);
+  async function call(method: string, parameters: object, signal?: AbortSignal): Promise<Answer> {
+    const response = await post(`${base}/bot${token}/${method}`, {}, parameters, signal);
     const answer = Answer.safeParse(tryParseUntrustedJson(await response.text()));
     if (!answer.success) throw new ChatUnavailable(`it responded ${response.status}, not in its own form`);
     return answer.data;
@@ -111,6 +128,46 @@ export function createTelegram({
 
   const deliver = (method: string, messageId: string | null, parameters: object): Promise<ChatOutcome> =>
     unlessUnavailable(call(method, parameters).then((answer) => outcomeOf(answer, messageId)));
+
+  /** https://core.telegram.org/bots/api#getupdates */
+  async function poll(
+    handle: (event: ChatEvent) => Promise<string | null>,
+    stopped: AbortSignal,
+  ): Promise<void> {
+    // One that the installation had before keeps the updates from us.
+    if (!isWithoutWebhook) await ask('deleteWebhook', z.literal(true));
+    isWithoutWebhook = true;
+    const wanted = { offset: next.offset, timeout: POLL_SECONDS, limit: UPDATES_AT_ONCE };
+    const signal = AbortSignal.any([stopped, AbortSignal.timeout(POLL_TIMEOUT_MS)]);
+    const answer = await call('getUpdates', { ...wanted, allowed_updates: ALLOWED_UPDATES }, signal);
+    hasConflict = !answer.ok && answer.error_code === 409;
+    if (hasConflict) throw new ChatUnavailable(CONFLICT);
+    if (!answer.ok) throw new ChatUnavailable(`getUpdates: ${answer.error_code} ${answer.description}`);
+    for (const update of Updates.parse(answer.result)) {
+      // The next request confirms those before its offset.
+      const confirmed = { offset: update.update_id + 1, tries: 0 };
+      const read = Update.safeParse(update);
+      const event = read.success ? eventOf(read.data, Number(botId)) : null;
+      try {
+        const text = event && (await handle(event));
+        if (event && text !== null) await tell(event, text);
+      } catch (error) {
+        const tries = next.tries + 1;
+        next = tries < MAX_TRIES ? { offset: update.update_id, tries } : confirmed;
+        throw error;
+      }
+      next = confirmed;
+    }
+  }
+
+  /** What was decided counts, whether or not the person hears of it. */
+  async function tell(event: ChatEvent, text: string): Promise<void> {
+    const { method, ...parameters } = answerOf(event, text);
+    if (method === undefined) return;
+    await call(method, parameters).catch((error: unknown) => {
+      if (!(error instanceof ChatUnavailable)) throw error;
+    });
+  }
 
   const edit: ChatProvider['edit'] = (chatId, messageId, card) =>
     deliver('editMessageText', messageId, {
@@ -151,22 +208,31 @@ export function createTelegram({
     },
 
     /** Telegram carries out one method that the response to an update names. */
-    async answer(event, text) {
-      if (event.kind === 'press')
-        return { method: 'answerCallbackQuery', callback_query_id: event.pressId, text, show_alert: false };
-      if (event.kind === 'code') return { method: 'sendMessage', chat_id: event.chatId, text };
-      if (event.kind !== 'text') return {};
-      const reply = { message_id: Number(event.ownId), allow_sending_without_reply: true };
-      return { method: 'sendMessage', chat_id: event.chatId, text, reply_parameters: reply };
-    },
+    answer: async (event, text) => answerOf(event, text),
+
+    poll: polls ? poll : null,
 
     async check() {
+      if (polls) {
+        await ask('getMe', Bot);
+        if (hasConflict) throw new ChatUnavailable(CONFLICT);
+        return;
+      }
       const { url } = await ask('getWebhookInfo', WebhookInfo);
       if (url === webhookUrl) return;
       const webhook = { url: webhookUrl, secret_token: secret, allowed_updates: ALLOWED_UPDATES };
       await ask('setWebhook', z.literal(true), webhook);
     },
   };
+}
+
+function answerOf(event: ChatEvent, text: string): { method?: string } & Record<string, unknown> {
+  if (event.kind === 'press')
+    return { method: 'answerCallbackQuery', callback_query_id: event.pressId, text, show_alert: false };
+  if (event.kind === 'code') return { method: 'sendMessage', chat_id: event.chatId, text };
+  if (event.kind !== 'text') return {};
+  const reply = { message_id: Number(event.ownId), allow_sending_without_reply: true };
+  return { method: 'sendMessage', chat_id: event.chatId, text, reply_parameters: reply };
 }
 
 const contentOf = ({ paragraphs, buttons }: Card) => ({

@@ -88,6 +88,13 @@ export async function connectionsOfChat(
     order by id`);
 }
 
+/** Whether anybody has linked a chat at a provider, or may do so now. */
+export const hasChats = (db: SystemDb, provider: ChatProviderName, now: Date): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from chat_connections
+    where provider = ${provider}
+      and (status in ('linked', 'broken') or (code_hash is not null and expires_at > ${sql.timestamp(now)}))`);
+
 /** The connection that a code links now. Locks it. */
 export async function lockPendingChat(
   db: TenantDb,

@@ -645,3 +645,39 @@ test('makes the API degraded while the provider refuses the token', async () => 
     await refused.stop();
   }
 });
+
+test('a bot of an installation without a public URL asks for what happens', async () => {
+  const bot = await startTelegram();
+  const environment = {
+    TELEGRAM_BOT_TOKEN: bot.token,
+    TELEGRAM_API_URL: bot.url,
+    TELEGRAM_UPDATES: 'polling',
+  };
+  const own = await startTestApp({ environment });
+  try {
+    const desk = await createCopilot(own, receiver);
+    const session = await sessionClient(own, {
+      userId: desk.workspace.ownerId,
+      organizationId: desk.workspace.id,
+      role: 'org:admin',
+    });
+    // Nobody has linked a chat.
+    expect(bot.calls.filter(({ method }) => method === 'getUpdates')).toEqual([]);
+    const { code } = (
+      await session('POST', '/api/chat-connections', { provider: 'telegram', scope: 'workspace' })
+    ).body;
+    const person = bot.person();
+    await person.start(code);
+    await eventually(async () => bot.messages.some(({ text }) => text.includes('is linked')));
+    const contact = phone();
+    const { replyId } = await createDraft(desk, contact);
+    const message = await eventually(async () => bot.messages.find(({ buttons }) => buttons.length > 0));
+    await person.press(message, 'Approve');
+    expect(await draftFor(desk, contact, 'approved')).toMatchObject({ replyId, approvalChannel: 'chat_app' });
+    await eventually(async () => bot.answers.length === 1);
+    expect(bot.webhook).toBeNull();
+  } finally {
+    await own.stop();
+    await bot.stop();
+  }
+});
