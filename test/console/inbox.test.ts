@@ -185,9 +185,12 @@ describe('the inbox', () => {
       const row = (id: string | undefined) => rows.getByRole('button', { name: `Is ${id} free?` });
       await row(asked[2]).waitFor();
       const rowsCount = await rows.getByRole('listitem').count();
-      await row(asked[2]).focus();
-      await page.keyboard.press('ArrowDown');
-      await row(asked[1]).and(page.locator(':focus')).waitFor();
+      // A page that is still being loaded may take the focus.
+      await eventually(async () => {
+        await row(asked[2]).focus();
+        await page.keyboard.press('ArrowDown');
+        return (await row(asked[1]).and(page.locator(':focus')).count()) === 1;
+      });
       await page.keyboard.press('Enter');
       await page.getByRole('log').getByText(`Is ${asked[1]} free?`).waitFor();
       const reply = page.getByRole('textbox', { name: 'Reply' }).and(page.locator(':focus'));
@@ -279,6 +282,7 @@ describe('the inbox', () => {
       await page.getByPlaceholder('A note for your team').waitFor();
       await page.keyboard.type('Knows the owner, ask @');
       await choose('Mia Okafor');
+      await page.getByRole('textbox', { name: 'Note' }).and(page.locator(':focus')).waitFor();
       await page.keyboard.type('first');
       await page.keyboard.press('Control+Enter');
       await page
