@@ -24,18 +24,3 @@ export const useTheme = (): Theme =>
     listeners.add(listener);
     return () => listeners.delete(listener);
   }, read);
-
-const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
-
-/** Whether it is dark, by the theme or else by the system, which may change while the page is open. */
-export function useIsDark(): boolean {
-  const theme = useTheme();
-  const isSystemDark = useSyncExternalStore(
-    (listener) => {
-      systemIsDark.addEventListener('change', listener);
-      return () => systemIsDark.removeEventListener('change', listener);
-    },
-    () => systemIsDark.matches,
-  );
-  return theme === 'system' ? isSystemDark : theme === 'dark';
-}

@@ -22,13 +22,6 @@ test('analytics show the metrics of the period in the address, over time, and ex
   expect(await table.getAttribute('aria-rowcount')).toBe('8');
   await page.locator('canvas').waitFor();
   expect(await inaccessible(page)).toEqual([]);
-  // The system turns dark while the page is open.
-  const drawn = () => page.evaluate(`document.querySelector('canvas').toDataURL()`);
-  const light = await drawn();
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await expect.poll(drawn).not.toBe(light);
-  await page.emulateMedia({ colorScheme: 'light' });
-  await expect.poll(drawn).toBe(light);
   await page.getByLabel('Period').selectOption('1');
   await page.getByRole('heading', { name: 'Messages received by hour' }).waitFor();
   expect(page.url()).toContain('period=1');
