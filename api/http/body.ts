@@ -46,9 +46,7 @@ export async function readBody(
 async function readCsv(context: Context): Promise<string> {
   if (context.get('content-encoding') !== '')
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed');
-  const bytes = await readRawBytes(context);
-  if (!isUtf8(bytes)) throw invalid('', 'the body is not UTF-8 text');
-  return withoutMark(bytes.toString('utf8'));
+  return withoutMark(await readUtf8Body(context));
 }
 
 /**
@@ -148,8 +146,15 @@ const tooLarge = (limit: number): ApiError =>
  * @param limit in bytes.
  * @throws BODY_TOO_LARGE.
  */
-export const readRawBytes = ({ req }: Pick<Context, 'req'>, limit = BODY_LIMIT): Promise<Buffer> =>
+const readRawBytes = ({ req }: Pick<Context, 'req'>, limit = BODY_LIMIT): Promise<Buffer> =>
   readStream(req, limit);
+
+/** The raw body as text. A signature is over its bytes, which replacing invalid ones would change. @throws BODY_TOO_LARGE, VALIDATION_ERROR */
+export async function readUtf8Body(context: Pick<Context, 'req'>): Promise<string> {
+  const bytes = await readRawBytes(context);
+  if (!isUtf8(bytes)) throw invalid('', 'the body is not UTF-8 text');
+  return bytes.toString('utf8');
+}
 
 /** Like `readRawBytes`, decoded as UTF-8; invalid bytes are replaced. */
 export async function readRawBody(context: Pick<Context, 'req'>, limit?: number): Promise<string> {

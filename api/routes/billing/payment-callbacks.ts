@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { Context } from 'koa';
 import { refreshSubscription } from '#db/commands/billing/billing.ts';
 import { applyInvoiceEvent, recordPaymentEvent } from '#db/commands/billing/payment-events.ts';
@@ -10,7 +9,7 @@ import {
   PaymentsUnavailable,
   UnreadablePaymentCallback,
 } from '#domain/billing/payments.ts';
-import { readRawBytes } from '#api/http/body.ts';
+import { readUtf8Body } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { publicRoute } from '#api/http/route.ts';
@@ -67,11 +66,9 @@ export const paymentCallbackRoutes = [
 
 /** @throws UNAUTHORIZED, VALIDATION_ERROR; RATE_LIMITED after too many invalid signatures from one client. */
 async function readEvent(context: Context, { payments, rateLimits }: Services): Promise<PaymentEvent | null> {
-  const rawBody = await readRawBytes(context);
-  // The signature is over the raw bytes, which decoding would change.
-  if (!isUtf8(rawBody)) throw invalid('', 'the body is not UTF-8 text');
+  const rawBody = await readUtf8Body(context);
   try {
-    return await payments.parseCallback(rawBody.toString('utf8'), context.get('stripe-signature'));
+    return await payments.parseCallback(rawBody, context.get('stripe-signature'));
   } catch (error) {
     if (error instanceof UnreadablePaymentCallback) throw invalid(error.part, error.message);
     if (!(error instanceof BadPaymentSignature)) throw translatedError(error);

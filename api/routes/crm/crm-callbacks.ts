@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { Context } from 'koa';
 import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
@@ -14,7 +13,7 @@ import { acceptedMessageOf, CRM_SOURCE } from '#domain/messages/accepted-message
 import { MessageInput } from '#domain/messages/message.ts';
 import { BadCrmSignature, type CrmProvider, type CrmWritten } from '#providers/crms/crm.ts';
 import { crmTokenContext } from '#providers/crms/token.ts';
-import { readRawBytes } from '#api/http/body.ts';
+import { readUtf8Body } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '#api/http/idempotency.ts';
@@ -57,11 +56,9 @@ async function readWritten(
   provider: CrmProvider,
   { rateLimits }: Services,
 ): Promise<CrmWritten | null> {
-  const bytes = await readRawBytes(context);
-  // The signature is over the raw bytes, which decoding would change.
-  if (!isUtf8(bytes)) throw invalid('', 'the body is not UTF-8 text');
+  const body = await readUtf8Body(context);
   try {
-    return provider.read?.({ body: bytes.toString('utf8'), header: (name) => context.get(name) }) ?? null;
+    return provider.read?.({ body, header: (name) => context.get(name) }) ?? null;
   } catch (error) {
     if (!(error instanceof BadCrmSignature)) throw error;
     await rateLimits.countFailure(clientAddress(context));

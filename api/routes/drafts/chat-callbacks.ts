@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { Context } from 'koa';
 import { ChatProviderName } from '#domain/drafts/chat.ts';
 import {
@@ -8,7 +7,7 @@ import {
   ChatUnavailable,
   UnreadableChatRequest,
 } from '#providers/chats/chat.ts';
-import { readRawBytes } from '#api/http/body.ts';
+import { readUtf8Body } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { publicRoute } from '#api/http/route.ts';
@@ -50,11 +49,9 @@ async function readEvent(
   provider: ChatProvider,
   { rateLimits }: Services,
 ): Promise<ChatEvent | null> {
-  const bytes = await readRawBytes(context);
-  // The signature is over the raw bytes, which decoding would change.
-  if (!isUtf8(bytes)) throw invalid('', 'the body is not UTF-8 text');
+  const body = await readUtf8Body(context);
   try {
-    return provider.read({ body: bytes.toString('utf8'), header: (name) => context.get(name) });
+    return provider.read({ body, header: (name) => context.get(name) });
   } catch (error) {
     if (error instanceof UnreadableChatRequest) throw invalid('', 'the body cannot be read');
     if (!(error instanceof BadChatSignature)) throw error;
