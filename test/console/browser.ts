@@ -68,9 +68,10 @@ export async function openTab(browser: Browser, context?: BrowserContext): Promi
   page.setDefaultTimeout(60_000);
   let problems: string[] = [];
   page.on('console', (message) => {
+    const { url } = message.location();
     // The page of the payment provider has no icon.
-    const isOurs = !message.location().url.endsWith('/favicon.ico');
-    if (message.type() === 'error' && isOurs) problems.push(message.text());
+    if (message.type() === 'error' && !url.endsWith('/favicon.ico'))
+      problems.push(`${message.text()} ${url}`);
   });
   page.on('pageerror', (error) => problems.push(error.message));
   // As texts: they run in the page, whose types are not those of Node.

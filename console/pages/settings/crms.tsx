@@ -103,7 +103,8 @@ function Row({ connection, again }: { connection: Connection; again: () => void 
   const lists = useRead('GET /api/lists', {}).data?.lists ?? [];
   const campaigns = useRead('GET /api/campaigns', { query: { limit: 200 } }).data?.campaigns ?? [];
   const check = useWrite('POST /api/crm-connections/{id}/check', REFRESH);
-  const remove = useWrite('DELETE /api/crm-connections/{id}', REFRESH);
+  // Not the log, which is deleted with it.
+  const remove = useWrite('DELETE /api/crm-connections/{id}', { refresh: ['GET /api/crm-connections'] });
   const title = PROVIDERS[provider];
   const list = lists.find((one) => one._id === listId)?.name ?? t`Quick Sends`;
   const campaign = campaigns.find((one) => one._id === campaignId)?.name;
