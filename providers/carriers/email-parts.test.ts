@@ -198,6 +198,31 @@ describe('the characters of an email', () => {
   });
 });
 
+describe('the text of an email', () => {
+  const PARTS = ['--B', 'Content-Type: text/plain', '', 'STOP', '--B--'].join('\r\n');
+  it.each([
+    ['no type', 'Content-Type:', 'STOP'],
+    ['half a type', 'Content-Type: text', 'STOP'],
+    ['no known type', 'Content-Type: see below', 'STOP'],
+    ['a type of text that is not known', 'Content-Type: text/markdown; charset=utf-8', 'STOP'],
+    ['a type of several parts, and none', 'Content-Type: multipart/alternative; boundary=A', 'STOP'],
+    ['a type of several parts without their boundary', 'Content-Type: multipart/mixed', PARTS],
+    ['another boundary', 'Content-Type: multipart/mixed;\r\n boundary=A', PARTS],
+  ])('is read if it has %s', async (_what, type, body) => {
+    expect(await readBytes([type], body)).toMatchObject({ text: 'STOP', attachments: [] });
+  });
+
+  it.each(['text/calendar; method=REPLY', 'text/markdown; name=a.md', 'application/pdf'])(
+    'is none if it is a file: %s',
+    async (type) => {
+      expect(await readBytes([`Content-Type: ${type}`], 'STOP')).toMatchObject({
+        text: '',
+        attachments: [{}],
+      });
+    },
+  );
+});
+
 describe('the HTML of an email', () => {
   it('has lines in the rows of tables, and nothing hidden', () => {
     const HtmlBody =

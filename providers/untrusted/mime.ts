@@ -13,7 +13,7 @@ const MAX_ADDRESS_HEADER = 2000;
  * @param isWhole false if it is truncated, in which case its files are dropped.
  */
 export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<InboundEmail> {
-  const email = await parsed(source);
+  const email = withUntypedText(await parsed(source));
   const digest = createHash('sha256').update(source).digest('hex');
   const from = senderOf(email.from, email.headers.find(({ key }) => key === 'from')?.value ?? '');
   const header = (name: string) => email.headers.find(({ key }) => key === name)?.value;
@@ -37,6 +37,50 @@ export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<I
   };
 }
 
+type Email = Awaited<ReturnType<typeof parse>>;
+
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
+const OTHER_TEXT = /^text\/(?!calendar|vcard|x-vcard|csv|directory)/i;
+
+/** Text without a type, or with an unknown one, is plain text (RFC 2045, section 5.2; RFC 2046, section 4.1.4), unless it is a file. */
+function withUntypedText(email: Email): Email {
+  if (email.text?.trim() || email.html) return email;
+  const untyped = email.attachments.find(
+    ({ filename, disposition, mimeType }) =>
+      filename === null &&
+      disposition !== 'attachment' &&
+      (OTHER_TEXT.test(mimeType) || !MEDIA_TYPE.test(mimeType)),
+  );
+  if (!untyped) return email;
+  return {
+    ...email,
+    text: decodeBytes(Buffer.from(untyped.content as ArrayBuffer)),
+    attachments: email.attachments.filter((attachment) => attachment !== untyped),
+  };
+}
+
+const MULTIPART = /^content-type:\s*multipart\/[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*/im;
+/** The line between parts, of which the first field is their type. */
+const BETWEEN_PARTS = /^--(\S[^\r\n"]{0,200})\r?\n(?=content-)/im;
+
+/** Without parts where its header says that they begin, an email has those that it shows, or its body is plain text. */
+async function parsed(source: Uint8Array): Promise<Email> {
+  const email = await decoded(source);
+  const type = email.headers.find(({ key }) => key === 'content-type')?.value ?? '';
+  const hasParts = email.text !== undefined || email.html !== undefined || email.attachments.length > 0;
+  if (hasParts || !/^multipart\//i.test(type)) return email;
+  const raw = Buffer.from(source).toString('latin1');
+  const boundary = BETWEEN_PARTS.exec(raw)?.[1]?.trimEnd();
+  const typed = boundary === undefined ? 'text/plain' : `multipart/mixed; boundary="${boundary}"`;
+  const again = await decoded(
+    Buffer.from(
+      raw.replace(MULTIPART, () => `Content-Type: ${typed}`),
+      'latin1',
+    ),
+  );
+  return { ...again, headers: email.headers };
+}
+
 /** What a text has where bytes were not valid. */
 const INVALID = '\uFFFD';
 const UTF_8_LABEL = /(charset\s*=\s*["']?)utf-?8\b/gi;
@@ -45,7 +89,7 @@ const UNLABELED = /(content-type:\s*text\/(?:plain|html))(?=\s*(?:;(?![^:]{0,200
 const parse = (source: Uint8Array) => PostalMime.parse(source, { forceRfc822Attachments: true });
 
 /** Programs label Windows-1252 as UTF-8, or not at all. */
-async function parsed(source: Uint8Array): ReturnType<typeof parse> {
+async function decoded(source: Uint8Array): Promise<Email> {
   const email = await parse(source);
   const isInvalid = [email.text, email.html, email.subject, email.from?.name].some((text) =>
     text?.includes(INVALID),
