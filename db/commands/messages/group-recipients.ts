@@ -13,6 +13,7 @@ import {
   type GroupRow,
   insertGroup,
   lockParticipants,
+  lockPeople,
 } from '#db/queries/inbox/groups.ts';
 import { findLine, type LineRow, lockLinesShared } from '#db/queries/lines/lines.ts';
 import { placeOfPeople } from '#db/queries/messages/group-places.ts';
@@ -41,16 +42,22 @@ export async function openGroup(
   await lockParticipants(db, named);
   await checkWelcome(db, named);
   const people = [...new Set(named)];
-  const group =
-    (await findGroupWith(db, lineId, people)) ??
-    (await insertGroup(db, {
-      id: newId(now),
-      lineId,
-      carrierGroupId: null,
-      name: null,
-      participants: people,
-    }));
+  const group = (await findGroupWith(db, lineId, people)) ?? (await createGroup(db, lineId, people, now));
   return { group, line, addressed: { id: group.id, place: await placeOfPeople(db, people) } };
+}
+
+/** Creates a group, unless another request did meanwhile. */
+async function createGroup(
+  db: TenantDb,
+  lineId: string,
+  participants: string[],
+  now: Date,
+): Promise<GroupRow> {
+  await lockPeople(db, lineId, participants);
+  const created = await findGroupWith(db, lineId, participants);
+  return (
+    created ?? insertGroup(db, { id: newId(now), lineId, carrierGroupId: null, name: null, participants })
+  );
 }
 
 /**

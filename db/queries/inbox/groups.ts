@@ -156,6 +156,12 @@ export async function lockParticipants(db: TenantDb, participants: readonly stri
     order by address for no key update`);
 }
 
+/** Locks what a line may have of a group with exactly these participants, so that it is created once. */
+export async function lockPeople(db: TenantDb, lineId: string, people: readonly string[]): Promise<void> {
+  const name = `group of ${lineId} with ${people.toSorted().join(' ')}`;
+  await db.query(sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
+}
+
 /** Names an erased contact no more, nor shows what they reacted with. The name of a group may name its participants. */
 export async function forgetParticipant(db: TenantDb, addresses: readonly string[]): Promise<void> {
   const erased = sql.array([...addresses], 'text');

@@ -261,6 +261,20 @@ describe('a group that is created', () => {
     expect((await world.api('GET', `/api/conversations/${encodeURIComponent(ada)}`)).status).toBe(404);
   });
 
+  it('is one group, however many requests create it at once', async () => {
+    const [ada, ben] = [phone(), phone()];
+    const created = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => create(index % 2 === 0 ? [ada, ben] : [ben, ada], 'Hello')),
+    );
+    // They wait for each other, and on a busy machine too long for some.
+    const done = created.filter(({ status }) => status !== 503);
+    expect(new Set(done.map(({ status, body }) => `${status} ${body.groupId}`)).size).toBe(1);
+    expect(done[0]).toMatchObject({
+      status: 201,
+      body: { group: { participants: expect.arrayContaining([ada, ben]) } },
+    });
+  });
+
   it('counts as one new conversation of its line', async () => {
     const lineId = await createLine(app, world.id, 'imessage', { daily_new_limit: 1 });
     const first = await create([phone(), phone(), phone()], 'First', { fromLineId: lineId });
