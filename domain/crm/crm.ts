@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HeaderToken } from '../base/header-token.ts';
 import { Id } from '../base/ids.ts';
 
 export const CrmProviderName = z.enum(['hubspot', 'highlevel']);
@@ -7,7 +8,7 @@ export type CrmProviderName = z.infer<typeof CrmProviderName>;
 export const CrmConnectionInput = z
   .object({
     provider: CrmProviderName,
-    token: z.string().trim().min(10).max(1000).meta({
+    token: HeaderToken.min(10).meta({
       description:
         "HubSpot: the access token of a private app. HighLevel: a private integration token of a location, or the code with which the installation's marketplace app was added to one. It is stored encrypted and never returned.",
     }),

@@ -711,7 +711,8 @@ const OpenedChat = z
   });
 
 function addressOf({ url, password }: BlueBubblesConfig, path: string): URL {
-  const address = new URL(`${url.replace(/\/$/, '')}/api/v1${path}`);
+  const { origin, pathname } = new URL(url);
+  const address = new URL(`${origin}${pathname.replace(/\/$/, '')}/api/v1${path}`);
   address.searchParams.set('password', password);
   return address;
 }

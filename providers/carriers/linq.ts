@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HeaderToken } from '#domain/base/header-token.ts';
 import { firstOf, listOf, readable } from '#domain/base/bounded-schema.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
@@ -41,7 +42,7 @@ import {
 import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
 
 export const LinqConfig = z.object({
-  apiKey: z.string().min(1).meta({ secret: true, description: 'The token of the Partner API, version 3.' }),
+  apiKey: HeaderToken.meta({ secret: true, description: 'The token of the Partner API, version 3.' }),
   fromNumber: z
     .string()
     .regex(/^\+\d{8,15}$/)

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HeaderToken } from '#domain/base/header-token.ts';
 import { listOf, numeric, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
@@ -31,8 +32,8 @@ import {
 import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
 
 export const SendblueConfig = z.object({
-  apiKeyId: z.string().min(1).meta({ secret: true, description: 'The key of the API, sb-api-key-id.' }),
-  apiSecretKey: z.string().min(1).meta({ secret: true, description: 'Its secret, sb-api-secret-key.' }),
+  apiKeyId: HeaderToken.meta({ secret: true, description: 'The key of the API, sb-api-key-id.' }),
+  apiSecretKey: HeaderToken.meta({ secret: true, description: 'Its secret, sb-api-secret-key.' }),
   fromNumber: z
     .string()
     .regex(/^\+\d{8,15}$/)

@@ -1,5 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
+import { HeaderToken } from '#domain/base/header-token.ts';
 import { firstOf, listOf, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
@@ -40,7 +41,7 @@ const isPublicKey = (text: string): boolean => Buffer.from(text, 'base64').lengt
 
 /** Default of `from`: the line's number. */
 export const TelnyxConfig = z.object({
-  apiKey: z.string().min(1).meta({ secret: true, description: 'It begins with KEY.' }),
+  apiKey: HeaderToken.meta({ secret: true, description: 'It begins with KEY.' }),
   publicKey: z.string().refine(isPublicKey, 'must be 32 bytes in base64').meta({
     description: 'Of the account, in base64. It verifies webhooks.',
   }),

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import type { Channel } from '#domain/base/channel.ts';
 import { newId } from '#domain/base/ids.ts';
 import {
   type AttemptReference,
@@ -398,6 +399,66 @@ const FOREIGN_BODIES: readonly (readonly [type: string, body: string | Buffer, e
   ['application/json', gzipSync(Buffer.alloc(8_000_000, ' ')), 'gzip'],
 ];
 
+const toSomebody = (channel: Channel): OutboundMessage => ({
+  attemptId: newId(),
+  messageId: newId(),
+  lineId: LINE_ID,
+  channel,
+  from: { address: '+14155550111', name: 'Dana Line' },
+  to: { address: '+14155550100', name: 'Ada' },
+  text: 'Hello Ada',
+  attachments: [],
+  callbackUrl: 'http://localhost',
+});
+
+describe.each(HTTP_CARRIERS)('the settings of the carrier $name', ({ name, connect }) => {
+  it('are refused by name if they cannot be sent', async () => {
+    const other = await startSomebodyElse();
+    const { carrier, config, channel } = connect(other.url);
+    for (const [field, value] of Object.entries(config))
+      for (const bad of [`${String(value)}\nx-other: 1`, `${String(value)}\0`, `${String(value)} ключ`]) {
+        const parsed = carrier.config.safeParse({ ...config, [field]: bad });
+        const before = other.requests();
+        if (parsed.success) await carrier.send(parsed.data, toSomebody(channel), never);
+        else expect(parsed.error.issues.map(({ path }) => path)).toEqual([[field]]);
+        expect({ field, bad, isSent: other.requests() > before }).toMatchObject({ isSent: parsed.success });
+      }
+    await carrier.close();
+    await other.stop();
+  });
+
+  // That of the simulator is the operator's.
+  it.skipIf(name === 'simulated')('name no server inside, whatever a name turns out to be', async () => {
+    const other = await startSomebodyElse();
+    const rebound = createGuard({
+      allowPrivate: false,
+      httpsOnly: false,
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    });
+    const carriers = createCarriers({
+      testSends,
+      simulator: null,
+      guard: rebound,
+      untrusted: createUntrustedWork(),
+    });
+    const carrier = carriers.get(name);
+    const { config, channel } = connect(other.url);
+    const setting = 'url' in config ? 'url' : 'baseUrl';
+    for (const host of ['carrier.example', '127.0.0.1', '0x7f.1', '2130706433', '[::1]', '[::ffff:7f00:1]']) {
+      const there = { ...config, [setting]: other.url.replace('127.0.0.1', host) };
+      const outcome = await carrier.send(carrier.config.parse(there), toSomebody(channel), never);
+      expect({ host, ...outcome }).toMatchObject({
+        kind: 'transient',
+        reason: expect.stringContaining('loopback'),
+      });
+      await expect(carrier.probe(there, LINE_ID)).rejects.toThrow('loopback');
+    }
+    expect(other.requests()).toBe(0);
+    await carriers.close();
+    await other.stop();
+  });
+});
+
 describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', ({ name, connect }) => {
   it('fails no message that is not too large, whatever the status and the body', async () => {
     const other = await startSomebodyElse();
@@ -406,18 +467,7 @@ describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', 
     const subject = { lineId: LINE_ID, address: null, callbackUrl: null, reachCallbacks };
     const send = async (status: number, body: (typeof FOREIGN_BODIES)[number]) => {
       other.answer(status, ...body);
-      const message: OutboundMessage = {
-        attemptId: newId(),
-        messageId: newId(),
-        lineId: LINE_ID,
-        channel,
-        from: { address: '+14155550111', name: 'Dana Line' },
-        to: { address: '+14155550100', name: 'Ada' },
-        text: 'Hello Ada',
-        attachments: [],
-        callbackUrl: 'http://localhost',
-      };
-      return carrier.send(carrier.config.parse(config), message, never);
+      return carrier.send(carrier.config.parse(config), toSomebody(channel), never);
     };
     for (const body of FOREIGN_BODIES) {
       for (const status of [302, 400, 401, 403, 404, 405, 407, 410, 421, 429, 451])

@@ -83,13 +83,16 @@ export const HTTP_CARRIERS: readonly {
 /** A tunnel or proxy that answers in the place of a carrier. */
 export async function startSomebodyElse() {
   let answer: (response: ServerResponse) => void = (response) => response.writeHead(404).end();
+  let requests = 0;
   const server = createServer((request, response) => {
+    requests += 1;
     request.resume();
     answer(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: () => requests,
     /** @param encoding the `Content-Encoding` of the body. */
     answer(status: number, type: string, body: string | Buffer, encoding = 'identity') {
       const headers = {

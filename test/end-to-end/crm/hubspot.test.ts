@@ -202,6 +202,11 @@ describe('a connected HubSpot', () => {
     const input = { provider: 'hubspot', token: 'pat-eu1-of-somebody-else' };
     const unknown = await workspace.api('POST', '/api/crm-connections', input);
     expect([unknown.status, unknown.body.error]).toEqual([400, expect.stringContaining('refuses the token')]);
+    const broken = { ...input, token: 'pat-eu1-of\nsomebody-else' };
+    expect(await workspace.api('POST', '/api/crm-connections', broken)).toMatchObject({
+      status: 400,
+      body: { code: 'VALIDATION_ERROR', issues: [{ path: 'token' }] },
+    });
     const list = { ...input, token: hubspot.token, listId: '0123456789abcdef01234567' };
     expect((await workspace.api('POST', '/api/crm-connections', list)).status).toBe(400);
     hubspot.fault('/crm/v3/owners', {

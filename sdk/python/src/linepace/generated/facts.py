@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "68bce6d4e7b4b6cc04e71b73c434db87f00fcb5b6a0c359ddb3213c16f2e7222"
+DIGEST = "93df39b907b3151db0bde176864e5a17e9abc10c0d06856de06da9f8833b6a81"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
