@@ -127,7 +127,7 @@ export const campaignLeadRoutes = [
     needsSubscription: true,
     summary: "Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps",
     description:
-      'If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait.',
+      'If the lead, or another with its address, has already entered, or it has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait.',
     limit: perMinute(200),
     idempotent: true,
     params: CampaignParams,
@@ -144,7 +144,7 @@ export const campaignLeadRoutes = [
       const { admitted, unreachable, noConsent, messageCount } = await addLead(db, stored, lead, now);
       const result = { success: true, leadId: lead.id, campaignId: stored.id, messageCount } as const;
       if (admitted === 0)
-        return { status: 200, body: { ...result, message: 'The lead is already in this campaign' } };
+        return { status: 200, body: { ...result, message: 'The contact is already in this campaign' } };
       if (noConsent > 0)
         return { status: 201, body: { ...result, message: 'The lead is skipped: it has not consented' } };
       if (unreachable > 0)

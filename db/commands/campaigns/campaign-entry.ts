@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { messageSteps, placedSteps } from '#domain/campaigns/step.ts';
 import { type CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { findLeads, LeadRow } from '#db/queries/contacts/leads.ts';
@@ -107,7 +108,7 @@ export async function planEntry(
 
 /**
  * Enters leads into a campaign: they go as far as its steps allow now, and the messages that follow are created; the first is queued.
- * Leads that entered before are skipped. Requires `lockCampaign`.
+ * Leads that entered before are skipped, and so are others with the address of one that did. Requires `lockCampaign`.
  * @returns the number of leads that entered, of those among them that no message can reach or that were skipped without consent, and of
  * messages.
  */
@@ -117,7 +118,7 @@ export async function enterLeads(
   leads: readonly EnteringLead[],
   now: Date,
 ): Promise<{ admitted: number; unreachable: number; noConsent: number; messageCount: number }> {
-  const fresh = await admit(db, campaign, leads, now);
+  const fresh = await admit(db, campaign, await ofOtherPersons(db, campaign, leads), now);
   const admitted = fresh.size;
   const steps = messageSteps(campaign.steps).map(({ step }) => step);
   const entering = leads.filter(({ id }) => fresh.has(id));
@@ -189,6 +190,35 @@ const startOf = (lead: EnteringLead, now: Date): Traveller => ({
   received: NOTHING,
   unsent: null,
 });
+
+const AddressRow = z.object({ address: z.string() });
+
+/**
+ * The leads at whose addresses the campaign does not write yet. Whoever is in several lists is several leads, but one person, who gets each
+ * step once.
+ */
+async function ofOtherPersons(
+  db: TenantDb,
+  { id, steps }: CampaignRow,
+  leads: readonly EnteringLead[],
+): Promise<EnteringLead[]> {
+  const channels = new Set(messageSteps(steps).map(({ step }) => step.messageType));
+  const addressesOf = (lead: EnteringLead) =>
+    [...channels].flatMap((channel) => addressOn(channel, lead) ?? []);
+  const addresses = [...new Set(leads.flatMap(addressesOf))];
+  const taken = new Set(
+    await db.anyFirst(sql.type(AddressRow)`
+      select a.address from list_addresses a
+      join campaign_leads l on l.workspace_id = ${db.workspaceId} and l.campaign_id = ${id} and l.lead_id = a.lead_id
+      where a.workspace_id = ${db.workspaceId} and a.address = any(${sql.array(addresses, 'text')})`),
+  );
+  return leads.filter((lead) => {
+    const own = addressesOf(lead);
+    if (own.some((address) => taken.has(address))) return false;
+    own.forEach((address) => taken.add(address));
+    return true;
+  });
+}
 
 const LeadIdRow = z.object({ leadId: z.string() });
 

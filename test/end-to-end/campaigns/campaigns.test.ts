@@ -30,11 +30,13 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const { newList, newCampaign, statusOf, progressOf, stepsOf, step, hasLeft } = campaignHelpers(() => ({
-  app,
-  workspace,
-  api,
-}));
+const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft } = campaignHelpers(
+  () => ({
+    app,
+    workspace,
+    api,
+  }),
+);
 
 const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
 
@@ -192,6 +194,24 @@ describe('POST /api/campaigns/{id}/leads', () => {
     ).toBe(0);
     expect((await api('GET', `/api/leads/${added.body.leadId}`)).body.lead.listId).toBe(listId);
     expect(await stepsOf(id, added.body.leadId)).toHaveLength(2);
+  });
+
+  it('takes a person once, who is several leads: in two lists, or given anew', async () => {
+    const [mobile, email] = [phone(), 'twice@contact.example'];
+    const { listId, leadIds } = await newList([{ phone: mobile }, { email }]);
+    const { leadIds: others } = await newList([
+      { phone: mobile.replace('+1', '1 '), email: 'another@contact.example' },
+      { email: email.toUpperCase() },
+    ]);
+    const id = await newCampaign({ listId, start: true });
+    for (const leadId of leadIds) await step(id, leadId, 0, 'pending', 'sent', 'delivered');
+    for (const body of [{ leadId: others[0] }, { leadId: others[1] }, { lead: { phone: mobile } }])
+      expect(await api('POST', `/api/campaigns/${id}/leads`, body)).toMatchObject({
+        status: 200,
+        body: { success: true, messageCount: 0 },
+      });
+    const messages = await messagesOf(id);
+    expect(messages.map(({ leadId }) => leadId).toSorted()).toEqual([...leadIds, ...leadIds].toSorted());
   });
 
   it('returns the first response for a repeated Idempotency-Key, separately for each campaign', async () => {

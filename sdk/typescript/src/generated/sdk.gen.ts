@@ -4301,7 +4301,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps
      *
-     * If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`.
+     * If the lead, or another with its address, has already entered, or it has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`.
      */
     public addLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "93df39b907b3151db0bde176864e5a17e9abc10c0d06856de06da9f8833b6a81"
+DIGEST = "79c0d419c8045d4080d8b10d55295b7852240e57ba0b9fd85a02bde648d33bf6"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2147,7 +2147,7 @@ class Campaigns:
     def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
-        If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
+        If the lead, or another with its address, has already entered, or it has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     def stop_lead(self, id: str, lead_id: str) -> models.StopCampaignLeadResponse:
@@ -2278,7 +2278,7 @@ class AsyncCampaigns:
     async def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
-        If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
+        If the lead, or another with its address, has already entered, or it has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     async def stop_lead(self, id: str, lead_id: str) -> models.StopCampaignLeadResponse:
