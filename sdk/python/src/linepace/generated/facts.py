@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "79c0d419c8045d4080d8b10d55295b7852240e57ba0b9fd85a02bde648d33bf6"
+DIGEST = "36e8f2f5663b298e6152b49920c28a89ba426b50a265ae51c422598eea56e8ec"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
