@@ -151,12 +151,15 @@ describe('the client', () => {
     expect(lossy.attempts()).toBe(1);
   });
 
-  it('times out', async () => {
+  it('times out, with an error that names no contact', async () => {
     const silent = createServer(() => {});
     const url = await listening(silent);
-    await expect(client({ baseUrl: url, timeoutMs: 50, maxRetries: 0 }).lines.list()).rejects.toBeInstanceOf(
-      sdk.LinepaceConnectionError,
-    );
+    const impatient = client({ baseUrl: url, timeoutMs: 50, maxRetries: 0 });
+    for (const address of ['+14155550199', 'ada@example.com']) {
+      const error = await impatient.optOuts.get({ address }).catch((failure: unknown) => failure);
+      expect(error).toBeInstanceOf(sdk.LinepaceConnectionError);
+      expect(String(error)).toBe('LinepaceConnectionError: No response to GET /api/opt-outs/{}');
+    }
   });
 
   it('streams events, and resumes after the last one', async () => {

@@ -68,8 +68,12 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(first["_id"], second["_id"])
 
     def test_no_response_is_a_connection_error(self) -> None:
-        with self.assertRaises(LinepaceConnectionError):
-            Linepace(base_url="http://127.0.0.1:1", max_retries=0).lines.list()
+        unreachable = Linepace(base_url="http://127.0.0.1:1", max_retries=0)
+        # Errors end up in logs, where addresses of contacts have no place.
+        for address in ("+14155550199", "ada@example.com"):
+            with self.assertRaises(LinepaceConnectionError) as raised:
+                unreachable.opt_outs.get(address)
+            self.assertEqual(str(raised.exception), "No response to GET /api/opt-outs/{}")
 
     def test_the_stream_resumes(self) -> None:
         linepace = Linepace()

@@ -45,12 +45,9 @@ export function retryingFetch({ fetch, maxRetries, timeoutMs }: TransportOptions
       } else {
         request.signal.throwIfAborted();
         if (isLast || !isSafe)
-          throw new LinepaceConnectionError(
-            `No response to ${request.method} ${new URL(request.url).pathname}`,
-            {
-              cause: outcome.error,
-            },
-          );
+          throw new LinepaceConnectionError(`No response to ${request.method} ${routeOf(request)}`, {
+            cause: outcome.error,
+          });
         await pause(backoff(attempt), request.signal);
       }
     }
@@ -66,6 +63,10 @@ export function retryingFetch({ fetch, maxRetries, timeoutMs }: TransportOptions
     return fetch(request, { signal }).finally(() => clearTimeout(timer));
   }
 }
+
+/** Its path without ids and the addresses of contacts, because errors end up in logs. */
+const routeOf = ({ url }: Request): string =>
+  new URL(url).pathname.replaceAll(/(?<=\/)(?![a-z-]+(?:\/|$))[^/]+/g, '{}');
 
 const acceptsKey = ({ url }: Request): boolean => {
   const { pathname } = new URL(url);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -40,6 +41,11 @@ def _result(response: httpx.Response) -> Any:
     return response.json() if is_json else response.text
 
 
+def _route(path: str) -> str:
+    """The path without ids and the addresses of contacts, because errors end up in logs."""
+    return re.sub(r"(?<=/)(?![a-z-]+(?:/|$))[^/]+", "{}", path)
+
+
 class _Base:
     @staticmethod
     def escape(value: str) -> str:
@@ -70,7 +76,7 @@ class Transport(_Base):
                 response = self._client.send(request)
             except httpx.TransportError as error:
                 if is_last or not is_safe:
-                    raise LinepaceConnectionError(f"No response to {method} {path}") from error
+                    raise LinepaceConnectionError(f"No response to {method} {_route(path)}") from error
                 time.sleep(backoff(attempt))
                 continue
             delay = delay_after(response, attempt, is_safe)
@@ -104,7 +110,7 @@ class AsyncTransport(_Base):
                 response = await self._client.send(request)
             except httpx.TransportError as error:
                 if is_last or not is_safe:
-                    raise LinepaceConnectionError(f"No response to {method} {path}") from error
+                    raise LinepaceConnectionError(f"No response to {method} {_route(path)}") from error
                 await asyncio.sleep(backoff(attempt))
                 continue
             delay = delay_after(response, attempt, is_safe)
