@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitepress';
-import { adaptPages, addressOf, anchorOf, PAGES, titleOf } from './pages.ts';
+import { adaptPages } from './adapt-pages.ts';
+import { addressOf, anchorOf, PAGES, titleOf } from './pages.ts';
 import { SIDEBAR } from './sidebar.ts';
 
 const { version, description } = JSON.parse(readFileSync('package.json', 'utf8')) as {
