@@ -55,4 +55,16 @@ describe('a suppression', () => {
     });
     expect(await readSuppressions('ada@example.com\n,example.com,x')).toEqual({ line: 2 });
   });
+
+  it('is read in turns with other work, however many there are', async () => {
+    let turns = 0;
+    let immediate = setImmediate(function next() {
+      turns += 1;
+      immediate = setImmediate(next);
+    });
+    const lines = Array.from({ length: 5000 }, (_, index) => `+4915112${String(345_000 + index)}`);
+    expect(await readSuppressions(lines.join('\n'))).toHaveLength(5000);
+    clearImmediate(immediate);
+    expect(turns).toBeGreaterThan(1);
+  });
 });

@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { startApi } from '#api/server.ts';
 import { newId, newUserId, newWorkspaceId } from '#domain/base/ids.ts';
+import { freePort } from '#providers/free-port.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { CLIENT, startOpenIdProvider } from '#test/support/openid-provider.ts';
 import { signIn } from '#test/support/sessions.ts';
 
 let app: OwnApp;
@@ -140,4 +143,29 @@ test('a callback without the secret in its URL is refused before its body is rea
   })) as [Buffer];
   expect(response.toString()).toMatch(/^HTTP\/1\.1 (401|429) /);
   socket.destroy();
+});
+
+test('an answer of the identity provider is counted before the provider is asked about it', async () => {
+  const provider = await startOpenIdProvider(await freePort(), app.url);
+  const api = await startApi({
+    ...app.config,
+    auth: { ...app.config.auth, issuer: provider.issuer, client: CLIENT },
+    failedAttemptsPerMinute: 1000,
+    port: 0,
+  });
+  const begun = await fetch(`${api.url}/auth/sign-in`, { redirect: 'manual' });
+  const cookie = /^[^;]+/.exec(begun.headers.get('set-cookie') ?? '')?.[0] ?? '';
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+  const query = new URLSearchParams({ code: 'of nobody', state, iss: provider.issuer });
+  const statuses = await Promise.all(
+    Array.from({ length: ALLOWED + 10 }, async () => {
+      const url = `${api.url}/auth/callback?${query.toString()}`;
+      return (await fetch(url, { headers: { cookie }, redirect: 'manual' })).status;
+    }),
+  );
+  expect(new Set(statuses)).toEqual(new Set([400, 429]));
+  expect(provider.asked).toBe(statuses.filter((status) => status === 400).length);
+  expect(provider.asked).toBeLessThanOrEqual(ALLOWED);
+  await api.stop();
+  await provider.stop();
 });

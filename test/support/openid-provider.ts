@@ -13,6 +13,8 @@ export interface OpenIdProvider {
   refusesOffline: boolean;
   /** The error with which it refuses to exchange a code; null: none. */
   tokenError: { error: string; error_description: string } | null;
+  /** How often it was asked for tokens. */
+  asked: number;
   stop(): Promise<void>;
 }
 
@@ -77,6 +79,7 @@ export async function startOpenIdProvider(port: number, appUrl: string): Promise
     isUp: true,
     refusesOffline: false,
     tokenError: null,
+    asked: 0,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -86,6 +89,7 @@ export async function startOpenIdProvider(port: number, appUrl: string): Promise
   const server = createServer((request, response) => {
     if (!running.isUp) return void response.writeHead(503).end();
     const url = new URL(request.url ?? '/', issuer);
+    if (url.pathname === '/token') running.asked += 1;
     if (url.pathname === '/auth' && url.searchParams.has('scope'))
       asksOffline = url.searchParams.get('scope')?.includes('offline_access') ?? false;
     const refusal =

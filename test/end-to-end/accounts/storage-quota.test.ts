@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -100,6 +102,28 @@ test('a repeated Idempotency-Key returns the first upload even if the quota is u
   expect(again.body).toEqual(first.body);
   expect(codeOf(await store(MB, { 'idempotency-key': newId() }))).toEqual(REFUSED);
   expect(await use()).toEqual({ total: MB, today: MB });
+});
+
+test('a file for which there is no room is refused before it is read, whatever its Idempotency-Key', async () => {
+  expect((await store(MB)).status).toBe(200);
+  const { hostname, port } = new URL(app.url);
+  const socket = connect(Number(port), hostname);
+  // Announces ten megabytes and sends none.
+  socket.write(
+    [
+      'POST /api/attachments/upload HTTP/1.1',
+      'Host: x',
+      `Authorization: Bearer ${workspace.key}`,
+      `Idempotency-Key: ${newId()}`,
+      'Content-Type: multipart/form-data; boundary=x',
+      'Content-Length: 10000000',
+      '\r\n',
+    ].join('\r\n'),
+  );
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 [\s\S]*STORAGE_QUOTA_EXCEEDED/);
+  socket.destroy();
+  expect(await filesStored()).toBe(1);
 });
 
 test('contacts have a budget of files a day, each and together, apart from uploads, and what exceeds it is fetched later', async () => {

@@ -69,6 +69,17 @@ describe('a draft that a program writes', () => {
     expect(await waitForEnd(desk, draft.replyId)).toContain('approved');
   });
 
+  it('keeps no template: whoever approves it has seen what is sent', async () => {
+    const desk = await createDesk();
+    const contact = phone();
+    const fields = { phones: [contact], first_name: '{{ notes }}', notes: 'Pays late' };
+    await createLead(app, desk.workspace.id, fields);
+    const draft = await write(desk, { phone: contact }, 'Hello {{ firstName }}!');
+    expect(draft.draftMessage).not.toMatch(/\{\{|Pays late/);
+    await decideDraft(desk, draft.replyId, 'approve');
+    expect(await messagesOf(desk)).toMatchObject([{ message: draft.draftMessage }]);
+  });
+
   it('answers the last reply, from the line that it was sent to', async () => {
     const desk = await createDesk();
     const contact = phone();
