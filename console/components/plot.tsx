@@ -6,7 +6,7 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { numberOf } from '#console/lib/format.ts';
 import { DATE_NAMES, dateTemplate } from '#console/lib/plot-dates.ts';
 import { timeRange } from '#console/lib/plot-range.ts';
-import { useTheme } from '#console/lib/theme.ts';
+import { useIsDark } from '#console/lib/theme.ts';
 
 export interface Series {
   label: string;
@@ -31,8 +31,8 @@ interface Props {
  * @param summary describes the plot in a sentence, for screen readers.
  */
 export default function Plot(props: Props) {
-  // Redraws the canvas when the theme changes.
-  return <Canvas key={useTheme()} {...props} />;
+  // Drawn again in the other colors, which a canvas does not do by itself.
+  return <Canvas key={String(useIsDark())} {...props} />;
 }
 
 function Canvas({ times, series, summary, bars = false }: Props) {

@@ -24,3 +24,20 @@ export const useTheme = (): Theme =>
     listeners.add(listener);
     return () => listeners.delete(listener);
   }, read);
+
+const DARK = '(prefers-color-scheme: dark)';
+const systemQuery = matchMedia(DARK);
+
+/** Whether it is dark, by the theme or else by the system, which may change while the page is open. */
+export function useIsDark(): boolean {
+  const theme = useTheme();
+  const isSystemDark = useSyncExternalStore(
+    (listener) => {
+      systemQuery.addEventListener('change', listener);
+      return () => systemQuery.removeEventListener('change', listener);
+    },
+    // A query of its own: in Chromium, one whose result was read before its event sends none.
+    () => matchMedia(DARK).matches,
+  );
+  return theme === 'system' ? isSystemDark : theme === 'dark';
+}

@@ -21,6 +21,13 @@ test('analytics show the metrics of the period in the address, over time, and ex
   const table = page.getByRole('table', { name: 'Metrics of each interval' });
   expect(await table.getAttribute('aria-rowcount')).toBe('8');
   await page.locator('canvas').waitFor();
+  // The system turns dark, and light again, while the page is open.
+  const drawn = () => page.evaluate(`document.querySelector('canvas').toDataURL()`);
+  const light = await drawn();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expect.poll(drawn).not.toBe(light);
+  await page.emulateMedia({ colorScheme: 'light' });
+  await expect.poll(drawn).toBe(light);
   expect(await inaccessible(page)).toEqual([]);
   await page.getByLabel('Period').selectOption('1');
   await page.getByRole('heading', { name: 'Messages received by hour' }).waitFor();
