@@ -36,6 +36,36 @@ describe('the contacts', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
+  it('are imported into a new list, unless a list is open, which is created once however often it is tried', async () => {
+    const { page } = tab;
+    const dialog = page.getByRole('dialog', { name: 'Import leads' });
+    const target = dialog.getByLabel('List', { exact: true });
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    expect(await target.locator('option:checked').textContent()).toBe('Spring viewings');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'All leads' }).click();
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    expect(await target.locator('option:checked').textContent()).toBe('New list');
+    const buffer = Buffer.from('First name,Phone\nEve,+14155550163\n');
+    await page.getByLabel('CSV file').setInputFiles({ name: 'Summer.csv', mimeType: 'text/csv', buffer });
+    expect(await dialog.getByLabel('Name of the new list').inputValue()).toBe('Summer');
+    await dialog.getByLabel('Name of the new list').fill('Summer fair');
+    await dialog.getByLabel('Country code').fill('49');
+    await dialog.getByRole('button', { name: 'Import' }).click();
+    await dialog.getByLabel('Country code').and(page.locator('[aria-invalid=true]')).waitFor();
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    expect(await target.locator('option:checked').textContent()).toBe('Summer fair');
+    expect(await inaccessible(page)).toEqual([]);
+    await dialog.getByLabel('Country code').fill('+49');
+    await dialog.getByRole('button', { name: 'Import' }).click();
+    await page.getByText('1 saved · 0 duplicates · 0 rejected').waitFor();
+    await page.getByRole('row', { name: /Eve/ }).waitFor();
+    const { lists } = (await workspace.api('GET', '/api/lists')).body;
+    const names = lists.map(({ name }: { name: string }) => name);
+    expect(names.filter((name: string) => name === 'Summer fair')).toHaveLength(1);
+    await page.getByRole('button', { name: 'All leads' }).click();
+  });
+
   it('show what a form refuses, wherever it was scrolled to', async () => {
     const { page } = tab;
     await page.getByRole('button', { name: 'Import', exact: true }).click();
@@ -91,9 +121,11 @@ describe('the contacts', () => {
 
   it('are loaded as the list is scrolled, in few requests, and later when the API asks to wait', async () => {
     const { page } = tab;
-    const leads = Array.from({ length: 260 }, (_, index) => ({ phone: `+1415556${1000 + index}` }));
+    // With the one that was imported.
+    const leads = Array.from({ length: 259 }, (_, index) => ({ phone: `+1415556${1000 + index}` }));
     expect(await workspace.api('POST', '/api/leads', { leads })).toMatchObject({ status: 201 });
-    await page.getByRole('button', { name: 'All leads' }).click();
+    await tab.signIn(workspace.key, '/contacts');
+    await page.getByRole('table', { name: 'Leads' }).getByRole('row').nth(1).waitFor();
     let requests = 0;
     await page.route(/\/api\/leads\?/, (route) => {
       requests += 1;

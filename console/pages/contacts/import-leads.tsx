@@ -1,6 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useRef, useState } from 'react';
-import { addressOf, send } from '#console/api/client.ts';
+import { addressOf, request, send } from '#console/api/client.ts';
+import { refreshReads } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
 import {
@@ -16,8 +17,9 @@ import { ColumnMapping, hasAddresses } from './column-mapping.tsx';
 import type { LeadList } from './lead.ts';
 
 const FORM = 'import-leads';
+const NEW_LIST = '';
 
-/** Uploads a CSV file, which is read in the background (`ImportProgress`). */
+/** Uploads a CSV file, which is read in the background (`ImportProgress`), into the list that is open or a new one. */
 export function ImportLeads({
   lists,
   listId,
@@ -30,7 +32,8 @@ export function ImportLeads({
   onStarted: (listId: string, importId: string) => void;
 }) {
   const { t } = useLingui();
-  const [target, setTarget] = useState(listId || (lists[0]?._id ?? ''));
+  const [target, setTarget] = useState(listId || NEW_LIST);
+  const [name, setName] = useState('');
   const [code, setCode] = useState('');
   const [file, setFile] = useState<File>();
   const [start, setStart] = useState<CsvStart | null>(null);
@@ -45,20 +48,30 @@ export function ImportLeads({
     setFile(chosen);
     setStart(read);
     setNames(read?.header ?? []);
+    if (chosen && name === '') setName(chosen.name.replace(/\.csv$/i, ''));
+  };
+  /** The ID of the list; a new one is created only once, however often the import is tried. */
+  const listed = async (): Promise<string> => {
+    if (target !== NEW_LIST) return target;
+    const { list } = await request('POST /api/lists', { body: { name } });
+    await refreshReads(['GET /api/lists']);
+    setTarget(list._id);
+    return list._id;
   };
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (!file) return;
     setBusy(true);
     try {
+      const id = await listed();
       const query = { defaultCountryCode: code.trim() };
-      const response = await send('POST', addressOf('/api/lists/{id}/import', { id: target }, query), {
+      const response = await send('POST', addressOf('/api/lists/{id}/import', { id }, query), {
         headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': key.current },
         body: start ? renameColumns(file, start, names) : file,
       });
       const { importId } = (await response.json()) as { importId: string };
       close();
-      onStarted(target, importId);
+      onStarted(id, importId);
     } catch (failure) {
       key.current = crypto.randomUUID();
       setError(failure);
@@ -99,9 +112,22 @@ export function ImportLeads({
         <SelectField
           label={t`List`}
           value={target}
-          options={lists.map(({ _id, name }) => ({ value: _id, label: name }))}
+          options={[
+            { value: NEW_LIST, label: t`New list` },
+            ...lists.map(({ _id: value, name: label }) => ({ value, label })),
+          ]}
           onChange={(event) => setTarget(event.target.value)}
         />
+        {target === NEW_LIST && (
+          <TextField
+            label={t`Name of the new list`}
+            required
+            maxLength={200}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            error={issueOf(error, 'name')}
+          />
+        )}
         <TextField
           label={t`Country code (optional)`}
           placeholder="+1"
@@ -111,7 +137,9 @@ export function ImportLeads({
           onChange={(event) => setCode(event.target.value)}
           error={issueOf(error, 'defaultCountryCode')}
         />
-        <FormError>{generalErrorOf(error, ['defaultCountryCode'])}</FormError>
+        <FormError>
+          {generalErrorOf(error, ['defaultCountryCode', ...(target === NEW_LIST ? ['name'] : [])])}
+        </FormError>
       </form>
     </Dialog>
   );
