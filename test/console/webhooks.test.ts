@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { WORKSPACE_LIMITS } from '#domain/accounts/limits.ts';
+import { eventually } from '#test/support/app.ts';
 import { type Received, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace, insertRow } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';
@@ -49,6 +50,40 @@ test('webhooks are added with a secret that is shown once, tested, and deliver a
   await drawer.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the webhook' }).click();
   await page.getByText('No webhooks yet').waitFor();
+});
+
+test('what has failed is sent again at once', async () => {
+  const { page, app } = tab;
+  const [endpoint, { key, api }] = await Promise.all([startTestEndpoint(), createWorkspace(app)]);
+  const made = await api('POST', '/api/webhooks', {
+    url: endpoint.url,
+    name: 'Our CRM',
+    events: ['lead.created'],
+  });
+  const id = made.body.webhook._id;
+  endpoint.behave(503);
+  for (const phones of [['+14155550171'], ['+14155550172']])
+    await api('POST', '/api/leads', { leads: [{ phones }] });
+  const deliveries = async (): Promise<{ success: boolean | null; isReplayOf?: string }[]> =>
+    (await api('GET', `/api/webhooks/${id}/deliveries`)).body.deliveries;
+  await eventually(async () => (await deliveries()).filter(({ success }) => success === false).length === 2);
+  endpoint.behave(204);
+  await tab.signIn(key, `/webhooks?webhook=${id}`);
+  const drawer = page.getByRole('dialog', { name: 'Our CRM' });
+  await drawer
+    .getByRole('button', { name: /^Failed 503/ })
+    .first()
+    .waitFor();
+  await drawer.getByRole('button', { name: 'Replay all failed' }).click();
+  const question = page.getByRole('dialog', { name: 'Send again what has failed?' });
+  await question.getByLabel('Failed in the').selectOption('Last hour');
+  expect(await inaccessible(page)).toEqual([]);
+  await question.getByRole('button', { name: 'Replay' }).click();
+  await page.getByText('2 events are sent again').waitFor();
+  await eventually(
+    async () =>
+      (await deliveries()).filter((one) => one.success === true && one.isReplayOf !== undefined).length === 2,
+  );
 });
 
 test('a limit that is near is shown where it will be reached', async () => {

@@ -13,6 +13,7 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf, shortTimeOf } from '#console/lib/format.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { Exchange } from './exchange.tsx';
+import { ReplayFailed } from './replay-failed.tsx';
 import type { Delivery, Webhook } from './webhook.ts';
 
 /** The event stream does not report deliveries. */
@@ -39,6 +40,11 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
     );
   return (
     <>
+      {webhook.isActive && rows.some(({ success }) => success === false) && (
+        <div className="mb-2 flex justify-end">
+          <ReplayFailed webhook={webhook} />
+        </div>
+      )}
       <ul aria-label={t`Deliveries`} className="divide-y divide-line rounded-lg border border-line">
         {rows.map((delivery) => (
           <Row
@@ -68,7 +74,7 @@ function Row({
 }) {
   const zone = useTimeZone();
   const element = useRef<HTMLLIElement>(null);
-  const { id, event, createdAt, isReplayOf } = delivery;
+  const { id, event, createdAt, isReplayOf, success, responseStatus } = delivery;
   const openedByAddress = useRef(isOpen);
   useEffect(() => {
     if (openedByAddress.current) element.current?.scrollIntoView({ block: 'nearest' });
@@ -83,6 +89,9 @@ function Row({
         className="flex w-full items-center gap-3 px-3 py-2.5 text-left -outline-offset-2 hover:bg-hover"
       >
         <Result delivery={delivery} />
+        {success === false && responseStatus !== null && (
+          <span className="text-xs text-muted tabular-nums">{responseStatus}</span>
+        )}
         <code className="min-w-0 flex-1 truncate font-mono text-xs">{event}</code>
         {isReplayOf !== undefined && (
           <Badge>
