@@ -22,7 +22,7 @@ interface Props extends ComponentProps<'button'> {
 /** The classes of a button, for links that look like a button. */
 export const buttonClasses = (kind: Kind = 'secondary', small = false): string =>
   classes(
-    'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-lg border font-medium whitespace-nowrap select-none transition-colors disabled:opacity-50 disabled:pointer-events-none',
+    'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-lg border font-medium whitespace-nowrap select-none transition-colors disabled:opacity-50 disabled:pointer-events-none aria-disabled:opacity-50 aria-disabled:pointer-events-none',
     small ? 'h-7 px-2.5 text-[0.8125rem]' : 'h-9 px-3.5',
     KINDS[kind],
   );
@@ -34,15 +34,20 @@ export function Button({
   icon,
   children,
   className,
-  disabled,
+  onClick,
   ...rest
 }: Props) {
   return (
     <button
       type="button"
       {...rest}
-      disabled={disabled || busy}
+      // It keeps the focus, which a disabled button loses.
+      aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
+      onClick={(event) => {
+        if (busy) event.preventDefault();
+        else onClick?.(event);
+      }}
       className={classes(buttonClasses(kind, small), className)}
     >
       {busy ? <Spinner /> : icon}

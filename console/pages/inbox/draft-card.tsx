@@ -12,6 +12,7 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { WorkflowLink } from '#console/components/workflow-link.tsx';
 import { percentOf, wordsOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
+import { usePassFocus } from '#console/lib/pass-focus.ts';
 import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
 import { useUnsent } from '#console/lib/unsent.ts';
 import { type Draft, REFRESH } from './conversations.ts';
@@ -99,6 +100,8 @@ export function DraftCard({
   line: Line | undefined;
 }) {
   const { t } = useLingui();
+  const card = useRef<HTMLElement>(null);
+  usePassFocus(card);
   const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
   const sendAsReply = (): void => {
     if (text === null || text.trim() === '' || reply.isPending) return;
@@ -155,7 +158,11 @@ export function DraftCard({
   useShortcuts({ e: edit, ...(isSeen && { a: () => act('approve'), x: () => act('reject') }) });
 
   return (
-    <section aria-label={t`Draft`} className="mb-3 rounded-xl border border-accent bg-accent-soft p-3">
+    <section
+      ref={card}
+      aria-label={t`Draft`}
+      className="mb-3 rounded-xl border border-accent bg-accent-soft p-3"
+    >
       <div className="flex flex-wrap items-center gap-1.5">
         <h3 className="flex items-center gap-1.5 font-medium text-accent-ink">
           <Sparkles className="size-4" aria-hidden="true" /> <Trans>Draft</Trans>

@@ -1,21 +1,24 @@
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Ban } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
+import { usePassFocus } from '#console/lib/pass-focus.ts';
 import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
 import { type Suspicion, useDecision } from './suspicion.ts';
 
 /** A reply that asks to be left alone in other words than STOP: to be confirmed or dismissed. */
 export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: Suspicion }) {
   const { t } = useLingui();
+  const card = useRef<HTMLElement>(null);
+  usePassFocus(card);
   const { act, isPending } = useDecision(id);
   const isSeen = useSeen();
   const [asks, setAsks] = useState(false);
   useShortcuts(isSeen ? { o: () => setAsks(true), d: () => act('dismiss') } : {});
 
   return (
-    <section aria-label={t`Suspected opt-out`} className="mb-3 rounded-xl bg-warn-soft p-3">
+    <section ref={card} aria-label={t`Suspected opt-out`} className="mb-3 rounded-xl bg-warn-soft p-3">
       <h3 className="flex items-center gap-1.5 font-medium text-warn">
         <Ban className="size-4" aria-hidden="true" /> <Trans>Does this contact want no more messages?</Trans>
       </h3>
