@@ -67,6 +67,36 @@ test('a reply that is typed while another is sent stays', async () => {
   expect(await box().inputValue()).toBe('See you then.');
 });
 
+test('a reply is in the thread at once, and never twice', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  const send = await holdResponses(page, 'POST', SEND);
+  // Also what is shown for a moment counts.
+  await page.evaluate(`(() => {
+    const log = document.querySelector('[role=log]');
+    const count = () => [...log.querySelectorAll('p')].filter((p) => p.textContent === 'It is.').length;
+    globalThis.most = 0;
+    new MutationObserver(() => (globalThis.most = Math.max(globalThis.most, count())))
+      .observe(log, { childList: true, subtree: true, characterData: true });
+  })()`);
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await log('It is.').waitFor();
+  expect(await box().inputValue()).toBe('');
+  await expect.poll(send.count).toBe(1);
+  await log('Sending').waitFor();
+  // The thread is read again before the response arrives.
+  await eventually(async () => (await workspace.api('GET', '/api/messages')).body.messages.length === 1);
+  await writeIn(tab.app, { lineId: workspace.lineId, from: contacts[0] ?? '', text: 'Hello?' });
+  await log('Hello?').waitFor();
+  await log('Sending').waitFor({ state: 'detached' });
+  await log('It is.').waitFor();
+  send.release();
+  await notified('The reply is on its way');
+  await expect.poll(() => log('It is.').count()).toBe(1);
+  expect(await page.evaluate('globalThis.most')).toBe(1);
+});
+
 test('a reply can be undone for some seconds, in which it is not sent', async () => {
   const { page } = tab;
   const { workspace, contacts } = await openInbox('Is it still free?');
@@ -165,6 +195,19 @@ test('a draft that is gone before all lists are read again can be undone', async
   await notified('The reply is on its way');
   await page.getByRole('button', { name: 'Undo' }).click();
   await notified('The message was canceled');
+});
+
+test('whoever decides about a draft by keyboard goes on by keyboard', async () => {
+  const { page } = tab;
+  await openDraft();
+  const approve = page.getByRole('button', { name: 'Approve and send' });
+  await approve.focus();
+  await page.keyboard.press('Enter');
+  await notified('The reply is on its way');
+  await draft().waitFor({ state: 'detached' });
+  await page.getByRole('group', { name: 'What was said' }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('r');
+  await box().and(page.locator(':focus')).waitFor();
 });
 
 test('a draft is decided once, and its edited text stays', async () => {

@@ -222,8 +222,9 @@ describe('the inbox', () => {
       }
       await page.getByText('No connection: what is shown may be old').waitFor({ state: 'detached' });
       // A request that comes after whatever would have been sent by itself.
+      const response = page.waitForResponse('**/api/inbox/send-reply');
       await page.keyboard.press('Control+Enter');
-      await page.getByRole('log').getByText('It is.').waitFor();
+      await (await response).finished();
       const { messages } = (await workspace.api('GET', '/api/messages')).body;
       expect(
         messages.filter(({ recipientPhone }: { recipientPhone: string }) => recipientPhone === contact),

@@ -1,6 +1,6 @@
 import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Check, CheckCheck, CircleAlert, Clock, type LucideIcon, Reply } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -11,6 +11,7 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.ts';
 import { Attachment } from './attachment.tsx';
 import { MessageMenu } from './message-menu.tsx';
+import type { Sending } from './sending.ts';
 import { type Contact, reactionOf, REFRESH, type ThreadItem } from './conversations.ts';
 
 /** Why a message opts nobody out, stops no campaign and gets no draft. */
@@ -106,6 +107,25 @@ export function Bubble({
     </div>
   );
 }
+
+/** A reply that was just sent, until the thread shows its message. */
+export const SendingBubble = ({ reply: { text, files } }: { reply: Sending }) => (
+  <div className="flex max-w-[80%] flex-col items-end gap-1 self-end">
+    {text.trim() !== '' && (
+      <p className="max-w-full rounded-2xl rounded-br-md border border-dashed border-edge px-3.5 py-2 break-words whitespace-pre-wrap">
+        {text}
+      </p>
+    )}
+    {files > 0 && (
+      <p className="text-xs text-muted">
+        <Plural value={files} one="# attachment" other="# attachments" />
+      </p>
+    )}
+    <p className="flex items-center gap-1.5 text-xs text-muted">
+      <Clock className="size-3.5" aria-hidden="true" /> <Trans>Sending</Trans>
+    </p>
+  </div>
+);
 
 /** What ends a sentence is no part of its last address. */
 const ADDRESSES = /(https?:\/\/[^\s<>"]+[^\s<>".,;:!?)'’])/i;

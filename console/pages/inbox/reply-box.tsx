@@ -12,6 +12,7 @@ import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { useUnsent, useUnsentForm } from '#console/lib/unsent.ts';
 import { isGroup, recipientOf, REFRESH } from './conversations.ts';
 import { sendAfterUndo, stopOf, toastWithUndo } from './send-with-undo.ts';
+import { beginSending, useSending } from './sending.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
 import { TimeMenu } from './time-menu.tsx';
@@ -34,6 +35,10 @@ export function ReplyBox({
   const text = unsent.text ?? '';
   const { value: files, change: setFiles } = useUnsentForm<UploadedFile[]>(`files ${address}`, NO_FILES);
   const [uploading, setUploading] = useState(false);
+  // What is on its way is shown in the thread, and comes back here if it is refused.
+  const isSending = useSending(address).some((one) => one.messageId === null && one.text === text);
+  const shown = isSending ? '' : text;
+  const shownFiles = isSending ? NO_FILES : files;
   const box = useRef<HTMLTextAreaElement>(null);
   const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
   const snippets = useRef<HTMLButtonElement>(null);
@@ -48,27 +53,36 @@ export function ReplyBox({
     unsent.change(next === '' ? null : next);
     onTyping(next.trim() !== '');
   };
-  const canSend = (text.trim() !== '' || files.length > 0) && !uploading;
+  const canSend = (shown.trim() !== '' || shownFiles.length > 0) && !uploading;
   /** @param at null: after the seconds in which it can be undone. */
   const submit = (at: Date | null = null): void => {
-    if (!canSend || reply.isPending) return;
+    if (!canSend) return;
+    const scheduledDate = at?.toISOString() ?? sendAfterUndo();
+    const sending =
+      at === null ? beginSending({ address, text, files: files.length, at: scheduledDate }) : null;
     reply.mutate(
       {
         body: {
           ...recipientOf(address),
           ...(text.trim() !== '' && { message: text }),
           ...(files.length > 0 && { attachmentUrls: files.map(({ url }) => url) }),
-          scheduledDate: at?.toISOString() ?? sendAfterUndo(),
+          scheduledDate,
         },
       },
       {
         onSuccess: ({ _id }) => {
+          sending?.accepted(_id);
           // What was written or attached meanwhile stays.
           if ((unsent.current() ?? '') === text) change('');
           setFiles((current) => current.filter((file) => !files.includes(file)));
           toastWithUndo(_id, line, at);
         },
-        onError: toastError,
+        onError: (error) => {
+          sending?.refused();
+          const written = unsent.current() ?? '';
+          if (written !== text) change([text, written].filter((part) => part !== '').join('\n'));
+          toastError(error);
+        },
       },
     );
   };
@@ -104,7 +118,7 @@ export function ReplyBox({
         placeholder={t`Write a reply`}
         rows={1}
         className="input-box field-sizing-content max-h-48 min-h-9 resize-none focus:min-h-14"
-        value={text}
+        value={shown}
         onChange={(event) => change(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
@@ -112,12 +126,12 @@ export function ReplyBox({
         }}
       />
       <div className="mt-2 flex items-center gap-2">
-        <Attachments files={files} onChange={setFiles} onBusy={setUploading} />
+        <Attachments files={shownFiles} onChange={setFiles} onBusy={setUploading} />
         <SnippetsMenu
           button={snippets}
           box={box}
-          written={text}
-          insert={(snippet) => inserted(box.current, unsent.current() ?? '', snippet, change)}
+          written={shown}
+          insert={(snippet) => inserted(box.current, box.current?.value ?? '', snippet, change)}
         />
         <NoteButton onClick={() => setNoting(true)} />
         <span className="min-w-0 truncate text-xs text-muted">{line && <SendingLine line={line} />}</span>
@@ -138,7 +152,7 @@ export function ReplyBox({
         <Button
           kind="primary"
           type="submit"
-          busy={reply.isPending || uploading}
+          busy={uploading}
           disabled={!canSend}
           icon={<SendHorizontal className="size-4" aria-hidden="true" />}
         >

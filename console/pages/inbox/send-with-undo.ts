@@ -6,6 +6,7 @@ import { type Line, lineName, lineState } from '#console/lib/line.ts';
 import { decidingNow } from '#console/lib/workspace-time.ts';
 import { statusName } from '#console/lib/status-names.ts';
 import { REFRESH } from './conversations.ts';
+import { forgetSending } from './sending.ts';
 
 /** How long a message waits that a person sends, so that it can be undone. */
 const UNDO_MS = 6000;
@@ -42,6 +43,7 @@ export function toastWithUndo(messageId: string, line: Line | undefined, at: Dat
 async function takeBack(messageId: string): Promise<void> {
   try {
     await request('POST /api/messages/{id}/cancel', { params: { id: messageId } });
+    forgetSending(messageId);
     toast(t`The message was canceled`);
   } catch (error) {
     toastError(error);

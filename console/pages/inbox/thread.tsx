@@ -12,7 +12,7 @@ import { toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { useSearchChange } from '#console/lib/search.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
-import { Bubble } from './bubble.tsx';
+import { Bubble, SendingBubble } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
 import type { Contact, Conversation, Draft, ThreadItem } from './conversations.ts';
 import { DraftCard, useDraftEdit } from './draft-card.tsx';
@@ -20,6 +20,7 @@ import { type Note, NoteItem } from './note.tsx';
 import { NoDrafts } from './no-drafts.tsx';
 import { Presence } from './presence.tsx';
 import { ReplyBox } from './reply-box.tsx';
+import { useSending } from './sending.ts';
 import { SuspicionCard } from './suspicion-card.tsx';
 import type { Suspicion } from './suspicion.ts';
 import { Tags } from './tags.tsx';
@@ -270,7 +271,8 @@ function Messages({
   const [first] = planned;
   const lastHeard = said.findLast(({ direction }) => direction === 'in')?.messageId;
   const [showsPlanned, showPlanned] = useState(false);
-  const newest = `${messages.at(-1)?.messageId} ${notes.at(-1)?._id}`;
+  const sending = useSending(contact.address, messages);
+  const newest = `${messages.at(-1)?.messageId} ${notes.at(-1)?._id} ${sending.at(-1)?.at}`;
   const items = [
     ...said.map((message) => ({ id: message.messageId, at: message.at, message, note: null })),
     ...notes.map((note) => ({ id: note._id, at: note.createdAt, message: null, note })),
@@ -312,6 +314,9 @@ function Messages({
               </div>
             );
           })}
+          {sending.map((reply) => (
+            <SendingBubble key={reply.at} reply={reply} />
+          ))}
           {first && (
             <button
               type="button"
