@@ -96,7 +96,8 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Third Avenue').first().waitFor();
     expect(await page.getByText('Second Street').count()).toBe(0);
-    expect(new Set(tab.takeProblems())).toEqual(new Set([expect.stringContaining('401')]));
+    // A page asks for several things at once.
+    expect(tab.takeProblems().filter((problem) => !problem.includes('401'))).toEqual([]);
   });
 
   it('brings whoever signs in again after a session has ended back to what was being written', async () => {
