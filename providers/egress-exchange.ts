@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { isOver } from './time-limit.ts';
 
 /** `error` is null if the response is complete or was truncated at the size limit. */
 export interface Exchange {
@@ -46,8 +47,8 @@ export async function exchange(
 
   dispatcher.dispatch(request, {
     onRequestStart(started) {
-      // Aborted while connecting: nothing has been written yet.
-      if (signal.aborted) return started.abort(signal.reason);
+      // It ended while connecting: nothing has been written yet.
+      if (isOver(signal)) return started.abort(signal.reason ?? new DOMException('too late', 'TimeoutError'));
       controller = started;
       connected = true;
     },

@@ -11,6 +11,7 @@ import type {
   ReconcileOutcome,
 } from '#providers/carriers/carrier.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { timeLimit } from '#providers/time-limit.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { LineAtCarrier } from '../lines/line-location.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
@@ -157,7 +158,7 @@ export function createCarrierCalls(
     const ids = { 'linepace.attempt_id': attemptId, 'linepace.line_id': lineId };
     const attributes = { ...ids, 'linepace.carrier': carrier.name };
     const outcome = await inMessageSpan('carrier send', messageId, attributes, async (span) => {
-      const answer = await carrier.send(config, message, AbortSignal.timeout(left));
+      const answer = await carrier.send(config, message, timeLimit(left));
       span.setAttribute('linepace.outcome', answer.kind);
       return answer;
     });

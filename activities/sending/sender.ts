@@ -36,6 +36,7 @@ import {
   tells,
 } from '#domain/messages/message-action.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { timeLimit } from '#providers/time-limit.ts';
 import { type StartedAttempt, claimFallback } from '#db/commands/sending/send-claim.ts';
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSettle } from './settlement.ts';
@@ -233,7 +234,7 @@ export function createSender(dependencies: Dependencies) {
         ? await carrier.act(
             config,
             outboundAction(row, of, { ...target, group: await groupOf(line.workspaceId, target.address) }),
-            AbortSignal.timeout(Math.max(0, answerBy.getTime() - currentTime().getTime())),
+            timeLimit(Math.max(0, answerBy.getTime() - currentTime().getTime())),
           )
         : { kind: 'refused', reason: 'the carrier cannot do this' };
     const isFound = called.kind === 'unknown' && target && (await isDone(row, of, target));

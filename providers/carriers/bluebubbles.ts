@@ -11,6 +11,7 @@ import { searchListing } from '#domain/sending/carrier-listing.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
 import { exchange, type Exchange, isTooLarge } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
+import { timeLimit } from '../time-limit.ts';
 import {
   EVENTS,
   eventsOf,
@@ -485,7 +486,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     },
 
     async send(config, message, signal) {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const limit = timeLimit(timeoutMs, signal);
       const failure = signal.aborted ? null : await checkRecipient(config, message);
       if (failure) return failure;
       const files = await fetchAll(message.attachments, fetchMedia, limit);
@@ -494,7 +495,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     },
 
     async act(config, { channel, to, group, carrierMessageId, action }, signal) {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const limit = timeLimit(timeoutMs, signal);
       const guid = carrierMessageId ?? '';
       const path = `/message/${encodeURIComponent(guid)}`;
       const guidOfChat = group?.id ?? chatGuid(channel, to);

@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
+import { timeLimit } from '../time-limit.ts';
 import { caCertificatesOf } from './ca-certificates.ts';
 import { HTTP_PORTS, type CarrierMedia, type CarrierServer, type SendOutcome } from './carrier.ts';
 import { MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf, rangeFrom } from './http-response.ts';
@@ -112,7 +113,7 @@ export function createHostedApi(
       call(config, path, {
         maxBytes: MAX_OBJECT_BYTES,
         ...sent,
-        signal: AbortSignal.any([sent.signal, AbortSignal.timeout(timeoutMs)]),
+        signal: timeLimit(timeoutMs, sent.signal),
       }),
     openMedia: async (url, signal, from = 0) =>
       mediaOf(await request(url, { dispatcher: agent, signal, headers: rangeFrom(from) }), from),

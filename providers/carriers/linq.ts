@@ -18,6 +18,7 @@ import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 import type { Transport } from '#domain/messages/transport.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import type { Exchange } from '../egress-exchange.ts';
+import { timeLimit } from '../time-limit.ts';
 import { checkSecret, isOfLine, readJsonBody, withSecret } from './callback-secret.ts';
 import { type CarrierFailure, outcomeOfFailure, receiptOfFailure } from './carrier-failure.ts';
 import type {
@@ -365,7 +366,7 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
         chatId === null
           ? ['/v3/chats', { from: config.fromNumber, to: recipients, message: contentOf(message) }]
           : [`/v3/chats/${encodeURIComponent(chatId)}/messages`, { message: contentOf(message) }];
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(api.timeoutMs)]);
+      const limit = timeLimit(api.timeoutMs, signal);
       const request = { headers: headersOf(config), body, signal: limit };
       const outcome = sendOutcome(await api.send(config, path, request));
       // The idempotency key makes that safe, and shows what became of a response that was lost.
@@ -382,7 +383,7 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
         headers: headersOf(config),
         method,
         ...(body !== undefined && { body }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(api.timeoutMs)]),
+        signal: timeLimit(api.timeoutMs, signal),
       });
       return actionOutcome(response);
     },

@@ -10,6 +10,7 @@ import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import type { Exchange } from '../egress-exchange.ts';
+import { timeLimit } from '../time-limit.ts';
 import { checkSecret, isOfLine, readJsonBody, withSecret } from './callback-secret.ts';
 import type {
   AttemptReference,
@@ -152,7 +153,7 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
     const query = new URLSearchParams({ number }).toString();
     const response = await api.call(config, `/api/evaluate-service?${query}`, {
       headers: headersOf(config),
-      ...(signal && { signal: AbortSignal.any([signal, AbortSignal.timeout(api.timeoutMs)]) }),
+      ...(signal && { signal: timeLimit(api.timeoutMs, signal) }),
     });
     return { response, service: readOk(response, Service)?.service };
   }

@@ -5,6 +5,7 @@ import { IMESSAGE_CAPABILITIES } from '#domain/lines/capability.ts';
 import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import { Unreadable } from '../untrusted/processes.ts';
+import { timeLimit } from '../time-limit.ts';
 import {
   BadSignature,
   type Carrier,
@@ -112,7 +113,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         headers: { authorization, 'content-type': 'application/json' },
         body: JSON.stringify(toRequest(message, config)),
       } as const;
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const limit = timeLimit(timeoutMs, signal);
       return sendOutcome(await exchange(agent, request, limit, MAX_OBJECT_BYTES));
     },
 
@@ -130,7 +131,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
           action,
         } satisfies ActionRequest),
       } as const;
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const limit = timeLimit(timeoutMs, signal);
       const response = await exchange(agent, request, limit, MAX_OBJECT_BYTES);
       const reason = reasonOf(response);
       if (!response.connected) return { kind: 'transient', reason };

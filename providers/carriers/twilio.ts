@@ -8,6 +8,7 @@ import { searchListing } from '#domain/sending/carrier-listing.ts';
 import { mayBeSameNumber, normalizePhone } from '#domain/base/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
+import { timeLimit } from '../time-limit.ts';
 import {
   type AttemptReference,
   BadSignature,
@@ -198,7 +199,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
     callbackAnswer: { contentType: 'text/xml', body: '<Response/>' },
 
     async send(config, message, signal) {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const limit = timeLimit(timeoutMs, signal);
       return sendOutcome(
         await call(config, '/Messages.json', { form: messageForm(config, message), signal: limit }),
       );
