@@ -10,6 +10,7 @@ import { createLine, createWorkspace, type TestWorkspace } from '#test/support/f
 import { startMailbox } from '#test/support/mailbox.ts';
 import { mailsTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { HTTP_CARRIERS } from '#test/conformance/http-carrier-worlds.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { planQuery } from '#workflows/protocol/queries.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
@@ -270,6 +271,46 @@ describe('a test of settings before a line exists', () => {
   ])('refuses %s without connecting', async (_what, body, code, path) => {
     const response = await testSettings(body());
     expect([response.status, response.body.code, response.body.issues[0].path]).toEqual([400, code, path]);
+  });
+
+  it('refuses every setting that names a server in a private network, as every carrier describes them', async () => {
+    const call = apiClient(app.url, (await createWorkspace(app)).key);
+    const { carriers } = (await call('GET', '/api/lines/carriers')).body;
+    const configs = new Map(
+      HTTP_CARRIERS.map(({ name, connect: at }) => [name, at('http://example.com').config]),
+    );
+    const servers: string[] = [];
+    for (const { provider, channels, settings } of carriers) {
+      const named = Object.entries<{ format?: string }>(settings.properties).filter(
+        ([name, { format }]) => format === 'uri' || name === 'host',
+      );
+      for (const [field] of named) {
+        // A metadata service; that URLs may write it in other ways, is tested with the guard.
+        const host = '169.254.169.254';
+        const protocol = field === 'imapUrl' ? 'imap' : provider === 'smtp' ? 'smtp' : 'http';
+        const config = {
+          ...(configs.get(provider) ?? (field === 'imapUrl' ? { host: 'example.com' } : {})),
+          [field]: field === 'host' ? host : `${protocol}://${host}`,
+        };
+        const { status, body } = await testSettings({ provider, channel: channels[0], config }, call);
+        expect({ provider, field, host, status, ...body }).toMatchObject({
+          status: 400,
+          code: 'URL_NOT_ALLOWED',
+          issues: [{ path: `config.${field}` }],
+        });
+        servers.push(`${provider} ${field}`);
+      }
+    }
+    expect(servers.toSorted()).toEqual([
+      'bluebubbles url',
+      'linq baseUrl',
+      'sendblue baseUrl',
+      'smtp host',
+      'smtp imapUrl',
+      'smtp url',
+      'telnyx baseUrl',
+      'twilio baseUrl',
+    ]);
   });
 
   it('is limited, because each is a login at a server that the caller names', async () => {
