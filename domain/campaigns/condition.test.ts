@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Condition, type Facts, judge, judgeAll, judgeAny } from './condition.ts';
+import { Condition, type Facts, holdAll, judge, judgeAll, judgeAny } from './condition.ts';
 
 const now = new Date('2026-03-10T12:00:00Z');
 const ago = (days: number): Date => new Date(now.getTime() - days * 86_400_000);
@@ -199,6 +199,7 @@ describe('conditions', () => {
       fc.property(parsed, anyFacts, (conditions, known) => {
         const each = conditions.map((one) => judge(one, known, now).holds);
         expect(judgeAll(conditions, known, now).holds).toBe(each.every(Boolean));
+        expect(holdAll(conditions, known, now)).toBe(each.every(Boolean));
         expect(judgeAny(conditions, known, now).holds).toBe(each.some(Boolean));
       }),
     );

@@ -224,6 +224,10 @@ export function judgeAll(conditions: readonly Condition[], facts: Facts, now: Da
   };
 }
 
+/** Whether all conditions hold, where nobody asks why: the first that does not decides. */
+export const holdAll = (conditions: readonly Condition[], facts: Facts, now: Date): boolean =>
+  conditions.every((condition) => judge(condition, facts, now).holds);
+
 /** Whether one of several conditions holds. The reason is that of the first that does. */
 export function judgeAny(conditions: readonly Condition[], facts: Facts, now: Date): Judgement {
   const judged = conditions.map((condition) => judge(condition, facts, now));
@@ -338,12 +342,21 @@ const wordsOf = (value: Condition['value']): readonly string[] | null =>
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
-/** Finds one of several whole words, so that “no” is not found in “know”. One expression for all, because a text is read once for each. */
-const anyWord = (words: readonly string[]): RegExp =>
-  new RegExp(
+/**
+ * Finds one of several whole words, so that “no” is not found in “know”. One expression for all, because a text is read once for each,
+ * and kept with the words: a segment asks about each of many contacts.
+ */
+function anyWord(words: readonly string[]): RegExp {
+  const known = EXPRESSIONS.get(words);
+  if (known) return known;
+  const expression = new RegExp(
     String.raw`(?<![\p{L}\p{N}])(?:${words.map((word) => escaped(word.trim())).join('|')})(?![\p{L}\p{N}])`,
     'iu',
   );
+  EXPRESSIONS.set(words, expression);
+  return expression;
+}
+const EXPRESSIONS = new WeakMap<readonly string[], RegExp>();
 
 /** The values of a field of the lead, without empty ones. */
 function valuesOf(field: string, { lead }: Facts): readonly string[] {

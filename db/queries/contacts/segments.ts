@@ -4,7 +4,7 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
 import { mapInTurns, nextTurn } from '#domain/base/turns.ts';
-import { Condition, judgeAll, needsOf } from '#domain/campaigns/condition.ts';
+import { Condition, holdAll, needsOf } from '#domain/campaigns/condition.ts';
 import type { Segment, SegmentInput, SegmentPatch } from '#domain/contacts/segment.ts';
 import { factsOf } from '../campaigns/facts.ts';
 import { isVisible, LeadRow } from './leads.ts';
@@ -83,7 +83,7 @@ export async function leadsFor<Lead extends LeadRow>(
   const facts = await factsOf(db, leads, needsOf(when), null);
   const holds = await mapInTurns(leads, ({ id }) => {
     const known = facts.get(id);
-    return known !== undefined && judgeAll(when, known, now).holds;
+    return known !== undefined && holdAll(when, known, now);
   });
   return leads.filter((_, index) => holds[index]);
 }
@@ -174,7 +174,7 @@ export async function countSegments(
     const facts = await factsOf(db, rows, needs, null);
     const judged = segments.flatMap((segment) => [...facts.values()].map((known) => ({ segment, known })));
     await mapInTurns(judged, ({ segment: { id, conditions }, known }) => {
-      if (judgeAll(conditions, known, now).holds) counts.set(id, (counts.get(id) ?? 0) + 1);
+      if (holdAll(conditions, known, now)) counts.set(id, (counts.get(id) ?? 0) + 1);
     });
     after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
     await nextTurn();
