@@ -50,6 +50,8 @@ export interface TelnyxStandIn {
     webhook: string,
     message: { from: string; to: string; text: string } & Record<string, unknown>,
   ): Promise<Response>;
+  /** A call, which the caller ends: each of its steps is reported by the application of the number. */
+  call(webhook: string, call: { from: string; to: string; isAnswered: boolean }): Promise<void>;
   /** Signs a body as Telnyx does. */
   sign(body: string, at?: Date): Record<string, string>;
   stop(): Promise<void>;
@@ -71,7 +73,7 @@ const MAX_FILES = 10;
 const isNumber = (text: string): boolean => /^\+\d{8,15}$/.test(text);
 const isUrl = (text: string): boolean => /^https?:\/\//.test(text) && text.length <= MAX_URL;
 
-/** Simulates the Messaging API v2 of Telnyx, written from its documentation and its public client. */
+/** Simulates the Messaging API v2 of Telnyx and its webhooks of calls, written from its documentation and its public client. */
 export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
   const keys = generateKeyPairSync('ed25519');
   const sent: TelnyxMessage[] = [];
@@ -137,6 +139,27 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
         received_at: new Date().toISOString(),
         ...more,
       }),
+    async call(webhook, { isAnswered, ...parties }) {
+      const leg = {
+        call_control_id: `v3:${randomUUID()}`,
+        call_leg_id: randomUUID(),
+        call_session_id: randomUUID(),
+        connection_id: '1684641123236054244',
+        client_state: null,
+        start_time: new Date().toISOString(),
+        ...parties,
+      };
+      await report(webhook, 'call.initiated', { ...leg, direction: 'incoming', state: 'parked' });
+      if (isAnswered) await report(webhook, 'call.answered', { ...leg, state: 'answered' });
+      await report(webhook, 'call.hangup', {
+        ...leg,
+        state: 'hangup',
+        end_time: new Date().toISOString(),
+        hangup_source: 'caller',
+        hangup_cause: isAnswered ? 'normal_clearing' : 'originator_cancel',
+        sip_hangup_cause: isAnswered ? '200' : '487',
+      });
+    },
     sign: signBody,
     async stop() {
       stopping.abort();

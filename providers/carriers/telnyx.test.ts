@@ -148,6 +148,23 @@ test('a message of a contact has its files, its own keyword for STOP, and whethe
   expect(ofGroup).toMatchObject({ group: { id: participants.toSorted().join(' '), participants } });
 });
 
+test.each([
+  ['originator_cancel', 'failed'],
+  ['timeout', 'failed'],
+  ['user_busy', 'failed'],
+  ['normal_clearing', 'billed'],
+] as const)('a call that ends with %s is %s', async (hangup_cause, status) => {
+  const [from, to] = ['+14155550123', '+14155550111'];
+  const leg = { call_control_id: 'v3:1', call_leg_id: 'L1', call_session_id: 'S1', from, to };
+  expect(await told('call.initiated', { ...leg, direction: 'incoming', state: 'parked' })).toMatchObject([
+    { kind: 'call', callId: 'L1', eventId: 'L1:ringing', status: 'ringing', from, to },
+  ]);
+  expect(await told('call.hangup', { ...leg, state: 'hangup', hangup_cause })).toMatchObject([
+    { callId: 'L1', eventId: 'L1:failed', status, hangupCause: hangup_cause },
+  ]);
+  expect(await told('call.bridged', leg)).toEqual([]);
+});
+
 test('a line with a sender of its own takes no messages to another number of its profile', async () => {
   const message = { id: 'M3', from: { phone_number: '+14155550123' }, text: 'Hi' };
   const rawBody = JSON.stringify({

@@ -4,6 +4,7 @@ import { HeaderToken } from '#domain/base/header-token.ts';
 import { firstOf, listOf, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
+import type { CallStatus } from '#domain/inbox/call.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import {
   type CarrierEvent,
@@ -64,6 +65,7 @@ const GUIDE: ConnectionGuide = {
     'In the Mission Control Portal, open Messaging and the messaging profile of the number.',
     'Under Inbound, enter the callback URL below as webhook URL, with webhook API version 2.',
     'Save the profile, and test the connection here.',
+    'To have missed calls known, enter the same URL, with API version 2, as webhook URL of the Voice API application or SIP connection of the number.',
   ],
 };
 
@@ -90,6 +92,21 @@ const Inbound = z.object({
   ),
   autoresponse_type: readable(z.string()),
 });
+/** A leg of a call, as the application or connection of its number reports it (developers.telnyx.com, Voice API webhooks). */
+const Leg = z.object({
+  call_leg_id: z.string().min(1),
+  from: readable(z.string()),
+  to: readable(z.string()),
+  hangup_cause: readable(z.string()),
+});
+const CALL_STATUS: Readonly<Record<string, CallStatus>> = {
+  'call.initiated': 'ringing',
+  'call.answered': 'answered',
+  'call.hangup': 'failed',
+};
+/** The causes with which a call ends that somebody had answered. */
+const TALKED = new Set(['normal_clearing', 'time_limit']);
+
 const Webhook = z.object({
   data: z.object({ event_type: z.string(), occurred_at: readable(z.string()), payload: z.unknown() }),
 });
@@ -361,9 +378,34 @@ function readWebhook({ from }: TelnyxConfig, body: unknown, now: Date): CarrierE
       const isForAnother = from !== undefined && !message.to.some(({ phone_number: to }) => to === from);
       return isForAnother ? [] : [inboundEvent(message, time)];
     }
-    default:
-      return [];
+    default: {
+      const status = CALL_STATUS[type];
+      return status ? callEvents(from, status, Leg.parse(payload), time) : [];
+    }
   }
+}
+
+/** @param sender of the line, if it has another than its own: calls of other numbers are not about it. */
+function callEvents(
+  sender: string | undefined,
+  status: CallStatus,
+  { call_leg_id: callId, from, to, hangup_cause: cause }: z.infer<typeof Leg>,
+  at: Date,
+): CarrierEvent[] {
+  if (sender !== undefined && from !== sender && to !== sender) return [];
+  const ended = status === 'failed';
+  return [
+    {
+      kind: 'call',
+      eventId: `${callId}:${status}`,
+      callId,
+      at,
+      from: from ?? '',
+      to: to ?? '',
+      status: ended && TALKED.has(cause ?? '') ? 'billed' : status,
+      ...(ended && cause && { hangupCause: cause }),
+    },
+  ];
 }
 
 /** Webhooks arrive in any order; only final statuses are used. */

@@ -55,7 +55,9 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
       answered_at = case when excluded.status = 'answered' then excluded.answered_at
         else coalesce(calls.answered_at, excluded.answered_at) end,
       ended_at = coalesce(calls.ended_at, excluded.ended_at),
-      duration_sec = coalesce(calls.duration_sec, excluded.duration_sec),
+      -- Some carriers report only when it was answered and when it ended.
+      duration_sec = coalesce(calls.duration_sec, excluded.duration_sec,
+        extract(epoch from excluded.ended_at - calls.answered_at)::double precision),
       billed_sec = coalesce(calls.billed_sec, excluded.billed_sec),
       billed_cents = coalesce(calls.billed_cents, excluded.billed_cents),
       hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)

@@ -64,6 +64,27 @@ test('a line at Telnyx sends, is answered, hears of late failures, and lets nobo
   expect(JSON.stringify((await call('GET', '/api/replies')).body)).toContain('Yes, please');
   expect((await call('GET', '/api/opt-outs')).body.optOuts).toMatchObject([{ address: reached }]);
 
+  const rule = { name: 'Missed', on: 'missed_call', do: [{ reply: { text: 'Sorry we missed you' } }] };
+  expect((await call('POST', '/api/rules', rule)).status).toBe(201);
+  const [missed, answered] = [phone('0001'), phone('0001')];
+  await telnyx.call(callbackUrl, { from: answered, to: line, isAnswered: true });
+  await telnyx.call(callbackUrl, { from: missed, to: line, isAnswered: false });
+  await eventually(async () =>
+    telnyx.sent.some(({ to, text }) => to === missed && text === rule.do[0]?.reply.text),
+  );
+  expect(telnyx.sent.filter(({ to }) => to === answered)).toEqual([]);
+  const calls = (await call('GET', `/api/voice/recordings?number=${encodeURIComponent(line)}`)).body.calls;
+  expect(calls).toMatchObject([
+    { from: missed, to: line, status: 'failed', hangupCause: 'originator_cancel' },
+    {
+      from: answered,
+      to: line,
+      status: 'billed',
+      hangupCause: 'normal_clearing',
+      durationSec: expect.any(Number),
+    },
+  ]);
+
   const body = JSON.stringify({ data: { event_type: 'message.received', payload: {} } });
   const forged = { ...telnyx.sign(body), 'telnyx-signature-ed25519': Buffer.alloc(64).toString('base64') };
   expect((await fetch(callbackUrl, { method: 'POST', headers: forged, body })).status).toBe(401);
