@@ -31,3 +31,33 @@ test('an endpoint may ask for more time, in seconds or by a date, but for a day 
   expect([after('1'), after('soon'), after('Mon, 02 Mar 2026 11:00:00 GMT')]).toEqual([5, 5, 5]);
   expect(after('999999999')).toBe(86_400);
 });
+
+const MINUTE_MS = 60_000;
+const DOWN_MS = 120 * MINUTE_MS;
+
+/** What an endpoint gets of an event a minute while it answers 503 for two hours: how many, in which attempt, and after how many seconds. */
+function deliveredLate(retries: 'none' | 'standard') {
+  const late = Array.from({ length: 120 }, (_, minute) => {
+    const happened = NOW.getTime() + minute * MINUTE_MS;
+    let at: Date | null = new Date(happened);
+    for (let attempts = 1; ; attempts += 1) {
+      if (at === null) return 'never';
+      if (at.getTime() >= NOW.getTime() + DOWN_MS)
+        return `attempt ${attempts}, after ${(at.getTime() - happened) / 1000} s`;
+      const failure = { attempts, status: 503, blocked: false, retryAfter: null };
+      at = retries === 'none' ? null : retryAt(failure, at);
+    }
+  });
+  return Object.fromEntries([...Map.groupBy(late, (how) => how)].map(([how, { length }]) => [how, length]));
+}
+
+// The table in docs/webhooks.md.
+test('an endpoint that is down for two hours gets everything with retries, and nothing of it without', () => {
+  expect(deliveredLate('none')).toEqual({ never: 120 });
+  expect(deliveredLate('standard')).toEqual({
+    'attempt 3, after 65 s': 1,
+    'attempt 4, after 665 s': 10,
+    'attempt 5, after 4265 s': 60,
+    'attempt 6, after 25865 s': 49,
+  });
+});
