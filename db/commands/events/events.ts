@@ -66,10 +66,11 @@ export async function emitEvents(
       and (h.line_ids = '{}' or e.line_id = any (h.line_ids))
       and (h.campaign_ids = '{}' or e.campaign_id = any (h.campaign_ids))
       and (h.tags = '{}' or exists (
-        select from conversations c
-        where c.workspace_id = ${db.workspaceId} and c.address = e.address and c.tags && h.tags)
+        select from conversations c, unnest(c.tags) tag, unnest(h.tags) asked
+        where c.workspace_id = ${db.workspaceId} and c.address = e.address and lower(tag) = lower(asked))
         or exists (
-        select from leads l where l.workspace_id = ${db.workspaceId} and l.id = e.lead_id and l.tags && h.tags))))
+        select from leads l, unnest(l.tags) tag, unnest(h.tags) asked
+        where l.workspace_id = ${db.workspaceId} and l.id = e.lead_id and lower(tag) = lower(asked)))))
     returning null`);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
   // One that was connected a moment ago is told at its next look.

@@ -203,7 +203,7 @@ test('a webhook gets only the events of the lines, campaigns and tagged contacts
   await register(endpoints.line, { lineIds: [lineId] });
   await register(endpoints.otherLine, { lineIds: [otherLine] });
   await register(endpoints.campaign, { campaignIds: [made.campaign._id] });
-  await register(endpoints.tagged, { tags: ['vip'] });
+  await register(endpoints.tagged, { tags: ['VIP'] });
   const to = phone();
   await register(endpoints.all, {});
   const first = await send(api, { recipientPhone: to });
