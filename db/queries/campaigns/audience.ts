@@ -1,6 +1,9 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { currentTime } from '#domain/base/clock.ts';
+import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
+import { messageSteps } from '#domain/campaigns/step.ts';
+import type { LeadRow } from '../contacts/leads.ts';
 import { findList } from '../contacts/lists.ts';
 import { findSegment, idsInSegment } from '../contacts/segments.ts';
 import type { CampaignRow } from './campaigns.ts';
@@ -31,12 +34,15 @@ export const enters = (
  */
 export async function leadsYetToEnter(db: TenantDb, campaign: CampaignRow): Promise<FragmentSqlToken | null> {
   if (hasEnteredAll(campaign)) return null;
-  const { listId, segmentId, enteredTo } = campaign;
+  const { listId, segmentId, enteredTo, steps } = campaign;
   if (segmentId !== null) {
     const segment = await findSegment(db, segmentId);
     if (!segment) return null;
     const range = { after: enteredTo, only: enters(db, campaign) };
-    const ids = await idsInSegment(db, segment.conditions, range, currentTime());
+    // Whoever is in several lists is one person, who enters once.
+    const [first] = messageSteps(steps);
+    const personOf = (lead: LeadRow): string => (first && addressOn(first.step.messageType, lead)) ?? lead.id;
+    const ids = await idsInSegment(db, segment.conditions, range, currentTime(), personOf);
     return sql.fragment`select unnest(${sql.array(ids, 'text')}) lead_id`;
   }
   // The leads that a deleted list still has do not enter.

@@ -142,22 +142,26 @@ export async function leadsOfSegment(
   return found.slice(0, limit);
 }
 
-/** The ids of the leads of a segment, in a range. */
+/** The ids of the leads of a segment, in a range; of a person who is several leads, the first. */
 export async function idsInSegment(
   db: TenantDb,
   when: readonly Condition[],
   range: Partial<Pick<Range, 'after' | 'only'>>,
   now: Date,
+  personOf: (lead: LeadRow) => string,
 ): Promise<string[]> {
-  const ids: string[] = [];
+  const ids = new Map<string, string>();
   let after: string | null = range.after ?? '';
   while (after !== null) {
     const { leads, last } = await nextInSegment(db, when, { ...range, after }, now);
-    ids.push(...leads.map(({ id }) => id));
+    for (const lead of leads) {
+      const person = personOf(lead);
+      if (!ids.has(person)) ids.set(person, lead.id);
+    }
     after = last;
     await nextTurn();
   }
-  return ids;
+  return [...ids.values()];
 }
 
 /** How many leads are in each of the segments. Reads each lead once. */

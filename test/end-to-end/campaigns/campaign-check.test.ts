@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 
@@ -54,4 +55,25 @@ test('says what a start would do, and changes nothing', async () => {
 
   expect((await api('POST', `/api/campaigns/${id}/start`)).status).toBe(200);
   expect((await api('POST', `/api/campaigns/${id}/check`)).body.code).toBe('INVALID_STATE');
+});
+
+test('counts a person of a segment once, who is in two lists', async () => {
+  const { api, ...workspace } = await createWorkspaceWithLine(app);
+  const { progressOf } = campaignHelpers(() => ({ app, workspace, api }));
+  const [ann, ben] = [phone(), phone()];
+  for (const leads of [[{ phone: ann }], [{ phone: ann }, { phone: ben }]]) {
+    const listId = (await api('POST', '/api/lists', { name: 'Prospects' })).body.list._id;
+    expect((await api('POST', '/api/leads', { listId, leads })).status).toBe(201);
+  }
+  const when = [{ field: 'source', op: 'eq', value: 'api' }];
+  const { segment } = (await api('POST', '/api/segments', { name: 'All', when })).body;
+  const fields = { name: 'Spring', segmentId: segment._id, steps: [{ message: 'Hi' }] };
+  const id = (await api('POST', '/api/campaigns', fields)).body.campaign._id;
+  expect((await api('POST', `/api/campaigns/${id}/check`)).body.check).toMatchObject({
+    leads: 2,
+    messages: 2,
+  });
+  expect((await api('POST', `/api/campaigns/${id}/start`)).status).toBe(200);
+  await eventually(async () => (await progressOf(id)).enteredAll);
+  expect(await progressOf(id)).toMatchObject({ entered: 2 });
 });
