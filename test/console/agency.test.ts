@@ -94,6 +94,7 @@ test('the owner of an agency creates a client, puts it on a plan, and manages co
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('tab', { name: 'Audit log' }).click();
   await page.getByRole('row', { name: /Created an API key/ }).waitFor();
+  await page.getByRole('row', { name: /Created the workspace.*Night Bakery/ }).waitFor();
   expect(await inaccessible(page)).toEqual([]);
 
   await page.getByRole('tab', { name: 'Billing' }).click();

@@ -3,7 +3,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
 import { useMemo } from 'react';
-import { useReadPages } from '#console/api/queries.ts';
+import { useRead, useReadPages } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { SelectField } from '#console/components/field.tsx';
@@ -38,7 +38,13 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
   const change = useSearchChange();
   const log = useReadPages(endpoint, { query: useQueryOf(search) }, { keep: true });
   const entries = useMemo(() => log.data?.pages.flatMap((page) => page.entries), [log.data]);
-  const columns = useColumns();
+  const clients = useRead(
+    'GET /api/agency/subaccounts',
+    {},
+    { enabled: endpoint === 'GET /api/agency/audit-log' },
+  ).data?.subAccounts;
+  const names = useMemo(() => new Map(clients?.map(({ idpOrgId, name }) => [idpOrgId, name])), [clients]);
+  const columns = useColumns(names);
   const choices = options();
   const selected = search['entry'];
   const isFiltered = Object.keys(NO_FILTERS).some((name) => (search[name] ?? '') !== '');
@@ -125,7 +131,8 @@ function useQueryOf({ action, channel, targetType, targetId, actorId, period }: 
   };
 }
 
-function useColumns(): readonly Column<Entry>[] {
+/** @param names of the workspaces of an agency. */
+function useColumns(names: ReadonlyMap<string, string>): readonly Column<Entry>[] {
   const { t } = useLingui();
   const zone = useTimeZone();
   return [
@@ -136,7 +143,20 @@ function useColumns(): readonly Column<Entry>[] {
     },
     { header: t`Who`, width: 'minmax(4rem, 1fr)', cell: ({ actor }) => actorName(actor) },
     { header: t`Action`, width: 'minmax(6rem, 2fr)', cell: ({ action }) => actionName(action) },
-    { header: t`Changed`, width: '8rem', wide: true, cell: ({ target }) => targetName(target.type) },
+    {
+      header: t`Changed`,
+      width: 'minmax(8rem, 1fr)',
+      wide: true,
+      cell: ({ target }) => {
+        const name = target.id === null ? undefined : names.get(target.id);
+        return (
+          <>
+            <p className="truncate">{targetName(target.type)}</p>
+            {name !== undefined && <p className="truncate text-xs text-muted">{name}</p>}
+          </>
+        );
+      },
+    },
     { header: t`Via`, width: '9rem', wide: true, cell: ({ channel }) => channelName(channel) },
   ];
 }
