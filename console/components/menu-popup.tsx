@@ -36,7 +36,7 @@ export default function MenuPopup({
           <Base.Popup
             aria-labelledby={triggerId}
             finalFocus={focusAfter ?? (() => anchor)}
-            className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"
+            className="max-h-[min(var(--available-height),30rem)] min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"
           >
             {groups.map(({ title, items }, index) => (
               <Base.Group

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { inaccessible, openTab, sharedBrowser, TAB } from './browser.ts';
 import { openConsole, signInTo } from './console-tab.ts';
@@ -7,13 +8,22 @@ const tab = openConsole();
 
 test('whoever chooses a language reads texts, dates and numbers in it, on later visits as well', async () => {
   const { page, app } = tab;
-  const { key } = await createWorkspaceWithLine(app, {
+  const { api, key, lineId } = await createWorkspaceWithLine(app, {
     workspace: { timezone: 'Asia/Tokyo' },
     line: { first_name: 'Dana', daily_total_limit: 10_000 },
   });
   await tab.signIn(key);
   await page.getByText('of 10,000').waitFor();
+  await page.setViewportSize({ width: 1280, height: 720 });
   await page.getByRole('button', { name: /Account/ }).click();
+  const [menu, last] = await Promise.all([
+    page.getByRole('menu').boundingBox(),
+    page.getByRole('menuitem', { name: 'Sign out' }).boundingBox(),
+  ]);
+  expect((last?.y ?? Infinity) + (last?.height ?? 0)).toBeLessThanOrEqual(
+    (menu?.y ?? 0) + (menu?.height ?? 0),
+  );
+  await page.setViewportSize(TAB.viewport);
   await page.getByRole('menuitem', { name: 'Español' }).click();
   await page.getByRole('heading', { name: 'Inicio' }).waitFor();
   expect(await page.evaluate('document.documentElement.lang')).toBe('es');
@@ -26,9 +36,16 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
   await page.getByText('Aún no hay contactos').waitFor();
   await page.reload();
   await page.getByText('Aún no hay contactos').waitFor();
+  await api('POST', `/api/lines/${lineId}/pause`, {});
+  const { body: message } = await api('POST', '/api/messages', { recipientPhone: phone(), message: 'Hola' });
+  await tab.go(`/messages?message=${message._id}`);
+  const drawer = page.getByRole('dialog');
+  await drawer.getByText('Línea en pausa').first().waitFor();
+  expect(await drawer.getByText(/is paused/).count()).toBe(0);
+  await tab.go('/contacts');
   await page.getByRole('button', { name: /Cuenta/ }).click();
   await page.getByRole('menuitem', { name: 'English' }).click();
-  await page.getByText('No leads yet').waitFor();
+  await page.getByRole('heading', { name: 'Contacts' }).waitFor();
   expect(await page.evaluate('document.documentElement.lang')).toBe('en');
 });
 

@@ -9,6 +9,7 @@ import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.ts';
+import { waitText } from '#console/lib/wait-names.ts';
 import { Attachment } from './attachment.tsx';
 import { MessageMenu } from './message-menu.tsx';
 import type { Sending } from './sending.ts';
@@ -280,7 +281,7 @@ function Explanation({ messageId, cancelable }: { messageId: string; cancelable:
   const { waitingFor, events } = timeline.data;
   return (
     <div className="flex max-w-sm flex-col items-start gap-1 rounded-lg border border-line bg-surface px-3 py-2 text-ink">
-      <p>{waitingFor?.text ?? events.at(-1)?.text}</p>
+      <p>{waitingFor ? waitText(waitingFor) : events.at(-1)?.text}</p>
       {cancelable && (
         <button
           type="button"

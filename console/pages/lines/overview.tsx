@@ -18,6 +18,7 @@ import { addressName, fullTimeOf, numberOf, relativeTimeOf } from '#console/lib/
 import { type Line, lineName, lineState } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
+import { waitText } from '#console/lib/wait-names.ts';
 import { PauseButton } from './pause-button.tsx';
 import { RequestActions } from './request-actions.tsx';
 
@@ -127,7 +128,7 @@ function Next({ pace: { next, waiting } }: { pace: Pace }) {
           {new Date(at) > workspaceNow() ? relativeTimeOf(at) : t`as soon as it may`}
         </time>
       </p>
-      {waitingFor && <p className="mt-1">{waitingFor.text}</p>}
+      {waitingFor && <p className="mt-1">{waitText(waitingFor)}</p>}
       <p className="mt-1 text-muted">
         {waiting >= MOST_COUNTED ? (
           <Trans>{count} or more messages wait.</Trans>

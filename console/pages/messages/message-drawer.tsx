@@ -14,6 +14,7 @@ import { WorkflowLink } from '#console/components/workflow-link.tsx';
 import { addressName, fullTimeOf, relativeTimeOf, wordsOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
+import { waitText } from '#console/lib/wait-names.ts';
 import { addressOf, isWaiting, type Message } from './message.ts';
 import { MessageFacts } from './message-facts.tsx';
 import { Events, type Timeline } from './timeline.tsx';
@@ -116,13 +117,14 @@ function Details({
   );
 }
 
-function Waiting({ waitingFor: { text, until } }: { waitingFor: NonNullable<Timeline['waitingFor']> }) {
+function Waiting({ waitingFor }: { waitingFor: NonNullable<Timeline['waitingFor']> }) {
+  const { until } = waitingFor;
   const zone = useTimeZone();
   return (
     <div className="flex gap-2.5 rounded-lg bg-info-soft px-3 py-2.5 text-info">
       <Clock className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
       <div>
-        <p>{text}</p>
+        <p>{waitText(waitingFor)}</p>
         {until !== null && new Date(until) > workspaceNow() && (
           <time dateTime={until} title={fullTimeOf(until, zone)} className="mt-0.5 block">
             {wordsOf(relativeTimeOf(until))}

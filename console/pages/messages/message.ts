@@ -2,7 +2,7 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { wordsOf } from '#console/lib/format.ts';
-import type { WaitReason } from '#domain/sending/wait-reasons.ts';
+import { waitNamed } from '#console/lib/wait-names.ts';
 
 export type Message = ResponseOf<'GET /api/messages'>['messages'][number];
 
@@ -27,51 +27,11 @@ export const isWaiting = ({ status }: Message): boolean => status === 'pending' 
 export function reasonOf(message: Message): string | null {
   const reason = isWaiting(message) ? message.holdReason : message.errorMessage;
   if (reason === null) return null;
-  const known = HOLDS[reason] ?? FAILURES[reason];
-  if (known) return i18n._(known);
+  const known = FAILURES[reason];
+  const name = known ? i18n._(known) : waitNamed(reason);
+  if (name !== null) return name;
   return /^[a-z_]+$/.test(reason) ? wordsOf(reason) : reason;
 }
-
-/** Typed by the API's reasons, so that none is without a text. */
-const HOLDS: Partial<Record<string, MessageDescriptor>> = {
-  scheduled: msg`Scheduled`,
-  next_in_turn: msg`Next in turn`,
-  previous_step: msg`Previous step`,
-  personalization: msg`Personalization`,
-  opt_out_suspected: msg`Opt-out suspected`,
-  campaign_paused: msg`Campaign paused`,
-  campaign_inactive: msg`Campaign not active`,
-  workspace_suspended: msg`Workspace suspended`,
-  subscription_past_due: msg`Subscription past due`,
-  no_line: msg`No line`,
-  payment_missing: msg`Line not paid`,
-  line_failed: msg`Line setup failed`,
-  line_provisioning: msg`Line being set up`,
-  line_changing: msg`Line being changed`,
-  line_not_connected: msg`Line not connected`,
-  line_down: msg`Line down`,
-  line_paused: msg`Line paused`,
-  line_inactive: msg`Line inactive`,
-  line_resting: msg`Line resting`,
-  carrier_pause: msg`Carrier pause`,
-  carrier_retry: msg`Carrier retry`,
-  carrier_answer: msg`Carrier has not answered`,
-  carrier_outcome: msg`Outcome being determined`,
-  credentials_refused: msg`Credentials refused`,
-  worker_unavailable: msg`No worker`,
-  fallback_sms: msg`Fallback SMS`,
-  line_gap: msg`Line gap`,
-  lead_paused: msg`Paused for this lead`,
-  contact_busy: msg`A member is writing with the contact`,
-  contact_gap: msg`Contact gap`,
-  frequency_cap: msg`Frequency cap`,
-  send_window: msg`Send window`,
-  recipient_quiet_hours: msg`Recipient quiet hours`,
-  hourly_new_cap: msg`Hourly new cap`,
-  daily_new_cap: msg`Daily new cap`,
-  daily_total_cap: msg`Daily total cap`,
-  recipient_opted_out: msg`Recipient opted out`,
-} satisfies Record<WaitReason | 'next_in_turn', MessageDescriptor>;
 
 const FAILURES: Partial<Record<string, MessageDescriptor>> = {
   recipient_suppressed: msg`Recipient suppressed`,
