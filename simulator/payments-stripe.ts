@@ -258,6 +258,21 @@ export function stripeRoutes(
 
   get('/v1/invoiceitems', (_, context) => pageOf(ledger.all('invoiceitem'), context.query));
 
+  get('/v1/prices/:id', (id) => {
+    const amount = priceOf(id);
+    if (amount === null)
+      throw new Refused(404, 'invalid_request_error', 'resource_missing', `No such price: '${id}'`);
+    const isPlan = id.startsWith('price_plan_');
+    return {
+      id,
+      object: 'price',
+      active: true,
+      currency: 'usd',
+      unit_amount: amount,
+      recurring: isPlan ? { interval: 'month', interval_count: 1 } : null,
+    };
+  });
+
   get('/v1/invoices/:id', (id) => existing('invoice', id));
 
   post('/v1/credit_notes', (body) => {

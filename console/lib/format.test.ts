@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bytesOf, clockOf, dayNameOf, relativeTimeOf } from './format.ts';
+import { bytesOf, clockOf, dayNameOf, moneyOf, relativeTimeOf } from './format.ts';
 
 test('sizes have a unit that people read', () => {
   expect([0, 8, 24_400, 1_260_000, 25_000_000, 3_000_000_000].map(bytesOf)).toEqual([
@@ -9,6 +9,15 @@ test('sizes have a unit that people read', () => {
     '1.3 MB',
     '25 MB',
     '3 GB',
+  ]);
+});
+
+test('amounts are in the smallest unit of their currency', () => {
+  expect([moneyOf(29_900, 'usd'), moneyOf(1234, 'eur'), moneyOf(500, 'jpy'), moneyOf(1500, 'kwd')]).toEqual([
+    '$299.00',
+    '€12.34',
+    '¥500',
+    'KWD\u00a01.500',
   ]);
 });
 

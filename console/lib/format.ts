@@ -102,6 +102,12 @@ const PERCENT = new Intl.NumberFormat(formatLocale, { style: 'percent', maximumF
 /** @param share from 0 to 1; null if nothing was counted. */
 export const percentOf = (share: number | null): string => (share === null ? '–' : PERCENT.format(share));
 
+/** $49.00 @param amount in the smallest unit of the currency. */
+export function moneyOf(amount: number, currency: string): string {
+  const format = new Intl.NumberFormat(formatLocale, { style: 'currency', currency });
+  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
+}
+
 const POINTS = new Intl.NumberFormat(formatLocale, { maximumFractionDigits: 1 });
 
 /** The difference of two shares, in percentage points. */

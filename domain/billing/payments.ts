@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import type { Channel } from '../base/channel.ts';
-import type { Plan, SubscriptionStatus } from './entitlement.ts';
+import type { LineKind, Plan, SubscriptionStatus } from './entitlement.ts';
 
 /**
  * The interface to a payment provider. Every call that changes something is idempotent by its key, so that after a
@@ -42,12 +43,34 @@ export interface PaymentProvider {
   /** @throws NoSuchSubscription */
   readSubscription(subscriptionId: string): Promise<Subscription>;
 
+  /** What is charged for plans and for lines that no plan includes. Remembers them for some minutes. */
+  readPrices(): Promise<Prices>;
+
   /**
    * Verifies and parses a callback.
    * @returns null for event types that are not handled.
    * @throws BadPaymentSignature, UnreadablePaymentCallback
    */
   parseCallback(rawBody: string, signature: string): Promise<PaymentEvent | null>;
+}
+
+export const Price = z
+  .object({
+    amount: z.int().meta({ description: 'In the smallest unit of the currency, without taxes.' }),
+    currency: z.string().meta({ description: 'ISO 4217, in lowercase.' }),
+    interval: z
+      .enum(['day', 'week', 'month', 'year'])
+      .nullable()
+      .meta({ description: 'How often it is charged; null: once.' }),
+    intervalCount: z.int().min(1).meta({ description: '3 with `month`: every three months.' }),
+  })
+  .meta({ id: 'Price' });
+export type Price = z.infer<typeof Price>;
+
+/** Null: the provider does not tell, or it depends on more than the price. */
+export interface Prices {
+  plans: Record<Plan, Price | null>;
+  lines: Record<LineKind, Price | null>;
 }
 
 export interface LineOrder {

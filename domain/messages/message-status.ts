@@ -27,6 +27,13 @@ export type MessageStatus = z.infer<typeof MessageStatus>;
 export const shownStatus = (status: StoredStatus): MessageStatus =>
   status === 'sending' ? 'pending' : status;
 
+/** Not sent yet. */
+const WAITING = ['pending', 'scheduled', 'sending'] as const satisfies readonly StoredStatus[];
+
+/** The stored statuses of what waits to be sent, or of everything else. */
+export const waitingStatuses = (waiting: boolean): readonly StoredStatus[] =>
+  waiting ? WAITING : StoredStatus.options.filter((status) => !WAITING.some((one) => one === status));
+
 /** The stored statuses that may match a filter of the API: a message held by a cap is stored as `pending` or `scheduled`. */
 export function storedStatuses(status: MessageStatus): StoredStatus[] {
   if (status === 'pending') return ['pending', 'sending'];

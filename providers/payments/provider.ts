@@ -48,5 +48,6 @@ const noPayments: PaymentProvider = {
   findSubscription: async () => unavailable(),
   changePlan: async () => unavailable(),
   readSubscription: async () => unavailable(),
+  readPrices: async () => unavailable(),
   parseCallback: async () => unavailable(),
 };

@@ -12,6 +12,8 @@ import {
   type PaymentEvent,
   type PaymentProvider,
   PaymentsUnavailable,
+  Price,
+  type Prices,
   type Subscription,
   UnreadablePaymentCallback,
 } from '#domain/billing/payments.ts';
@@ -26,6 +28,7 @@ const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 /** Stripe's client retries with the same idempotency key. */
 const RETRIES = 2;
 const DAYS_UNTIL_DUE = 30;
+const PRICES_REMEMBERED_MS = 10 * 60_000;
 /** How much the clocks of PostgreSQL and Stripe may differ. */
 const CLOCK_TOLERANCE_S = 3600;
 /** A callback that was signed longer ago is refused. */
@@ -59,6 +62,23 @@ export function stripePayments({
     description,
     metadata: metadataOf(order),
   });
+
+  const readPrice = async (id: string): Promise<Price | null> => {
+    const { unit_amount: amount, currency, recurring } = await stripe.prices.retrieve(id);
+    // It may be in tiers, or in parts of a cent.
+    const read = Price.safeParse({
+      amount,
+      currency,
+      interval: recurring?.interval ?? null,
+      intervalCount: recurring?.interval_count ?? 1,
+    });
+    return read.success ? read.data : null;
+  };
+  const readAll = async <K extends string>(ids: Record<K, string>): Promise<Record<K, Price | null>> => {
+    const read = Object.entries<string>(ids).map(async ([name, id]) => [name, await readPrice(id)] as const);
+    return Object.fromEntries(await Promise.all(read)) as Record<K, Price | null>;
+  };
+  let remembered: { prices: Prices; until: number } | null = null;
 
   return {
     createCustomer: ({ id, name }) =>
@@ -208,6 +228,15 @@ export function stripePayments({
 
     readSubscription: (subscriptionId) =>
       translated(async () => readSubscription(await stripe.subscriptions.retrieve(subscriptionId))),
+
+    async readPrices() {
+      if (remembered && remembered.until > performance.now()) return remembered.prices;
+      const [plans, lines] = await translated(() =>
+        Promise.all([readAll(prices.plans), readAll(prices.lines)]),
+      );
+      remembered = { prices: { plans, lines }, until: performance.now() + PRICES_REMEMBERED_MS };
+      return remembered.prices;
+    },
 
     async parseCallback(rawBody, signature) {
       if (signature !== '' && !SIGNATURE.test(signature)) {

@@ -73,9 +73,11 @@ test('the owner of an agency creates a client, puts it on a plan, and manages co
 
   await page.getByRole('tab', { name: 'Billing' }).click();
   await page.getByRole('button', { name: 'Plan of Night Bakery' }).click();
+  // The price is named before anything is charged.
+  await page.getByText('· $99.00 a month').waitFor();
   await page.getByLabel('Growth').check();
   expect(await inaccessible(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Subscribe' }).click();
+  await page.getByRole('button', { name: 'Subscribe for $299.00 a month' }).click();
   await page.getByText('Night Bakery is on the plan Growth').waitFor();
   expect((await client('GET', '/api/workspace')).body.workspace.subscriptionStatus).toBe('active');
 

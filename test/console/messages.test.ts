@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';
@@ -15,10 +16,22 @@ test('messages can be filtered, explain what they wait for, and can be canceled'
     scheduledDate: new Date(Date.now() + 86_400_000).toISOString(),
     correlationId: 'visit-7',
   });
+  const { body: sent } = await api('POST', '/api/messages', {
+    message: 'It is open today',
+    recipientPhone: phone(),
+  });
+  await eventually(async () => (await api('GET', `/api/messages/${sent._id}`)).body.sentAt !== null);
   const { body: timeline } = await api('GET', `/api/messages/${message._id}/timeline`);
   await tab.signIn(key, '/messages?status=failed');
   await page.getByText('No message matches').waitFor();
-  await page.getByRole('combobox', { name: 'Status' }).selectOption('scheduled');
+  const statuses = page.getByRole('combobox', { name: 'Status' });
+  await statuses.selectOption('Sent or ended');
+  await page.getByRole('row', { name: /It is open today/ }).waitFor();
+  expect(await page.getByRole('row', { name: /See you tomorrow/ }).count()).toBe(0);
+  await statuses.selectOption('Waits to be sent');
+  await page.getByRole('row', { name: /See you tomorrow/ }).waitFor();
+  expect(await page.getByRole('row', { name: /It is open today/ }).count()).toBe(0);
+  await statuses.selectOption('scheduled');
   await page.getByLabel('Correlation ID').fill('visit-7');
   await page.keyboard.press('Enter');
   const row = page.getByRole('row', { name: /See you tomorrow/ });

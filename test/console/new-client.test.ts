@@ -40,7 +40,7 @@ async function createClient(): Promise<void> {
   await page.getByRole('tab', { name: 'Billing' }).click();
   await press('Plan of Night Bakery');
   await page.getByLabel('Growth').check();
-  await press('Subscribe');
+  await press('Subscribe for $299.00 a month');
   await page.getByText('Night Bakery is on the plan Growth').waitFor();
   await press('Workspace: Agency Office');
   await page.getByRole('menuitem', { name: 'Night Bakery' }).click();
@@ -52,6 +52,10 @@ async function requestLine(): Promise<void> {
   await page.getByRole('button', { name: 'Request a line' }).first().click();
   await page.getByLabel('First name').fill('Nina');
   await page.getByLabel('Last name').fill('Baker');
+  await page.getByText('Your plan includes this line').waitFor();
+  await page.getByLabel('Channel').selectOption('Email');
+  await page.getByText('This line costs $15.00, plus taxes.').waitFor();
+  await page.getByLabel('Channel').selectOption('iMessage');
   await press('Request');
   const drawer = page.getByRole('dialog', { name: 'Nina Baker' });
   await drawer.getByRole('button', { name: 'Turn off' }).waitFor();

@@ -43,6 +43,7 @@ export function stripeCalls(payments: PaymentProvider): Record<string, () => Pro
     findSubscription: () => payments.findSubscription({ customerId: 'cus_1', workspaceId: newId() }),
     changePlan: () => payments.changePlan({ subscriptionId, plan: 'starter', key: 'contract' }),
     readSubscription: () => payments.readSubscription(subscriptionId),
+    readPrices: () => payments.readPrices(),
   };
 }
 

@@ -9,7 +9,7 @@ import {
 import { systemDb, withSystemShare } from '#db/connection/transactions.ts';
 import { BillingMode, Plan } from '#domain/billing/entitlement.ts';
 import { WorkspaceId } from '#domain/base/ids.ts';
-import { CardDeclined, PaymentsUnavailable } from '#domain/billing/payments.ts';
+import { CardDeclined, PaymentsUnavailable, Price } from '#domain/billing/payments.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { agencyRoute } from '#api/http/route.ts';
 
@@ -25,6 +25,31 @@ export const agencyBillingRoutes = [
     responses: { 200: z.object({ success: z.literal(true), billingMode: BillingMode }) },
     async handler({ caller }) {
       return { status: 200, body: { success: true, billingMode: caller.agency.billingMode } };
+    },
+  }),
+
+  agencyRoute({
+    id: 'getPlanPrices',
+    method: 'GET',
+    path: '/api/agency/billing/prices',
+    tag: 'Agency',
+    transaction: false,
+    summary: 'Get what the plans of clients cost',
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        plans: z
+          .record(Plan, Price.nullable())
+          .meta({ description: 'null: the payment provider does not tell.' }),
+      }),
+    },
+    errors: ['BILLING_DISABLED', 'UNAVAILABLE'],
+    async handler({ caller, payments }) {
+      if (caller.agency.billingMode === 'none') throw new ApiError('BILLING_DISABLED');
+      const { plans } = await payments.readPrices().catch((error: unknown) => {
+        throw refusalOf(error);
+      });
+      return { status: 200, body: { success: true, plans } };
     },
   }),
 

@@ -13,11 +13,19 @@ import { releaseIdempotencyKey } from '#db/queries/accounts/idempotency.ts';
 import { insertTestLine, requireRoomForTestLine } from '#db/commands/test-mode/twin.ts';
 import { findEmailPreferences } from '#db/queries/events/email-preferences.ts';
 import { requireRoom } from '#db/queries/accounts/limits.ts';
-import { findLineRequest, insertLineRequest, presentLineRequest } from '#db/queries/lines/line-requests.ts';
+import {
+  findBilling,
+  findLineRequest,
+  grantFor,
+  insertLineRequest,
+  presentLineRequest,
+} from '#db/queries/lines/line-requests.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { isId, newId } from '#domain/base/ids.ts';
+import type { Grant, LineKind } from '#domain/billing/entitlement.ts';
+import { PaymentsUnavailable, Price } from '#domain/billing/payments.ts';
 import { NO_CARRIER, type RequestSource } from '#domain/lines/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/lines/line-request.ts';
 import { modeOf } from '#domain/test-mode/test-mode.ts';
@@ -31,6 +39,16 @@ import { requireWritable } from '../accounts/read-only.ts';
 import type { Services } from '#api/services.ts';
 
 const CREATE = 'createLineRequest';
+
+const LineOffer = z.object({
+  grant: z.enum(['included', 'invoiced', 'payment']).nullable().meta({
+    description:
+      'How another line of this kind would be paid for: not at all, on the agency’s invoice, or before it is set up. null: the plan does not allow it, or there is none.',
+  }),
+  price: Price.nullable().meta({ description: 'null: nothing, or the payment provider does not tell.' }),
+});
+
+const isCharge = (grant: Grant | null): boolean => grant === 'payment' || grant === 'invoiced';
 
 const LineRequestParams = z.object({ id: z.string() });
 
@@ -105,6 +123,42 @@ export const lineRequestRoutes = [
       if (paymentUrl === null)
         throw new ApiError('UNAVAILABLE', 'The payment provider is unavailable; nothing was requested');
       return { ...answer, status: 201, body: { ...created, paymentUrl } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getLinePrices',
+    method: 'GET',
+    path: '/api/line-requests/prices',
+    tag: 'Line requests',
+    transaction: false,
+    summary: 'Get what another line would cost, and how it would be paid for',
+    responses: {
+      200: z.object({ success: z.literal(true), phone: LineOffer, email: LineOffer }),
+    },
+    async handler({ caller, pools, payments, logger }) {
+      const isTest = modeOf(caller.workspace) === 'test';
+      const [phone, email] = isTest
+        ? (['included', 'included'] as const)
+        : await withTenant(pools, caller.workspace.id, async (db) => {
+            const billing = await findBilling(db);
+            return [await grantFor(db, billing, 'imessage'), await grantFor(db, billing, 'email')] as const;
+          });
+      const prices = [phone, email].some(isCharge)
+        ? await payments.readPrices().catch((error: unknown) => {
+            if (!(error instanceof PaymentsUnavailable)) throw error;
+            logger.warn({ error }, 'the payment provider is unavailable');
+            return null;
+          })
+        : null;
+      const offer = (grant: Grant | null, kind: LineKind) => ({
+        grant,
+        price: (isCharge(grant) && prices?.lines[kind]) || null,
+      });
+      return {
+        status: 200,
+        body: { success: true, phone: offer(phone, 'phone'), email: offer(email, 'email') },
+      };
     },
   }),
 

@@ -84,15 +84,20 @@ export const messageRoutes = [
       lineId: Id.optional(),
       campaignId: Id.optional(),
       status: MessageStatus.optional(),
+      waiting: z.enum(['true', 'false']).optional().meta({
+        description:
+          '`true`: what is still to be sent; `false`: what was sent, has failed or was canceled. Ignored with `status`.',
+      }),
       correlationId: z.string().max(200).optional(),
     }),
     responses: {
       200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),
     },
     transaction: false,
-    async handler({ caller, query: { limit, cursor, ...filter }, now, pools, taskQueues }) {
+    async handler({ caller, query: { limit, cursor, waiting, ...filter }, now, pools, taskQueues }) {
+      const isWaiting = waiting === undefined ? undefined : waiting === 'true';
       const page = await withTenant(pools, caller.workspace.id, (db) =>
-        listShownMessages(db, filter, { limit, cursor }, now),
+        listShownMessages(db, { ...filter, waiting: isWaiting }, { limit, cursor }, now),
       );
       const messages = await noteUnserved(page.messages, taskQueues, now);
       const body = { messages: messages.map((one) => presentFound(one, now)), nextCursor: page.nextCursor };

@@ -2,12 +2,13 @@ import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useId, useState } from 'react';
-import { useWrite } from '#console/api/queries.ts';
+import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
 import { FormError } from '#console/components/field.tsx';
 import { toast } from '#console/components/toast.tsx';
+import { priceOf } from '#console/lib/price.ts';
 
 const FORM = 'change-plan';
 
@@ -32,6 +33,13 @@ export function ChangePlan({ client, close }: { client: SubAccount | null; close
   const subscribe = useWrite('POST /api/agency/billing/subscribe', {
     refresh: ['GET /api/agency/subaccounts', 'GET /api/workspace'],
   });
+  const isCharged = client !== null && client.billingMode === 'card';
+  const prices = useRead('GET /api/agency/billing/prices', {}, { enabled: isCharged }).data?.plans;
+  const priceOfPlan = (name: Plan): string | null => {
+    const price = isCharged ? prices?.[name] : null;
+    return price ? priceOf(price) : null;
+  };
+  const chosenPrice = priceOfPlan(plan);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!client) return;
@@ -53,11 +61,11 @@ export function ChangePlan({ client, close }: { client: SubAccount | null; close
       description={
         client?.billingMode === 'invoice'
           ? t`It is added to the agency’s invoice.`
-          : t`It is charged to the agency’s card at once.`
+          : t`It is charged to the agency’s card at once, with taxes. A change of the plan is charged in proportion.`
       }
       footer={
         <Button kind="primary" type="submit" form={FORM} busy={subscribe.isPending}>
-          <Trans>Subscribe</Trans>
+          {chosenPrice === null ? t`Subscribe` : t`Subscribe for ${chosenPrice}`}
         </Button>
       }
     >
@@ -81,6 +89,7 @@ export function ChangePlan({ client, close }: { client: SubAccount | null; close
                 <label htmlFor={`${group}-${name}`} className="font-medium">
                   {PLANS[name].name}
                 </label>
+                {priceOfPlan(name) !== null && <span className="text-muted"> · {priceOfPlan(name)}</span>}
                 <p id={`${group}-${name}-lines`} className="text-muted">
                   {t(PLANS[name].lines)}
                 </p>

@@ -9,6 +9,7 @@ import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#con
 import { toast } from '#console/components/toast.tsx';
 import { enteredIn } from '#console/lib/form.ts';
 import { CHANNELS } from '#console/lib/line.ts';
+import { LinePrice } from './line-price.tsx';
 
 const FORM = 'request-line';
 const FIELDS = ['channelType', 'lineType', 'firstName', 'lastName', 'email', 'areaCode', 'country'];
@@ -113,6 +114,7 @@ export function RequestLine({
               />
             )}
           </div>
+          <LinePrice channel={channel} />
           <FormError>{generalErrorOf(request.error, FIELDS)}</FormError>
         </form>
       ) : (

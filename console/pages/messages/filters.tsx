@@ -10,6 +10,9 @@ import { type Search, useSearchParam } from '#console/lib/search.ts';
 import { ContactFilter } from './contact-filter.tsx';
 import { STATUSES } from './message.ts';
 
+const WAITS = 'waiting';
+const ENDED = 'ended';
+
 /** The filters of the page, kept in its address. */
 export function useFilters() {
   const [status, setStatus] = useSearchParam('status');
@@ -32,6 +35,8 @@ export function useFilters() {
     },
     query: {
       status: STATUSES.find((known) => known === status),
+      ...(status === WAITS && { waiting: 'true' as const }),
+      ...(status === ENDED && { waiting: 'false' as const }),
       lineId: line || undefined,
       campaignId: campaign || undefined,
       leadId: lead || undefined,
@@ -63,7 +68,11 @@ export function Filters({
         value={values.status}
         onChoose={filters.setStatus}
         any={t`Any status`}
-        options={STATUSES.map((value) => ({ value, label: statusName(value) }))}
+        options={[
+          { value: WAITS, label: t`Waits to be sent` },
+          { value: ENDED, label: t`Sent or ended` },
+          ...STATUSES.map((value) => ({ value, label: statusName(value) })),
+        ]}
       />
       <Choice
         aria-label={t`Line`}

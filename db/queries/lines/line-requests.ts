@@ -62,13 +62,17 @@ const BillingRow = z.object({
 });
 type BillingRow = z.infer<typeof BillingRow>;
 
+const billingOf = (db: TenantDb) => sql.fragment`
+  select plan, subscription_status, current_billing_mode() billing_mode, line_overrides overrides,
+    payment_subscription_id subscription_id
+  from workspaces where id = ${db.workspaceId}`;
+
+export const findBilling = (db: TenantDb): Promise<BillingRow> =>
+  db.one(sql.type(BillingRow)`${billingOf(db)}`);
+
 /** Locks the workspace's billing, so that two requests cannot both take the last included line. */
-export async function lockBilling(db: TenantDb): Promise<BillingRow> {
-  return db.one(sql.type(BillingRow)`
-    select plan, subscription_status, current_billing_mode() billing_mode, line_overrides overrides,
-      payment_subscription_id subscription_id
-    from workspaces where id = ${db.workspaceId} for no key update`);
-}
+export const lockBilling = (db: TenantDb): Promise<BillingRow> =>
+  db.one(sql.type(BillingRow)`${billingOf(db)} for no key update`);
 
 /** How another line of this channel would be paid for; null if a plan is needed, and there is none or it does not allow the line. */
 export async function grantFor(

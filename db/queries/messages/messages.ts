@@ -9,6 +9,7 @@ import {
   shownStatus,
   StoredStatus,
   storedStatuses,
+  waitingStatuses,
 } from '#domain/messages/message-status.ts';
 import { Effect } from '#domain/messages/effect.ts';
 import {
@@ -196,6 +197,8 @@ export interface MessageFilter {
   lineId?: string | undefined;
   campaignId?: string | undefined;
   status?: MessageStatus | undefined;
+  /** Whether it is still to be sent. Ignored with a status. */
+  waiting?: boolean | undefined;
   correlationId?: string | undefined;
 }
 
@@ -218,7 +221,12 @@ export async function listMessages(
     ])}
     order by id desc limit ${limit})`;
   // One query per status: no index has several statuses in id order.
-  const statuses = filter.status === undefined ? [null] : storedStatuses(filter.status);
+  const statuses =
+    filter.status !== undefined
+      ? storedStatuses(filter.status)
+      : filter.waiting !== undefined
+        ? waitingStatuses(filter.waiting)
+        : [null];
   const rows = await db.any(sql.type(MessageRow)`
     select * from (${sql.join(statuses.map(newest), sql.fragment` union all `)}) found
     order by id desc limit ${limit}`);

@@ -75,6 +75,28 @@ describe('the card of an agency', () => {
   });
 });
 
+describe('prices', () => {
+  it('of plans are told to the agency, and those of another line to the workspace', async () => {
+    const plan = (amount: number) => ({ amount, currency: 'usd', interval: 'month', intervalCount: 1 });
+    expect(await agencyApi('GET', '/api/agency/billing/prices')).toMatchObject({
+      status: 200,
+      body: { success: true, plans: { mini: plan(4900), starter: plan(9900), growth: plan(29_900) } },
+    });
+    const prices = async () => (await api('GET', '/api/line-requests/prices')).body;
+    const once = (amount: number) => ({ amount, currency: 'usd', interval: null, intervalCount: 1 });
+    await agencyApi('POST', '/api/agency/billing/subscribe', { workspaceId, plan: 'starter' });
+    const email = { grant: 'payment', price: once(1500) };
+    expect(await prices()).toEqual({ success: true, phone: { grant: 'included', price: null }, email });
+    await createLine(app, workspaceId, 'imessage');
+    expect(await prices()).toEqual({ success: true, phone: { grant: null, price: null }, email });
+    const free = await createAgency(app, { billing_mode: 'none' });
+    expect(await free.api('GET', '/api/agency/billing/prices')).toMatchObject({
+      status: 409,
+      body: { code: 'BILLING_DISABLED' },
+    });
+  });
+});
+
 describe('subscriptions', () => {
   const subscribe = (plan: string) =>
     agencyApi('POST', '/api/agency/billing/subscribe', { workspaceId, plan });

@@ -6,6 +6,7 @@ import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#con
 import { Status } from '#console/components/badge.tsx';
 import { enteredIn } from '#console/lib/form.ts';
 import { CHANNELS, type Line, lineAddress, lineState } from '#console/lib/line.ts';
+import { LinePrice } from '#console/pages/lines/line-price.tsx';
 
 const SET_UP_MS = 1000;
 
@@ -56,6 +57,7 @@ export function NewLine({ channels }: { channels: readonly Line['requestedChanne
         <TextField label={t`First name`} name="firstName" required error={error('firstName')} />
         <TextField label={t`Last name`} name="lastName" required error={error('lastName')} />
       </div>
+      <LinePrice channel={channel} />
       <FormError>{generalErrorOf(wish.error, ['channelType', 'firstName', 'lastName'])}</FormError>
       <div>
         <Button kind="primary" type="submit" busy={wish.isPending}>

@@ -3357,6 +3357,25 @@ export type LineRequest = {
     };
 };
 
+export type Price = {
+    /**
+     * In the smallest unit of the currency, without taxes.
+     */
+    amount: number;
+    /**
+     * ISO 4217, in lowercase.
+     */
+    currency: string;
+    /**
+     * How often it is charged; null: once.
+     */
+    interval: 'day' | 'week' | 'month' | 'year' | null;
+    /**
+     * 3 with `month`: every three months.
+     */
+    intervalCount: number;
+};
+
 export type Pool = {
     _id: string;
     workspaceId: string;
@@ -5724,6 +5743,10 @@ export type GetApiMessagesData = {
         lineId?: string;
         campaignId?: string;
         status?: MessageStatus;
+        /**
+         * `true`: what is still to be sent; `false`: what was sent, has failed or was canceled. Ignored with `status`.
+         */
+        waiting?: 'true' | 'false';
         correlationId?: string;
     };
     url: '/api/messages';
@@ -10131,6 +10154,53 @@ export type PostApiLineRequestsResponses = {
 };
 
 export type PostApiLineRequestsResponse = PostApiLineRequestsResponses[keyof PostApiLineRequestsResponses];
+
+export type GetApiLineRequestsPricesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/line-requests/prices';
+};
+
+export type GetApiLineRequestsPricesErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLineRequestsPricesError = GetApiLineRequestsPricesErrors[keyof GetApiLineRequestsPricesErrors];
+
+export type GetApiLineRequestsPricesResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        phone: {
+            /**
+             * How another line of this kind would be paid for: not at all, on the agency’s invoice, or before it is set up. null: the plan does not allow it, or there is none.
+             */
+            grant: 'included' | 'invoiced' | 'payment' | null;
+            /**
+             * null: nothing, or the payment provider does not tell.
+             */
+            price: Price | null;
+        };
+        email: {
+            /**
+             * How another line of this kind would be paid for: not at all, on the agency’s invoice, or before it is set up. null: the plan does not allow it, or there is none.
+             */
+            grant: 'included' | 'invoiced' | 'payment' | null;
+            /**
+             * null: nothing, or the payment provider does not tell.
+             */
+            price: Price | null;
+        };
+    };
+};
+
+export type GetApiLineRequestsPricesResponse = GetApiLineRequestsPricesResponses[keyof GetApiLineRequestsPricesResponses];
 
 export type GetApiLineRequestsByIdData = {
     body?: never;
@@ -15903,6 +15973,39 @@ export type GetApiAgencyBillingResponses = {
 };
 
 export type GetApiAgencyBillingResponse = GetApiAgencyBillingResponses[keyof GetApiAgencyBillingResponses];
+
+export type GetApiAgencyBillingPricesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/agency/billing/prices';
+};
+
+export type GetApiAgencyBillingPricesErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiAgencyBillingPricesError = GetApiAgencyBillingPricesErrors[keyof GetApiAgencyBillingPricesErrors];
+
+export type GetApiAgencyBillingPricesResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * null: the payment provider does not tell.
+         */
+        plans: {
+            [key: string]: Price | null;
+        };
+    };
+};
+
+export type GetApiAgencyBillingPricesResponse = GetApiAgencyBillingPricesResponses[keyof GetApiAgencyBillingPricesResponses];
 
 export type PostApiAgencyBillingSubscribeData = {
     body: {

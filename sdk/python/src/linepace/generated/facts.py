@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "36e8f2f5663b298e6152b49920c28a89ba426b50a265ae51c422598eea56e8ec"
+DIGEST = "c287905bf62cf852e604ed5d350c6057172717afd459e01cf0e1b152b9efd043"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

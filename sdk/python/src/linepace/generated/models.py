@@ -1410,6 +1410,13 @@ class LineRequest(TypedDict):
     line: LineRequestLine
 
 
+class Price(TypedDict):
+    amount: int
+    currency: str
+    interval: Literal["day", "week", "month", "year"] | None
+    intervalCount: int
+
+
 class PoolLine1(TypedDict):
     lineId: str
     weight: int
@@ -2613,6 +2620,7 @@ class ListMessagesParametersQuery(TypedDict):
     lineId: NotRequired[str]
     campaignId: NotRequired[str]
     status: NotRequired[Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]]
+    waiting: NotRequired[Literal["true", "false"]]
     correlationId: NotRequired[str]
 
 
@@ -3556,6 +3564,22 @@ class CreateLineRequestRequest(TypedDict):
     email: NotRequired[str]
     areaCode: NotRequired[str]
     country: NotRequired[str]
+
+
+class GetLinePricesResponsePhone(TypedDict):
+    grant: Literal["included", "invoiced", "payment"] | None
+    price: Price | None
+
+
+class GetLinePricesResponseEmail(TypedDict):
+    grant: Literal["included", "invoiced", "payment"] | None
+    price: Price | None
+
+
+class GetLinePricesResponse(TypedDict):
+    success: Literal[True]
+    phone: GetLinePricesResponsePhone
+    email: GetLinePricesResponseEmail
 
 
 class ActOnLineRequestRequest(TypedDict):
@@ -5008,6 +5032,11 @@ class DeleteAgencySuppressionResponse(TypedDict):
 class GetAgencyBillingResponse(TypedDict):
     success: Literal[True]
     billingMode: Literal["card", "invoice", "none"]
+
+
+class GetPlanPricesResponse(TypedDict):
+    success: Literal[True]
+    plans: dict[Literal["mini", "starter", "growth"], Price | None]
 
 
 class SubscribeClientRequest(TypedDict):

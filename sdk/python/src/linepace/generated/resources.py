@@ -1856,6 +1856,12 @@ class LineRequests:
         A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier of this installation provides lines of the channel, the response is `409 NO_CARRIER_FOR_LINE`, before anything is paid. If the carrier then finds no number in the country and with the area code, or refuses it, the request becomes `failed`, and a payment is credited. A line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return self._transport.call("POST", "/api/line-requests", body=body)
 
+    def get_line_prices(self) -> models.GetLinePricesResponse:
+        """Get what another line would cost, and how it would be paid for.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/line-requests/prices")
+
     def get(self, id: str) -> models.LineRequest:
         """Get a line request; poll it until its status changes.
 
@@ -1878,6 +1884,12 @@ class AsyncLineRequests:
 
         A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier of this installation provides lines of the channel, the response is `409 NO_CARRIER_FOR_LINE`, before anything is paid. If the carrier then finds no number in the country and with the area code, or refuses it, the request becomes `failed`, and a payment is credited. A line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return await self._transport.call("POST", "/api/line-requests", body=body)
+
+    async def get_line_prices(self) -> models.GetLinePricesResponse:
+        """Get what another line would cost, and how it would be paid for.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/line-requests/prices")
 
     async def get(self, id: str) -> models.LineRequest:
         """Get a line request; poll it until its status changes.
@@ -3134,6 +3146,10 @@ class Agency:
         """Get the agency's billing mode."""
         return self._transport.call("GET", "/api/agency/billing")
 
+    def get_plan_prices(self) -> models.GetPlanPricesResponse:
+        """Get what the plans of clients cost."""
+        return self._transport.call("GET", "/api/agency/billing/prices")
+
     def subscribe_client(self, **body: Unpack[models.SubscribeClientRequest]) -> models.SubscribeClientResponse:
         """Subscribe a client to a plan without a checkout page.
 
@@ -3252,6 +3268,10 @@ class AsyncAgency:
     async def get_billing(self) -> models.GetAgencyBillingResponse:
         """Get the agency's billing mode."""
         return await self._transport.call("GET", "/api/agency/billing")
+
+    async def get_plan_prices(self) -> models.GetPlanPricesResponse:
+        """Get what the plans of clients cost."""
+        return await self._transport.call("GET", "/api/agency/billing/prices")
 
     async def subscribe_client(self, **body: Unpack[models.SubscribeClientRequest]) -> models.SubscribeClientResponse:
         """Subscribe a client to a plan without a checkout page.
