@@ -53,6 +53,8 @@ export interface HighLevelStandIn {
   message(id: string): HighLevelMessage | null;
   /** The next requests to a path that contains `path` fail. @param headers of the response. */
   fault(path: string, ...faults: { status: number; body?: object; headers?: Record<string, string> }[]): void;
+  /** Requests whose body contains `text` are answered 500, until it is null. */
+  failOn(text: string | null): void;
   /** The paths that were requested. */
   requests: readonly { method: string; path: string; status: number; at: number }[];
   stop(): Promise<void>;
@@ -117,6 +119,7 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
     smsProviderId: '61d6d1f9cdac7612faf80753',
     callProviderId: '61d6d1f9cdac7612faf80754',
   };
+  let failing: string | null = null;
   const codes = new Set<string>();
   const refreshTokens = new Set<string>();
   const accessTokens = new Set<string>();
@@ -376,6 +379,8 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
       return;
     }
     const { method, path, query, headers, request } = context;
+    if (failing !== null && JSON.stringify(request.body)?.includes(failing))
+      return failure(context, 500, 'Internal server error');
     if (path !== '/oauth/token') {
       const bearer = bearerOf(context);
       if (bearer !== token && !accessTokens.has(bearer)) return failure(context, 401, 'Invalid JWT');
@@ -469,6 +474,7 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
     },
     message: (id) => messages.find((one) => one.id === id) ?? null,
     fault: (path, ...given) => void faults.push(...given.map((fault) => ({ path, ...fault }))),
+    failOn: (text) => void (failing = text),
     requests,
     stop: () => server.stop(),
   };

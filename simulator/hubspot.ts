@@ -26,11 +26,15 @@ export interface HubSpotStandIn {
   contact(id: string): Record<string, string>;
   /** @returns the id of the contact with a number. */
   contactWith(phone: string): string | undefined;
+  /** @returns the ids of all of them. */
+  contactsWith(phone: string): readonly string[];
   timeline(contactId: string): readonly HubSpotEngagement[];
   /** The email addresses that were unsubscribed from everything. */
   unsubscribed: ReadonlySet<string>;
   /** The next requests to a path that contains `path` fail. @param headers of the response. */
   fault(path: string, ...faults: { status: number; body?: object; headers?: Record<string, string> }[]): void;
+  /** The next request `to` a method and path has its effect, and its response is lost. */
+  loseResponse(to: string): void;
   /** Whether the token is valid. */
   setRevoked(isRevoked: boolean): void;
   /** Scopes that the token lacks: requests to paths that contain `path` are refused. */
@@ -131,10 +135,12 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
   const contacts = new Map<string, Contact>();
   const owners: { id: string; email: string }[] = [];
   const properties = new Set(PROPERTIES);
+  const unique = new Set(['email']);
   const engagements: HubSpotEngagement[] = [];
   const unsubscribed = new Set<string>();
   const requests: { method: string; path: string; status: number; at: number }[] = [];
   const faults: { path: string; status: number; body?: object; headers?: Record<string, string> }[] = [];
+  const lost: string[] = [];
   const lacking: { path: string; scope: string }[] = [];
   const token = 'pat-eu1-11111111-2222-3333-4444-555555555555';
   const portalId = 12_345_678;
@@ -168,6 +174,9 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
     const contact = contacts.get(id);
     return contact && !contact.isArchived ? contact : null;
   };
+  /** @returns the id of the contact that has a value of a property. */
+  const holderOf = (name: string, value: string): string | undefined =>
+    [...contacts].find(([, contact]) => !contact.isArchived && contact.properties[name] === value)?.[0];
   /** The version of a contact that the search finds. */
   function found(contact: Contact | null | undefined): Contact | null {
     if (!contact) return null;
@@ -211,9 +220,12 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
     context.body = propertyOf(name);
   });
   routes.post('/crm/v3/properties/contacts', (context) => {
-    const { name } = z.object({ name: z.string().regex(/^[a-z][a-z0-9_]*$/) }).parse(context.request.body);
+    const { name, hasUniqueValue } = z
+      .object({ name: z.string().regex(/^[a-z][a-z0-9_]*$/), hasUniqueValue: z.boolean().default(false) })
+      .parse(context.request.body);
     if (properties.has(name)) return failure(context, 409, 'OBJECT_ALREADY_EXISTS');
     properties.add(name);
+    if (hasUniqueValue) unique.add(name);
     context.status = 201;
     context.body = propertyOf(name);
   });
@@ -257,11 +269,22 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
       [];
     if (known !== undefined)
       return failure(context, 409, 'CONFLICT', { message: `Contact already exists. Existing ID: ${known}` });
+    if ([...unique].some((name) => given[name] && holderOf(name, given[name]) !== undefined))
+      return failure(context, 400, 'VALIDATION_ERROR', { message: 'Property values were not valid' });
     const id = String((last += 1));
     write(id, given);
     const contact = existing(id);
     context.status = 201;
     if (contact) context.body = shown(id, contact, Object.keys(given));
+  });
+  routes.get('/crm/v3/objects/contacts/:id', (context) => {
+    const { idProperty } = z.object({ idProperty: z.string().optional() }).parse(context.query);
+    if (idProperty !== undefined && !unique.has(idProperty)) return failure(context, 400, 'VALIDATION_ERROR');
+    const given = context.params['id'] ?? '';
+    const id = idProperty === undefined ? given : (holderOf(idProperty, given) ?? '');
+    const contact = existing(id);
+    if (!contact) return failure(context, 404, 'OBJECT_NOT_FOUND');
+    context.body = shown(id, contact, ['firstname', 'lastname', 'email']);
   });
   routes.patch('/crm/v3/objects/contacts/:id', (context) => {
     const id = context.params['id'] ?? '';
@@ -336,6 +359,11 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
     if (context.status !== status)
       throw new Error(`${method} ${path} responds ${context.status}, not ${status}`);
     checkResponse(context.body);
+    const losing = lost.indexOf(`${method} ${path}`);
+    if (losing === -1) return;
+    lost.splice(losing, 1);
+    context.respond = false;
+    context.req.socket.destroy();
   });
   app.use(routes.routes());
   const server = await serve(app);
@@ -357,10 +385,13 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
       return id;
     },
     contact: (id) => existing(id)?.properties ?? {},
-    contactWith: (phone) => [...contacts].find(([, { properties: own }]) => own['phone'] === phone)?.[0],
+    contactWith: (phone) => holderOf('phone', phone),
+    contactsWith: (phone) =>
+      [...contacts].flatMap(([id, { properties: own }]) => (own['phone'] === phone ? [id] : [])),
     timeline: (contactId) => engagements.filter((one) => one.contactId === contactId),
     unsubscribed,
     fault: (path, ...given) => void faults.push(...given.map((fault) => ({ path, ...fault }))),
+    loseResponse: (to) => void lost.push(to),
     setRevoked: (given) => void (isRevoked = given),
     lackScope: (path, scope) => void lacking.push({ path, scope }),
     requests,

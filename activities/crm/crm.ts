@@ -1,6 +1,11 @@
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { receiveContact, receiveOptOuts } from '#db/commands/crm/receive-contact.ts';
-import { nextCrmTelling, settleCrmTelling } from '#db/commands/crm/crm-outbox.ts';
+import {
+  type CrmTelling,
+  nextCrmTelling,
+  recordCrmTellingFailure,
+  settleCrmTelling,
+} from '#db/commands/crm/crm-outbox.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import {
   advanceCrm,
@@ -10,6 +15,7 @@ import {
   recordCrmFailure,
   recordCrmSync,
   renewCrmToken,
+  resumeCrm,
 } from '#db/queries/crm/crm-connections.ts';
 import { workspaceCountry } from '#db/queries/accounts/workspaces.ts';
 import { unseenContacts } from '#db/queries/crm/crm-links.ts';
@@ -36,6 +42,11 @@ const LONGEST_RETRY_MS = 10 * 60_000;
 interface ConnectionOf {
   workspaceId: string;
   connectionId: string;
+}
+
+interface Failed {
+  telling: CrmTelling;
+  error: CrmUnavailable;
 }
 
 interface Sync {
@@ -94,13 +105,16 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
       return id;
     }
 
-    /** Tells the CRM what has happened, in order. @returns whether that is all. */
-    async function tell(connection: CrmConnectionRow): Promise<boolean> {
+    /**
+     * Tells the CRM what has happened, in order.
+     * @returns whether that is all; `failed`: the one thing that it has failed to take, with which it ends.
+     */
+    async function tell(connection: CrmConnectionRow): Promise<{ isDone: boolean; failed?: Failed }> {
       const provider = crms[connection.provider];
       const account = accountOf(connection);
       while (hasTime()) {
-        const telling = await tenant((db) => nextCrmTelling(db, connection));
-        if (!telling) return true;
+        const telling = await tenant((db) => nextCrmTelling(db, connection, currentTime()));
+        if (!telling) return { isDone: true };
         let refused: string | null = null;
         let toldAt = currentTime();
         let contactId = telling.told?.contactId ?? null;
@@ -110,6 +124,9 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
             contactId ??= await create(connection, person);
             if (news.kind !== 'contact') toldAt = await provider.tell(account, contactId, news);
           } catch (error) {
+            // Whoever wants to be left alone has not looked at it.
+            if (error instanceof CrmUnavailable && error.retryAfterMs === null)
+              return { isDone: false, failed: { telling, error } };
             if (!(error instanceof CrmRefused)) throw error;
             refused = error.message;
           }
@@ -118,7 +135,16 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
           settleCrmTelling(db, connectionId, telling, { contactId, refused, ids, toldAt }, currentTime()),
         );
       }
-      return false;
+      return { isDone: false };
+    }
+
+    /** Counts what a CRM that answers otherwise has failed to take. @throws its error, until it is set aside. */
+    async function setAside({ telling, error }: Failed): Promise<void> {
+      const isSetAside = await tenant((db) =>
+        recordCrmTellingFailure(db, connectionId, telling, error.message, currentTime()),
+      );
+      if (!isSetAside) throw error;
+      await tenant((db) => resumeCrm(db, connectionId));
     }
 
     /** When to look for changes again, which what is to be told does not bring forward; null: now. */
@@ -177,11 +203,14 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
         const nextRead = nextReadOf(connection);
         // Before anything is told: what happens from then on brings it forward again.
         if (nextRead !== null) await nextAt(nextRead);
-        let isDone = await tell(connection);
-        if (isDone && nextRead !== null) {
+        const { isDone: isTold, failed } = await tell(connection);
+        if (isTold && nextRead !== null) {
           return { hasMore: false, isGone: false, failingSince: null, hasChanged: false };
         }
-        isDone &&= await read(connection);
+        // Only whoever answers this is known to fail at that one thing.
+        const isRead = (isTold || failed !== undefined) && (await read(connection));
+        if (failed) await setAside(failed);
+        const isDone = isTold && isRead;
         if (!isDone) await nextAt(currentTime());
         const hasChanged = isDone && (await tenant((db) => recordCrmSync(db, connectionId, currentTime())));
         return { hasMore: !isDone, isGone: false, failingSince: null, hasChanged };

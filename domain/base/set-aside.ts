@@ -5,7 +5,7 @@ export const FAILURES_TO_SET_ASIDE = 20;
 /** From then on it is tried once an hour, because what it needs may only have been away, */
 export const TRIED_EVERY_MS = 3_600_000;
 /** but not for longer than this after its first failure. */
-const TRIED_FOR_MS = 24 * 3_600_000;
+export const TRIED_FOR_MS = 24 * 3_600_000;
 
 export const SetAside = z
   .object({

@@ -56,6 +56,10 @@ export const CrmConnection = z
       description: 'When all changes up to then were last taken over.',
     }),
     waiting: z.int().meta({ description: 'How much the CRM is still to be told.' }),
+    setAside: z.int().meta({
+      description:
+        'How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.',
+    }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'CrmConnection' });
@@ -64,6 +68,11 @@ export type CrmConnection = z.infer<typeof CrmConnection>;
 export const CrmSubject = z.enum(['contact', 'message', 'reply', 'call', 'opt_out', 'opt_in']);
 export type CrmSubject = z.infer<typeof CrmSubject>;
 
+export const CrmOutcome = z.enum(['synced', 'refused', 'conflict', 'set_aside']);
+
+/** What a CRM fails to take so often, although it answers otherwise, is set aside. */
+export const FAILURES_TO_SET_NEWS_ASIDE = 5;
+
 /** What a connection has done, or has not. */
 export const CrmLogEntry = z
   .object({
@@ -71,9 +80,9 @@ export const CrmLogEntry = z
     at: z.iso.datetime(),
     direction: z.enum(['in', 'out']).meta({ description: '`in`: from the CRM.' }),
     subject: CrmSubject,
-    outcome: z.enum(['synced', 'refused', 'conflict']).meta({
+    outcome: CrmOutcome.meta({
       description:
-        '`conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says.',
+        '`conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says. `set_aside`: the CRM fails to take it; it is tried again later.',
     }),
     reason: z.string().nullable(),
     contactId: z.string().nullable().meta({ description: 'In the CRM.' }),

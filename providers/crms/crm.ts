@@ -91,7 +91,7 @@ export interface CrmProvider {
    */
   readContacts(account: CrmAccount, position: CrmPosition): Promise<CrmPage>;
   /**
-   * Makes a person a contact, unless one has their address.
+   * Makes a person a contact, unless one has their email or was made for them before: a request whose response was lost can be repeated.
    * @returns the contact's id.
    * @throws CrmDenied, CrmUnavailable, CrmRefused
    */
@@ -99,7 +99,7 @@ export interface CrmProvider {
   /** Reads a request of the provider; absent: it sends none. @throws BadCrmSignature */
   read?(request: CrmRequest): CrmWritten | null;
   /**
-   * If the response is lost, it is told again: no provider recognizes a repeated request.
+   * If the response is lost, it is told again: no provider recognizes what it was told before.
    * @returns the end of the second in which it was told, by the provider's clock.
    * @throws CrmDenied, CrmUnavailable, CrmRefused
    */

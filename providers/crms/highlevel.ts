@@ -254,7 +254,7 @@ export function createHighLevel({
     const created = await call(account, CONVERSATIONS, 'POST', '/conversations/', { locationId, contactId });
     if (created.status < 400) return read(NewConversation, created).conversation.id;
     if (/already exists/i.test(messageOf(created)))
-      throw new CrmUnavailable('HighLevel does not find a new conversation yet', FOUND_LATE_MS);
+      throw new CrmUnavailable('HighLevel does not find a new conversation yet');
     throw new CrmRefused(
       /not found/i.test(messageOf(created)) ? 'contact_not_found' : `highlevel_${created.status}`,
     );

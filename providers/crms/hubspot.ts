@@ -17,6 +17,8 @@ import {
 
 /** The property of contacts with which texts are opted out of: HubSpot's own subscriptions are about email only. */
 const OPT_OUT = 'linepace_opt_out';
+/** The property with the address of whom we have made a contact: HubSpot refuses a second one with it. Only emails are unique otherwise. */
+const MADE_FOR = 'linepace_made_for';
 const PROPERTIES = [
   'firstname',
   'lastname',
@@ -45,6 +47,29 @@ const DAILY_LIMIT_MS = 3_600_000;
 const MAX_REASON = 200;
 const MAX_SCOPES = 50;
 const MAX_TEXT = 60_000;
+
+const OWN_PROPERTIES = [
+  {
+    name: OPT_OUT,
+    label: 'Opted out of texts (Linepace)',
+    groupName: 'contactinformation',
+    type: 'bool',
+    fieldType: 'booleancheckbox',
+    options: [
+      { label: 'Yes', value: 'true', hidden: false },
+      { label: 'No', value: 'false', hidden: false },
+    ],
+  },
+  {
+    name: MADE_FOR,
+    label: 'Made for (Linepace)',
+    groupName: 'contactinformation',
+    type: 'string',
+    fieldType: 'text',
+    hasUniqueValue: true,
+    hidden: true,
+  },
+];
 
 const Failure = z.object({
   message: z.string().default(''),
@@ -201,24 +226,23 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
     );
   }
 
-  /** Makes the property with which texts are opted out of, unless there is one. */
+  /** Makes the properties of contacts that are ours, unless they are there. */
   async function prepare(account: CrmAccount): Promise<void> {
-    const found = await call(account, 'GET', `/crm/v3/properties/contacts/${OPT_OUT}`);
-    if (found.status !== 404) return;
-    const created = await call(account, 'POST', '/crm/v3/properties/contacts', {
-      name: OPT_OUT,
-      label: 'Opted out of texts (Linepace)',
-      groupName: 'contactinformation',
-      type: 'bool',
-      fieldType: 'booleancheckbox',
-      options: [
-        { label: 'Yes', value: 'true', hidden: false },
-        { label: 'No', value: 'false', hidden: false },
-      ],
-    });
-    // 409: another process was faster.
-    if (created.status >= 400 && created.status !== 409)
-      throw new CrmDenied(`HubSpot refuses the property ${OPT_OUT} of contacts`);
+    for (const property of OWN_PROPERTIES) {
+      const found = await call(account, 'GET', `/crm/v3/properties/contacts/${property.name}`);
+      if (found.status !== 404) continue;
+      const created = await call(account, 'POST', '/crm/v3/properties/contacts', property);
+      // 409: another process was faster.
+      if (created.status >= 400 && created.status !== 409)
+        throw new CrmDenied(`HubSpot refuses the property ${property.name} of contacts`);
+    }
+  }
+
+  /** The contact that was made for an address; null: none. */
+  async function madeFor(account: CrmAccount, address: string): Promise<string | null> {
+    const path = `/crm/v3/objects/contacts/${encodeURIComponent(address)}?idProperty=${MADE_FOR}`;
+    const answer = await call(account, 'GET', path);
+    return answer.status < 400 ? read(z.object({ id: z.string() }), answer).id : null;
   }
 
   return {
@@ -256,6 +280,7 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
     async create(account, person) {
       const { firstName, lastName, companyName, jobTitle, emails, phones, textsOptedOut, emailsOptedOut } =
         person;
+      const address = phones[0] ?? emails[0] ?? '';
       const properties = {
         firstname: firstName,
         lastname: lastName,
@@ -264,6 +289,7 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
         email: emails[0] ?? '',
         phone: phones[0] ?? '',
         [OPT_OUT]: textsOptedOut ? 'true' : '',
+        [MADE_FOR]: address,
       };
       const given = Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== ''));
       const answer = await call(account, 'POST', '/crm/v3/objects/contacts', {
@@ -271,9 +297,11 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
         associations: [],
       });
       // "Contact already exists. Existing ID: 101"
-      const existing = answer.status === 409 && /Existing ID: (\d+)/.exec(messageOfFailure(answer))?.[1];
+      const known = answer.status === 409 && /Existing ID: (\d+)/.exec(messageOfFailure(answer))?.[1];
+      // It was made before, and the response was lost.
+      const existing = answer.status < 400 ? null : known || (await madeFor(account, address));
       if (answer.status >= 400 && !existing) throw new CrmRefused(`hubspot_${answer.status}`);
-      const id = existing || read(z.object({ id: z.string() }), answer).id;
+      const id = existing ?? read(z.object({ id: z.string() }), answer).id;
       if (emailsOptedOut) for (const email of emails) await put(account, id, { kind: 'opt_out', email });
       return id;
     },

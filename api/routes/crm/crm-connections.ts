@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { retryCrmSetAside } from '#db/commands/crm/crm-outbox.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { findList } from '#db/queries/contacts/lists.ts';
 import {
@@ -150,7 +151,8 @@ export const crmConnectionRoutes = [
     tag: 'Contacts',
     mode: 'live',
     transaction: false,
-    summary: 'Check the token of a connected CRM, and synchronize at once if it is accepted',
+    summary:
+      'Check the token of a connected CRM, and synchronize at once if it is accepted, what was set aside as well',
     params: ConnectionParams,
     responses: { 200: OneConnection },
     errors: ['NOT_FOUND', 'UNAVAILABLE'],
@@ -162,6 +164,7 @@ export const crmConnectionRoutes = [
       await crms[row.provider].connect({ accountId: row.accountId, token }).catch(refuse);
       const shown = await withTenant(pools, workspaceId, async (db) => {
         await resumeCrm(db, row.id);
+        await retryCrmSetAside(db, row.id);
         wake(db, crmConnectionId(row.id), now, 'connected');
         return showCrmConnection(db, row.id);
       });

@@ -26,7 +26,12 @@ const PROVIDERS: Record<Provider, string> = { hubspot: 'HubSpot', highlevel: 'Hi
 const REFRESH = { refresh: ['GET /api/crm-connections', 'GET /api/crm-connections/{id}/log'] } as const;
 /** How often the connections and their logs are read, in milliseconds. */
 const READ_EVERY_MS = 10_000;
-const TONES: Record<Entry['outcome'], Tone> = { synced: 'good', refused: 'bad', conflict: 'warn' };
+const TONES: Record<Entry['outcome'], Tone> = {
+  synced: 'good',
+  refused: 'bad',
+  conflict: 'warn',
+  set_aside: 'bad',
+};
 const yesOrNo = () => [
   { value: 'true', label: t`Yes` },
   { value: 'false', label: t`No` },
@@ -35,6 +40,7 @@ const outcomes = (): Record<Entry['outcome'], string> => ({
   synced: t`Synchronized`,
   refused: t`Refused`,
   conflict: t`Conflict`,
+  set_aside: t`Set aside`,
 });
 const subjects = (): Record<Entry['subject'], string> => ({
   contact: t`Contact`,

@@ -11,10 +11,12 @@ import { parseOwnJson } from '#domain/base/own-json.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import type { NewCrmContact } from '#domain/crm/contact.ts';
+import { TRIED_EVERY_MS, TRIED_FOR_MS } from '#domain/base/set-aside.ts';
+import { FAILURES_TO_SET_NEWS_ASIDE, type NewCrmLogEntry } from '#domain/crm/crm.ts';
 import { type CrmNews, readCrmEvent } from '#domain/crm/news.ts';
-import type { NewCrmLogEntry } from '#domain/crm/crm.ts';
 
 const OutboxRow = z.object({ eventId: z.string(), body: z.string().nullable() });
+const FailuresRow = z.object({ failures: z.int() });
 
 /** The next thing that a CRM is to be told, and of which of its contacts. */
 export interface CrmTelling {
@@ -30,7 +32,7 @@ export interface CrmTelling {
   } | null;
 }
 
-/** In the order in which it happened. @returns null if the CRM has been told everything. */
+/** In the order in which it happened, without what is set aside and not to be tried now. @returns null if the CRM has been told everything. */
 export async function nextCrmTelling(
   db: TenantDb,
   {
@@ -38,11 +40,15 @@ export async function nextCrmTelling(
     provider,
     createContacts,
   }: Pick<CrmConnectionRow, 'id' | 'provider' | 'createContacts'>,
+  now: Date,
 ): Promise<CrmTelling | null> {
+  const before = (ms: number) => sql.timestamp(new Date(now.getTime() - ms));
   const row = await db.maybeOne(sql.type(OutboxRow)`
     select o.event_id, e.body from crm_outbox o
     left join events e on e.workspace_id = ${db.workspaceId} and e.id = o.event_id
     where o.workspace_id = ${db.workspaceId} and o.connection_id = ${connectionId}
+      and (o.failures < ${FAILURES_TO_SET_NEWS_ASIDE}
+        or o.last_failed_at <= ${before(TRIED_EVERY_MS)} and o.first_failed_at > ${before(TRIED_FOR_MS)})
     order by o.event_id limit 1`);
   if (!row) return null;
   const { eventId, body } = row;
@@ -105,7 +111,7 @@ async function personOf(
   };
 }
 
-/** Whether the CRM says so already, or another number of the contact says otherwise. */
+/** Whether the CRM says so already, or it is not so any more, or another number of the contact says otherwise. */
 async function isKnown(
   db: TenantDb,
   leadId: string,
@@ -113,9 +119,42 @@ async function isKnown(
   { kind, email }: Extract<CrmNews, { kind: 'opt_out' | 'opt_in' }>,
 ): Promise<boolean> {
   if ((email === null ? textsOptedOut : emailsOptedOut) === (kind === 'opt_out')) return true;
-  if (kind === 'opt_out' || email !== null) return false;
-  const lead = await findLead(db, leadId);
-  return (await optedOutAmong(db, (lead?.phones ?? []).map(contactKey))).size > 0;
+  const lead = email === null ? await findLead(db, leadId) : null;
+  const addresses = email === null ? (lead?.phones ?? []).map(contactKey) : [email];
+  const isOptedOut = (await optedOutAmong(db, addresses)).size > 0;
+  return isOptedOut !== (kind === 'opt_out');
+}
+
+/** The CRM has failed to take it, although it answers otherwise. @returns whether it is set aside. */
+export async function recordCrmTellingFailure(
+  db: TenantDb,
+  connectionId: string,
+  { eventId, told }: CrmTelling,
+  reason: string,
+  now: Date,
+): Promise<boolean> {
+  const failures = await db.maybeOneFirst(sql.type(FailuresRow)`
+    update crm_outbox set failures = failures + 1, last_failed_at = ${sql.timestamp(now)},
+      first_failed_at = coalesce(first_failed_at, ${sql.timestamp(now)})
+    where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and event_id = ${eventId}
+    returning failures`);
+  if (told && failures === FAILURES_TO_SET_NEWS_ASIDE) {
+    const { contactId, entry } = told;
+    await logCrm(
+      db,
+      connectionId,
+      [{ direction: 'out', ...entry, contactId, outcome: 'set_aside', reason }],
+      now,
+    );
+  }
+  return (failures ?? FAILURES_TO_SET_NEWS_ASIDE) >= FAILURES_TO_SET_NEWS_ASIDE;
+}
+
+/** What was set aside is told in its turn again. */
+export async function retryCrmSetAside(db: TenantDb, connectionId: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update crm_outbox set failures = 0, first_failed_at = null, last_failed_at = null
+    where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and failures >= ${FAILURES_TO_SET_NEWS_ASIDE}`);
 }
 
 /** The CRM was told, or refused it for good. @param outcome.contactId null: there is none. @param outcome.refused why; null: it was told. @param outcome.toldAt by the clock of the CRM. */

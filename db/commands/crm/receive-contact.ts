@@ -13,6 +13,7 @@ import {
   updateLead,
 } from '#db/queries/contacts/leads.ts';
 import { lockListOrQuickSends } from '#db/queries/contacts/lists.ts';
+import { optedInSince } from '#db/queries/contacts/consents.ts';
 import { optedOutAmong } from '#db/queries/contacts/opt-outs.ts';
 import type { CrmConnectionRow } from '#db/queries/crm/crm-connections.ts';
 import { type CrmLinkRow, findCrmLink, isOlderThanTold, saveCrmLink } from '#db/queries/crm/crm-links.ts';
@@ -53,14 +54,23 @@ export async function receiveOptOuts(
   const lead = link?.leadId ? await findLead(db, link.leadId) : null;
   const log: NewCrmLogEntry[] = [];
   const entry = { direction: 'in', contactId: contact.id, leadId: link?.leadId ?? null } as const;
-  for (const [isOut, wasOut, addresses] of [
+  for (const [isOut, wasOut, theirs, ours, seen] of [
     [
       contact.textsOptedOut,
       link?.textsOptedOut,
-      [...read.lead.phones, ...(lead?.phones ?? [])].map(contactKey),
+      read.lead.phones.map(contactKey),
+      (lead?.phones ?? []).map(contactKey),
+      (link?.seen?.phones ?? []).map(contactKey),
     ],
-    [contact.emailsOptedOut, link?.emailsOptedOut, [...read.lead.emails, ...(lead?.emails ?? [])]],
+    [
+      contact.emailsOptedOut,
+      link?.emailsOptedOut,
+      read.lead.emails,
+      lead?.emails ?? [],
+      link?.seen?.emails ?? [],
+    ],
   ] as const) {
+    const addresses = [...theirs, ...ours];
     const optedOut = await optedOutAmong(db, addresses);
     if (!isOut) {
       if (wasOut && optedOut.size > 0 && !isOlderThanTold(link, contact.modifiedAt))
@@ -71,7 +81,12 @@ export async function receiveOptOuts(
       actor: { type: 'system', id: connection.id, name: connection.provider },
       channel: 'system',
     };
-    const others = [...new Set(addresses)].filter((address) => !optedOut.has(address)).toSorted();
+    // What it said before, or before the contact opted in here, the contact has taken back.
+    const said = wasOut ? theirs.filter((address) => !seen.includes(address)) : addresses;
+    const optedIn = await optedInSince(db, said, contact.modifiedAt);
+    const others = [...new Set(said)]
+      .filter((address) => !optedOut.has(address) && !optedIn.has(address))
+      .toSorted();
     for (const address of others) await optOut(db, address, { source: 'api', at: now, now, author });
     if (others.length > 0) log.push({ ...entry, subject: 'opt_out', outcome: 'synced' });
   }

@@ -138,6 +138,22 @@ export async function isRevoked(db: TenantDb, address: string, channel: Channel)
   return latest === 'revoked';
 }
 
+const AddressRow = z.object({ address: z.string() });
+
+/** The given addresses that have opted in again after a time. */
+export async function optedInSince(
+  db: TenantDb,
+  addresses: readonly string[],
+  since: Date,
+): Promise<ReadonlySet<string>> {
+  if (addresses.length === 0) return new Set();
+  const rows = await db.anyFirst(sql.type(AddressRow)`
+    select distinct address from consents
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and at > ${sql.timestamp(since)}
+      and origin is not null and status = 'granted'`);
+  return new Set(rows);
+}
+
 /** Deletes the ledger entries of erased addresses. Contacts who last withdrew their consent stay opted out, as hashes. */
 export async function eraseConsents(
   db: TenantDb,

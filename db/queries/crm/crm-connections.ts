@@ -2,7 +2,12 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
-import { type CrmConnection, type CrmConnectionInput, CrmProviderName } from '#domain/crm/crm.ts';
+import {
+  type CrmConnection,
+  type CrmConnectionInput,
+  CrmProviderName,
+  FAILURES_TO_SET_NEWS_ASIDE,
+} from '#domain/crm/crm.ts';
 
 export const CrmConnectionRow = z.object({
   id: z.string(),
@@ -23,12 +28,15 @@ export const CrmConnectionRow = z.object({
 });
 export type CrmConnectionRow = z.infer<typeof CrmConnectionRow>;
 
-const Shown = CrmConnectionRow.extend({ waiting: z.int() });
+const Shown = CrmConnectionRow.extend({ waiting: z.int(), setAside: z.int() });
 
 const shown = (db: TenantDb) => sql.fragment`
-  select c.*, (
-    select count(*)::int from crm_outbox o where o.workspace_id = ${db.workspaceId} and o.connection_id = c.id) waiting
-  from crm_connections c where c.workspace_id = ${db.workspaceId}`;
+  select c.*, o.* from crm_connections c
+  cross join lateral (
+    select count(*) filter (where failures < ${FAILURES_TO_SET_NEWS_ASIDE})::int waiting,
+      count(*) filter (where failures >= ${FAILURES_TO_SET_NEWS_ASIDE})::int set_aside
+    from crm_outbox where workspace_id = ${db.workspaceId} and connection_id = c.id) o
+  where c.workspace_id = ${db.workspaceId}`;
 
 export const listCrmConnections = (db: TenantDb): Promise<readonly z.infer<typeof Shown>[]> =>
   db.any(sql.type(Shown)`${shown(db)} order by c.id desc`);
@@ -189,5 +197,6 @@ export const presentCrmConnection = (row: z.infer<typeof Shown>): CrmConnection 
   pausedUntil: row.pausedUntil?.toISOString() ?? null,
   syncedAt: row.syncedAt?.toISOString() ?? null,
   waiting: row.waiting,
+  setAside: row.setAside,
   createdAt: row.createdAt.toISOString(),
 });

@@ -4,14 +4,14 @@ import { NoRows } from '#db/connection/rows.ts';
 import { insertion } from '#db/connection/recordset.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
-import { type CrmLogEntry, CrmSubject, type NewCrmLogEntry } from '#domain/crm/crm.ts';
+import { type CrmLogEntry, CrmOutcome, CrmSubject, type NewCrmLogEntry } from '#domain/crm/crm.ts';
 
 const Row = z.object({
   id: z.string(),
   at: z.date(),
   direction: z.enum(['in', 'out']),
   subject: CrmSubject,
-  outcome: z.enum(['synced', 'refused', 'conflict']),
+  outcome: CrmOutcome,
   reason: z.string().nullable(),
   contactId: z.string().nullable(),
   leadId: z.string().nullable(),

@@ -1,5 +1,9 @@
+import { sql } from 'slonik';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { NoRows } from '#db/connection/rows.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
+import { FAILURES_TO_SET_NEWS_ASIDE } from '#domain/crm/crm.ts';
 import { type HighLevelStandIn, startHighLevel } from '#simulator/highlevel.ts';
 import { type HubSpotStandIn, startHubSpot } from '#simulator/hubspot.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -58,12 +62,19 @@ async function connect(fields: object = {}): Promise<string> {
   expect(status, JSON.stringify(body)).toBe(201);
   return body._id;
 }
+/** What a CRM is to be told next has failed so often. */
+const setFailures = (connectionId: string, failures: number): Promise<unknown> =>
+  withSystem(app.pools, (db) =>
+    db.query(sql.type(NoRows)`
+      update crm_outbox set failures = ${failures}
+      where event_id = (select min(event_id) from crm_outbox where connection_id = ${connectionId})`),
+  );
 /** The request to the delivery URL of the app. @returns the status of the response. */
 const deliver = async (body: string, headers: Record<string, string>): Promise<number> =>
   (await fetch(`${app.url}/callbacks/crms/highlevel`, { method: 'POST', body, headers })).status;
-/** A call of a minute, which the contact makes. */
-const callIn = async (lineId: string, from: string): Promise<void> => {
-  const call = { lineId, from, to: '+14155550199', seconds: 60, answered: true };
+/** A call of a minute, which the contact makes unless the other number is named. */
+const callIn = async (lineId: string, from: string, to = '+14155550199'): Promise<void> => {
+  const call = { lineId, from, to, seconds: 60, answered: true };
   const { ok } = await fetch(`${app.url}/simulated/carrier/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -153,6 +164,10 @@ describe('a connected HighLevel', () => {
       subject: 'opt_in',
       reason: 'do_not_disturb_stays',
     });
+    // Nor does it opt out again who has opted in since.
+    highlevel.change(away, { firstName: 'Ada' });
+    await eventually(async () => (await leadWith(first)).firstName === 'Ada');
+    expect(await isOptedOut(first)).toBe(false);
   });
 
   it('is left alone as long as it asks, and is not told of a contact that it has deleted', async () => {
@@ -178,6 +193,49 @@ describe('a connected HighLevel', () => {
     await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Anybody?' });
     await eventually(async () => (await logOf(id, 'refused')).length === 1);
     expect((await logOf(id, 'refused'))[0]).toMatchObject({ subject: 'reply', reason: 'contact_not_found' });
+  });
+
+  it('is told what comes after a message that it always fails to take, and of that one when it is asked to', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const id = await connect();
+    const [poison, contact] = [phone(), phone()];
+    const [poisonId, contactId] = [
+      highlevel.addContact({ phone: poison }),
+      highlevel.addContact({ phone: contact }),
+    ];
+    for (const address of [poison, contact]) await eventually(() => leadWith(address));
+    const check = async () => {
+      const { status, body } = await workspace.api('POST', `/api/crm-connections/${id}/check`);
+      expect(status, JSON.stringify(body)).toBe(200);
+    };
+    highlevel.failOn('Poison');
+    try {
+      await writeIn(app, { lineId: workspace.lineId, from: poison, text: 'Poison' });
+      await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Fine' });
+      await eventually(async () => (await connectionOf(id)).pausedUntil !== null);
+      expect(told(contactId)).toEqual([]);
+      await setFailures(id, FAILURES_TO_SET_NEWS_ASIDE - 1);
+      await check();
+      await eventually(async () => told(contactId).includes('SMS inbound: Fine'));
+      await eventually(async () => {
+        const { error, waiting, setAside } = await connectionOf(id);
+        return error === null && waiting === 0 && setAside === 1;
+      });
+      expect(await logOf(id, 'set_aside')).toEqual([
+        expect.objectContaining({
+          direction: 'out',
+          subject: 'reply',
+          contactId: poisonId,
+          reason: 'HighLevel responded 500',
+        }),
+      ]);
+      expect(told(poisonId)).toEqual([]);
+    } finally {
+      highlevel.failOn(null);
+    }
+    await check();
+    await eventually(async () => told(poisonId).includes('SMS inbound: Poison'));
+    await eventually(async () => (await connectionOf(id)).setAside === 0);
   });
 
   it('sends what people write there with the app, once, and says what became of it', async () => {
@@ -234,6 +292,7 @@ describe('a connected HighLevel', () => {
     const [contact, stranger] = [phone(), phone()];
     const there = hubspot.addContact({ firstname: 'Ada', phone: contact, email: mail });
     await eventually(async () => (await sentTo(app, contact))[0]?.text === 'Hi Ada');
+    await eventually(async () => hubspot.timeline(there).length === 1);
     await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Tell me more' });
     const here = await eventually(async () => highlevel.contactWith(contact));
     expect(highlevel.contact(here)).toMatchObject({ firstName: 'Ada', email: mail, source: 'Linepace' });
@@ -257,9 +316,41 @@ describe('a connected HighLevel', () => {
       hs_call_status: 'COMPLETED',
       hs_call_from_number: contact,
     });
-    await writeIn(app, { lineId: await createLine(app, workspace.id, 'email'), from: mail, text: 'By mail' });
+    const mailbox = await createLine(app, workspace.id, 'email');
+    await writeIn(app, { lineId: mailbox, from: mail, text: 'By mail' });
     await eventually(async () => hubspot.timeline(there).some(({ object }) => object === 'emails'));
     await eventually(async () => told(here).includes('Email inbound: By mail'));
+    // Those that leave, too.
+    await callIn(workspace.lineId, '+14155550199', contact);
+    const answer = {
+      recipientEmail: mail,
+      subject: 'Your question',
+      message: 'Here it is',
+      messageType: 'email',
+    };
+    expect((await workspace.api('POST', '/api/messages', answer)).status).toBe(201);
+    await eventually(async () => told(here).includes('Email outbound: Here it is'));
+    await eventually(async () => highlevel.notes(here).some((note) => note.includes(`to ${contact}`)));
+    const logged = (object: string) =>
+      hubspot
+        .timeline(there)
+        .filter((one) => one.object === object)
+        .map(({ properties }) => properties);
+    await eventually(async () => logged('emails').length === 2 && logged('calls').length === 2);
+    expect(logged('emails')).toContainEqual(
+      expect.objectContaining({
+        hs_email_direction: 'EMAIL',
+        hs_email_subject: 'Your question',
+        hs_email_text: 'Here it is',
+      }),
+    );
+    expect(logged('calls')).toContainEqual(
+      expect.objectContaining({
+        hs_call_direction: 'OUTBOUND',
+        hs_call_status: 'COMPLETED',
+        hs_call_to_number: contact,
+      }),
+    );
     expect(await sentTo(app, stranger)).toEqual([]);
     expect(
       (await logOf(id, 'synced')).some(

@@ -292,6 +292,18 @@ describe('a connected HubSpot', () => {
     ).toBe(true);
   });
 
+  it('makes one contact of a person without an email, though the response to it is lost', async () => {
+    const id = await connected({ createContacts: true });
+    const contact = phone();
+    hubspot.loseResponse('POST /crm/v3/objects/contacts');
+    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Hello' });
+    await eventually(async () => (await connectionOf(id)).error !== null);
+    expect((await workspace.api('POST', `/api/crm-connections/${id}/check`)).status).toBe(200);
+    const contactId = await eventually(async () => hubspot.contactWith(contact));
+    await eventually(async () => toldOf(contactId).includes('The contact wrote: Hello'));
+    expect(hubspot.contactsWith(contact)).toEqual([contactId]);
+  });
+
   it('is not told of a contact that it has deleted', async () => {
     const id = await connected();
     const contact = phone();

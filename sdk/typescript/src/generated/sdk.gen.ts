@@ -1842,7 +1842,7 @@ export class Contacts extends HeyApiClient {
         id: string;
         limit?: number;
         cursor?: string;
-        outcome?: 'synced' | 'refused' | 'conflict';
+        outcome?: 'synced' | 'refused' | 'conflict' | 'set_aside';
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiCrmConnectionsByIdLogResponses, GetApiCrmConnectionsByIdLogErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'path', key: 'id' },
@@ -1859,7 +1859,7 @@ export class Contacts extends HeyApiClient {
     }
     
     /**
-     * Check the token of a connected CRM, and synchronize at once if it is accepted
+     * Check the token of a connected CRM, and synchronize at once if it is accepted, what was set aside as well
      *
      * A key needs the scope `send`.
      */

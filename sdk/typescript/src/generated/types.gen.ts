@@ -2766,6 +2766,10 @@ export type CrmConnection = {
      * How much the CRM is still to be told.
      */
     waiting: number;
+    /**
+     * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+     */
+    setAside: number;
     createdAt: string;
 };
 
@@ -2778,9 +2782,9 @@ export type CrmLogEntry = {
     direction: 'in' | 'out';
     subject: 'contact' | 'message' | 'reply' | 'call' | 'opt_out' | 'opt_in';
     /**
-     * `conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says.
+     * `conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says. `set_aside`: the CRM fails to take it; it is tried again later.
      */
-    outcome: 'synced' | 'refused' | 'conflict';
+    outcome: 'synced' | 'refused' | 'conflict' | 'set_aside';
     reason: string | null;
     /**
      * In the CRM.
@@ -8210,6 +8214,10 @@ export type PostApiCrmConnectionsResponses = {
          * How much the CRM is still to be told.
          */
         waiting: number;
+        /**
+         * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+         */
+        setAside: number;
         createdAt: string;
         success: true;
     };
@@ -8299,6 +8307,10 @@ export type GetApiCrmConnectionsByIdResponses = {
          * How much the CRM is still to be told.
          */
         waiting: number;
+        /**
+         * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+         */
+        setAside: number;
         createdAt: string;
         success: true;
     };
@@ -8318,9 +8330,9 @@ export type GetApiCrmConnectionsByIdLogData = {
          */
         cursor?: string;
         /**
-         * `conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says.
+         * `conflict`: both sides changed the same since the last time, and one of them was kept, as `reason` says. `set_aside`: the CRM fails to take it; it is tried again later.
          */
-        outcome?: 'synced' | 'refused' | 'conflict';
+        outcome?: 'synced' | 'refused' | 'conflict' | 'set_aside';
     };
     url: '/api/crm-connections/{id}/log';
 };
@@ -8403,6 +8415,10 @@ export type PostApiCrmConnectionsByIdCheckResponses = {
          * How much the CRM is still to be told.
          */
         waiting: number;
+        /**
+         * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+         */
+        setAside: number;
         createdAt: string;
         success: true;
     };

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "c287905bf62cf852e604ed5d350c6057172717afd459e01cf0e1b152b9efd043"
+DIGEST = "dfb6a025a03dc78ffdee55fccf01328444f63b9c0844ccfeffd466d9f3fe24dd"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

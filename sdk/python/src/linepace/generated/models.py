@@ -1078,6 +1078,7 @@ class CrmConnection(TypedDict):
     pausedUntil: str | None
     syncedAt: str | None
     waiting: int
+    setAside: int
     createdAt: str
 
 
@@ -1086,7 +1087,7 @@ class CrmLogEntry(TypedDict):
     at: str
     direction: Literal["in", "out"]
     subject: Literal["contact", "message", "reply", "call", "opt_out", "opt_in"]
-    outcome: Literal["synced", "refused", "conflict"]
+    outcome: Literal["synced", "refused", "conflict", "set_aside"]
     reason: str | None
     contactId: str | None
     leadId: str | None
@@ -3072,6 +3073,7 @@ class CreateCrmConnectionResponse(TypedDict):
     pausedUntil: str | None
     syncedAt: str | None
     waiting: int
+    setAside: int
     createdAt: str
     success: Literal[True]
 
@@ -3089,6 +3091,7 @@ class GetCrmConnectionResponse(TypedDict):
     pausedUntil: str | None
     syncedAt: str | None
     waiting: int
+    setAside: int
     createdAt: str
     success: Literal[True]
 
@@ -3100,7 +3103,7 @@ class DeleteCrmConnectionResponse(TypedDict):
 class ListCrmLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    outcome: NotRequired[Literal["synced", "refused", "conflict"]]
+    outcome: NotRequired[Literal["synced", "refused", "conflict", "set_aside"]]
 
 
 class ListCrmLogResponse(TypedDict):
@@ -3122,6 +3125,7 @@ class CheckCrmConnectionResponse(TypedDict):
     pausedUntil: str | None
     syncedAt: str | None
     waiting: int
+    setAside: int
     createdAt: str
     success: Literal[True]
 

@@ -881,7 +881,7 @@ class Contacts:
         return self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}/log", query=query)
 
     def check_crm_connection(self, id: str) -> models.CheckCrmConnectionResponse:
-        """Check the token of a connected CRM, and synchronize at once if it is accepted.
+        """Check the token of a connected CRM, and synchronize at once if it is accepted, what was set aside as well.
 
         A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/crm-connections/{self._transport.escape(id)}/check")
@@ -1134,7 +1134,7 @@ class AsyncContacts:
         return await self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}/log", query=query)
 
     async def check_crm_connection(self, id: str) -> models.CheckCrmConnectionResponse:
-        """Check the token of a connected CRM, and synchronize at once if it is accepted.
+        """Check the token of a connected CRM, and synchronize at once if it is accepted, what was set aside as well.
 
         A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/crm-connections/{self._transport.escape(id)}/check")
