@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "dfb6a025a03dc78ffdee55fccf01328444f63b9c0844ccfeffd466d9f3fe24dd"
+DIGEST = "7267e0f2ef8645282f728b8a52feae0600192c6192f7556e80152c51a891c0cc"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
