@@ -103,6 +103,10 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   let continues: boolean;
   do {
     request = await loop.run(() => lookAtLineRequest(line));
+    if (request.home !== undefined) {
+      await condition(allHandlersFinished);
+      await continueAsNew<typeof lineRequest>({ ...input, workspaceId: request.home });
+    }
     while (request.owes) {
       await settleLineInvoices(line);
       request = await loop.run(() => lookAtLineRequest(line));

@@ -4,7 +4,8 @@ import { type Decision, decide } from '#db/wakes/decisions.ts';
 import { findLineNumber, type LineNumber } from '#db/queries/lines/line-numbers.ts';
 import { findLineRequest, type StoredLineRequest } from '#db/queries/lines/line-requests.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
-import { withTenant } from '#db/connection/transactions.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { lastHome } from '#db/commands/lines/line-moves.ts';
 import { PaymentsUnavailable } from '#domain/billing/payments.ts';
 import { CHECK_EVERY_MS, type LineRequestView } from '#workflows/protocol/line-request.ts';
 import type { Order, RequestVerdict } from '#workflows/protocol/updates.ts';
@@ -30,6 +31,8 @@ export function createLineInvoiceActivities({ pools, payments }: Dependencies) {
     /** Reconciles a line request with the current subscription. @returns what it needs next. */
     async lookAtLineRequest(line: RequestedLine): Promise<LineRequestView> {
       const { workspaceId, lineId } = line;
+      const home = await lastHome(systemDb(pools), lineId);
+      if (home !== null && home !== workspaceId) return { ...viewOf(null, null), home };
       await invoicesOf(line).reconcile();
       const { view, nextAt } = await decide(pools, workspaceId, lineRequestId(lineId), async (db) => {
         const request = await findLineRequest(db, lineId);

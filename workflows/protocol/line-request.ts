@@ -9,6 +9,8 @@ export interface LineRequestView {
   isChanged?: boolean;
   /** The number that was bought for it is to be released. */
   releases?: boolean;
+  /** The workspace where the request is now: its line has moved since the run began. */
+  home?: string;
   /** The carrier that provisions the line. */
   carrier?: string;
 }

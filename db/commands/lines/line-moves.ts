@@ -200,6 +200,12 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   if (await findLineNumber(db, lineId)) wake(db, lineRequestId(lineId), currentTime(), 'stepDue');
 }
 
+/** The workspace to which a line last moved, also if it was deleted there; null: it never moved. */
+export async function lastHome(db: SystemDb, lineId: string): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(WorkspaceIdRow)`
+    select to_workspace_id workspace_id from line_moves where line_id = ${lineId} order by moved_at desc, id desc limit 1`);
+}
+
 /**
  * The former workspace of a line that a carrier's report concerns: the one that sent or received the message.
  * @returns null if no former workspace did, or the line never moved.

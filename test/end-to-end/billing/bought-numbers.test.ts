@@ -9,6 +9,7 @@ import { DANA } from '#test/support/operators.ts';
 import { charged, pay } from '#test/support/payments.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import { giveUp } from '#workflows/protocol/updates.ts';
 import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 
@@ -198,6 +199,34 @@ describe('a purchased SMS line', () => {
     ]);
     await owner('POST', '/api/agency/lines', { action: 'delete', lineId: id });
     await isReleased(number);
+  });
+
+  it('has its number released after a move also if its run began in the former workspace', async () => {
+    const agency = await createAgency(app);
+    const [from, to] = [
+      await createWorkspace(app, { agency_id: agency.id }),
+      await createWorkspace(app, { agency_id: agency.id }),
+    ];
+    const { number, areaCode } = offer();
+    const id = await request(from.api, { areaCode });
+    await reaches(from.api, id, 'active');
+    const owner = await sessionClient(app, { userId: agency.ownerId });
+    const workflowId = lineRequestId(id);
+    // A run that has not ended yet when the line moves hears what is for one of the new workspace.
+    await app.stopWorker();
+    const move = { action: 'transfer', lineId: id, targetWorkspaceId: to.id };
+    expect((await owner('POST', '/api/agency/lines', move)).status).toBe(200);
+    await eventually(async () => app.temporal.workflow.getHandle(workflowId).terminate());
+    const { firstExecutionRunId } = await app.temporal.workflow.start('lineRequest', {
+      taskQueue: MAIN_QUEUE,
+      workflowId,
+      args: [{ workspaceId: from.id, subjectId: id }],
+    });
+    await owner('POST', '/api/agency/lines', { action: 'delete', lineId: id });
+    await app.startWorker();
+    await isReleased(number);
+    const began = await app.temporal.workflow.getHandle(workflowId, firstExecutionRunId).describe();
+    expect(began.status.name).toBe('CONTINUED_AS_NEW');
   });
 });
 
