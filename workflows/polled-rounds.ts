@@ -36,6 +36,13 @@ const { endLostRounds } = proxyActivities<Activities>({
 });
 
 /**
+ * How often to look again for its rounds. Of a process that is suspended, or whose host has vanished, Temporal does not know that it is
+ * gone: it gives tasks to its open polls until they expire after a minute. Each look comes after a process that is there would have taken
+ * its task.
+ */
+const LOOKS = 6;
+
+/**
  * One per worker process, whose only activity takes the rounds of the workflows that are polled: each webhook POST, each poll of an inbox
  * and each drain happens in it, and the changes of metrics of busy workspaces are counted. Ends with its process.
  */
@@ -43,13 +50,17 @@ export async function polledRounds(input: PolledRoundsInput): Promise<string> {
   setCurrentDetails(
     `Takes the due rounds of ${input.kinds.join(', ')} in the process **${input.process}**. How many, its activity's heartbeat details say.`,
   );
-  try {
-    const { goesOn, reason } = await takingIn(input.process).takeRounds();
-    if (!goesOn) return reason;
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    if (patched('ends-lost-rounds')) await endLostRounds({ process: input.process });
-    return 'its process does not answer any more; others take its rounds';
+  for (let looks = 1; ; looks += 1) {
+    try {
+      const { goesOn, reason } = await takingIn(input.process).takeRounds();
+      if (!goesOn) return reason;
+      break;
+    } catch (error) {
+      if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+      if (patched('ends-lost-rounds')) await endLostRounds({ process: input.process });
+      if (!patched('looks-again') || looks === LOOKS)
+        return 'its process does not answer any more; others take its rounds';
+    }
   }
   return continueAsNew<typeof polledRounds>(input);
 }
