@@ -117,6 +117,7 @@ export async function startScene() {
     workerPort,
     start,
     stopPart: stop,
+    pidOf: (part: Part): number => running[part]?.pid ?? 0,
     createTenant,
     measures,
     /** A way to the simulated Twilio, in which somebody else can answer. */
