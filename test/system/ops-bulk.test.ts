@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'slonik';
 import { NoRows } from '#db/connection/rows.ts';
-import { systemDb, withTenant } from '#db/connection/transactions.ts';
-import { countLines } from '#db/queries/messages/backlog.ts';
+import { systemDb, withSystem, withTenant } from '#db/connection/transactions.ts';
+import { countLines, readBacklog } from '#db/queries/messages/backlog.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -214,6 +214,18 @@ test('top says whose work waits and fails, and a probe asks the carrier of one l
   // Nobody is called for what fails in test mode.
   expect(JSON.stringify(found)).not.toContain(twin.id);
   expect((await countLines(systemDb(app.pools))).map(({ carrier }) => carrier)).not.toContain('test');
+  const waiting = await withSystem(app.pools, async (db) => {
+    for (const workspaceId of [workspace.id, twin.id])
+      await db.query(sql.type(NoRows)`
+        insert into drip_buffer (workspace_id, id, draft, created_at)
+        values (${workspaceId}, ${newId()}, '{}', now() - interval '1 minute')`);
+    const backlog = await readBacklog(db);
+    await db.query(
+      sql.type(NoRows)`delete from drip_buffer where workspace_id in (${workspace.id}, ${twin.id})`,
+    );
+    return backlog;
+  });
+  expect(waiting.lateDripWorkspaces).toBe(1);
   const probed = await ops(['probe', lineId], environment(app.config));
   expect(probed.stderr).toBe('');
   expect(JSON.parse(probed.stdout)).toMatchObject({ lineId, status: 'healthy', reason: null });

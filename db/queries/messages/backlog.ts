@@ -39,7 +39,7 @@ const DELIVERIES_LATE = sql.fragment`interval '10 minutes'`;
 const age = (column: string) =>
   sql.fragment`coalesce(extract(epoch from now() - min(${sql.identifier([column])})), 0)::float8`;
 
-/** Reads only partial indexes and tables whose rows are deleted when they are processed. */
+/** Reads only partial indexes and tables whose rows are deleted when they are processed. Drips and deliveries of test mode do not count. */
 export async function readBacklog(db: SystemDb): Promise<Backlog> {
   return db.one(sql.type(Backlog)`
     select drips.count buffered_drips, drips.age oldest_drip_seconds, drips.late late_drip_workspaces,
@@ -60,10 +60,12 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
     from
       (select count(*), ${age('created_at')} age,
           count(distinct workspace_id) filter (where created_at < now() - ${DRIPS_LATE})::int late
-        from (select workspace_id, created_at from drip_buffer limit ${MAX_COUNT}) d) drips,
+        from (select workspace_id, created_at from drip_buffer
+          where ${isLive(sql.fragment`workspace_id`)} limit ${MAX_COUNT}) d) drips,
       (select count(*), ${age('created_at')} age,
           count(distinct webhook_id) filter (where created_at < now() - ${DELIVERIES_LATE})::int late
-        from (select webhook_id, created_at from webhook_deliveries where status <> 'done' limit ${MAX_COUNT}) d) deliveries`);
+        from (select webhook_id, created_at from webhook_deliveries
+          where status <> 'done' and ${isLive(sql.fragment`workspace_id`)} limit ${MAX_COUNT}) d) deliveries`);
 }
 
 const LineCount = z.object({
