@@ -13,6 +13,7 @@ import { RESULT } from './world/part.ts';
 const PARTS = [
   'twilio-contract',
   'stripe-contract',
+  'vendor-clients',
   'mailbox',
   'mail-server',
   'storage-server',
