@@ -172,3 +172,99 @@ test('the numbers of a campaign are the same on all its tabs, and those of a lin
   await row.press('Enter');
   await page.getByRole('dialog').getByText(shown).first().waitFor();
 });
+
+test('the numbers of Home, Analytics, Contacts and Compliance are those of the API', async () => {
+  const { page, app } = tab;
+  const { api, key, lineId } = await createWorkspaceWithLine(app);
+  const [reached = 1, failed = 1, answered = 1, optedOut = 1] = [4, 2, 3, 3].map(
+    (most) => fc.sample(fc.integer({ min: 1, max: most }), 1)[0],
+  );
+  const sizes = fc.sample(fc.integer({ min: 0, max: 5 }), 2);
+  for (const [index, size] of sizes.entries()) {
+    const listId = (await api('POST', '/api/lists', { name: `List ${index}` })).body.list._id;
+    const leads = Array.from({ length: size }, () => ({ phones: [phone()] }));
+    if (size > 0) await api('POST', '/api/leads', { listId, leads });
+  }
+  const contacts = Array.from({ length: reached }, () => phone());
+  const unknown = Array.from({ length: failed }, () => phone('0002'));
+  for (const recipientPhone of [...contacts, ...unknown])
+    await api('POST', '/api/messages', { recipientPhone, message: 'Hello' });
+  const replying = contacts.slice(0, answered);
+  const metrics = async () => (await api('GET', '/api/analytics')).body.metrics;
+  await eventually(async () => {
+    const counted = await metrics();
+    return counted.sent === reached && counted.failed === failed;
+  });
+  for (const from of replying) await writeIn(app, { lineId, from, text: 'Tell me more' });
+  await eventually(async () => (await metrics()).replied === replying.length);
+  const counted = await metrics();
+  expect(counted).toMatchObject({ sent: reached, reached, failed, uniqueReplied: expect.any(Number) });
+  const percent = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 });
+  const shownOf = (name: string): string =>
+    name.endsWith('Pct') ? percent.format(counted[name]) : String(counted[name]);
+
+  await tab.signIn(key, '/analytics');
+  const figures = page.getByRole('group', { name: 'Metrics' }).getByRole('button');
+  const names = {
+    'Messages sent': 'sent',
+    'Contacts reached': 'reached',
+    'Contacts who replied': 'uniqueReplied',
+    'Reply rate': 'repliedPct',
+    'Positive contacts': 'positiveReplied',
+    'Positive rate': 'positivePct',
+    'Messages received': 'replied',
+    Fallbacks: 'fallback',
+    Failed: 'failed',
+  };
+  const expected = Object.entries(names).map(([label, name]) => `${label}${shownOf(name)}`);
+  await expect.poll(() => figures.allTextContents()).toEqual(expected);
+
+  await tab.go('/');
+  const today = page.getByRole('region', { name: 'Today' });
+  for (const [label, name] of [
+    ['Sent today', 'sent'],
+    ['Contacts reached', 'reached'],
+    ['Replied', 'uniqueReplied'],
+    ['Failed', 'failed'],
+  ] as const)
+    await expect
+      .poll(() =>
+        today.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]').textContent(),
+      )
+      .toBe(shownOf(name));
+
+  for (let count = 0; count < optedOut; count += 1)
+    await writeIn(app, { lineId, from: phone(), text: 'STOP' });
+  const optOuts = async () => (await api('GET', '/api/opt-outs')).body.optOuts;
+  await eventually(async () => (await optOuts()).length === optedOut);
+
+  await tab.go('/contacts');
+  const { lists } = (await api('GET', '/api/lists')).body as { lists: { name: string; leadCount: number }[] };
+  const entries = page.getByRole('navigation', { name: 'Lists' }).getByRole('button', { name: /^List / });
+  expect(
+    lists
+      .filter(({ name }) => name.startsWith('List'))
+      .map(({ leadCount }) => leadCount)
+      .toSorted(),
+  ).toEqual(sizes.toSorted());
+  await expect
+    .poll(async () => (await entries.allTextContents()).toSorted())
+    .toEqual(sizes.map((size, index) => `List ${index}${size}`).toSorted());
+  await page.getByRole('button', { name: 'Opt-outs' }).click();
+  await expect
+    .poll(() => page.getByRole('table', { name: 'Opt-outs' }).getAttribute('aria-rowcount'))
+    .toBe(String(optedOut + 1));
+
+  await tab.go('/compliance?tab=opt-outs');
+  const { weeks } = (await api('GET', '/api/opt-outs/weeks')).body;
+  const week = weeks.find(({ optedOut: count }: { optedOut: number }) => count > 0);
+  expect(week).toMatchObject({ optedOut });
+  await page
+    .getByRole('row', {
+      name: new RegExp(
+        `${week.optedOut}.*${week.optedIn}.*${week.sent}.*${percent.format(week.optedOutShare)}`,
+      ),
+    })
+    .first()
+    .waitFor();
+});
