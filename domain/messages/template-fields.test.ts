@@ -7,6 +7,7 @@ test.each([
   ['Hi {{ firstName }}, {{ customFields.plan }} {{ customFields["renewal date"] }}', []],
   ['{% assign city = "Rome" %}{{ city }} {% for x in (1..3) %}{{ x }}{% endfor %} {{ firstName.size }}', []],
   ['Hi {{ first_name }}', [['first_name', 'firstName']]],
+  ['{{ contactOwnerEmail }} {{ timezone }} {{ owner }}', [['owner', 'contactOwnerEmail']]],
   ['Hi {{ FirstName | upcase }}', [['FirstName', 'firstName']]],
   ['Hi {{ fristName | default: "you" }}', [['fristName', 'firstName']]],
   ['{{ company }}', [['company', 'companyName']]],

@@ -17,6 +17,8 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   companyName: ['company', 'organization', 'organisation', 'firma'],
   jobTitle: ['title', 'position', 'role'],
   notes: [],
+  contactOwnerEmail: ['owner', 'owneremail'],
+  timezone: [],
 };
 const CUSTOM = 'customFields';
 

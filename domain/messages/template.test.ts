@@ -17,6 +17,8 @@ const lead: TemplateLead = {
   companyName: 'Analytical',
   jobTitle: '',
   notes: 'a'.repeat(10_000),
+  contactOwnerEmail: 'dana@linepace.example',
+  timezone: null,
   customFields: { city: 'London', blank: '', far: '9007199254740992' },
 };
 
@@ -52,6 +54,7 @@ describe('a template', () => {
     ['{% if jobTitle %}{{ jobTitle }}{% else %}there{% endif %}', 'there'],
     ['{% unless jobTitle %}none{% endunless %}', 'none'],
     ['{% if email or customFields.blank or nothing %}x{% else %}none{% endif %}', 'none'],
+    ['{{ contactOwnerEmail }}{{ timezone | default: "no zone" }}', 'dana@linepace.exampleno zone'],
     ['{% if firstName and jobTitle == "" %}{{ firstName }}{% endif %}', 'Ada'],
   ])('takes a field without a text as false: %s', (text, expected) => {
     expect(render(text)).toBe(expected);

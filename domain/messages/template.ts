@@ -22,6 +22,8 @@ export interface TemplateLead {
   companyName: string;
   jobTitle: string;
   notes: string;
+  contactOwnerEmail: string | null;
+  timezone: string | null;
   customFields: Record<string, string>;
 }
 

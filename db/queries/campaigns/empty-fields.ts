@@ -10,6 +10,8 @@ const COLUMNS: Record<string, FragmentSqlToken> = {
   notes: sql.fragment`l.notes`,
   email: sql.fragment`l.emails[1]`,
   phone: sql.fragment`l.phones[1]`,
+  contactOwnerEmail: sql.fragment`l.contact_owner_email`,
+  timezone: sql.fragment`l.timezone`,
 };
 
 /** The value of a field in leads `l`, as a template reads it: null for a name that no lead has. */
