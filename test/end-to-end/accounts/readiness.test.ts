@@ -51,16 +51,18 @@ test.each([
   },
 );
 
-test('a payment provider that refuses the key makes the API degraded, until it does not', async () => {
+test('a payment provider that refuses the key makes the API degraded, until it does not, and security.txt says whom to tell', async () => {
   const folder = join(import.meta.dirname, '../../fixtures/tls');
   const stripe = await startSomebodyElse();
   stripe.answer(401, 'application/json', '{}');
   const proxy = await startTlsProxy(folder);
   proxy.to(Number(new URL(stripe.url).port));
   const prices = { plans: { mini: 'm', starter: 's', growth: 'g' }, lines: { phone: 'p', email: 'e' } };
+  const contact = 'mailto:security@linepace.example';
   const app = await startTestApp({
     worker: false,
     environment: {
+      SECURITY_CONTACT: contact,
       STRIPE_SECRET_KEY: 'sk',
       STRIPE_WEBHOOK_SECRET: 'whsec',
       STRIPE_PRICES: JSON.stringify(prices),
@@ -72,6 +74,13 @@ test('a payment provider that refuses the key makes the API degraded, until it d
     expect(await readiness(app)).toMatchObject({ status: 'degraded', checks: { payments: 'failed' } });
     stripe.answer(200, 'application/json', '{"object":"price"}');
     await eventually(async () => (await readiness(app)).checks['payments'] === 'ok');
+    const reports = await fetch(`${app.url}/.well-known/security.txt`);
+    expect([reports.status, reports.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const fields = new Map(
+      (await reports.text()).split('\n').map((line) => line.split(/: (.*)/) as [string, string]),
+    );
+    expect(fields.get('Contact')).toBe(contact);
+    expect(Date.parse(fields.get('Expires') ?? '')).toBeGreaterThan(Date.now());
   } finally {
     await Promise.all([app.stop(), proxy.close(), stripe.stop()]);
   }
@@ -89,6 +98,7 @@ test('a part that is not configured is not shown', async () => {
       'storage',
       'temporal',
     ]);
+    expect((await fetch(`${app.url}/.well-known/security.txt`)).status).toBe(404);
   } finally {
     await app.stop();
   }
