@@ -158,8 +158,11 @@ const OwnMessage = z.object({
   kind: z.literal('own_message'),
   ...eventBase,
   carrierMessageId: CarrierId,
+  /** Of a group: the carrier's id of it, or a participant. */
   to: Address.min(1),
   text: freeText(MAX_TEXT),
+  /** It was written to a group conversation. */
+  group: InboundGroup.optional(),
   fileNames: z.array(z.string().transform(sanitizeFileName)).transform((names) => names.slice(0, MAX_FILES)),
 });
 export type OwnMessage = z.infer<typeof OwnMessage>;

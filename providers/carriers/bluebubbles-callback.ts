@@ -4,7 +4,6 @@ import {
   BlueBubblesMessage,
   contactOf,
   groupOf,
-  isGroupMessage,
   isTapback,
   NOT_REGISTERED,
   textOf,
@@ -62,13 +61,15 @@ export function eventsOf(
 
 function ownMessage(message: BlueBubblesMessage, now: Date): CarrierEvent[] {
   const { guid, dateCreated, error } = message;
-  const to = isGroupMessage(message) ? null : contactOf(message);
+  const group = groupOf(message);
+  const to = group?.id ?? contactOf(message);
   const text = textOf(message);
   const fileNames = filesOf(message).map(({ transferName }) => transferName ?? 'attachment');
   const isEmpty = text === '' && fileNames.length === 0;
   if (!to || isEmpty || error || message.itemType !== 0 || isTapback(message) || isUnsent(message)) return [];
   const at = dateCreated ? new Date(dateCreated) : now;
-  return [{ kind: 'own_message', eventId: `${guid}:own`, carrierMessageId: guid, at, to, text, fileNames }];
+  const about = { kind: 'own_message', eventId: `${guid}:own`, carrierMessageId: guid } as const;
+  return [{ ...about, at, to, text, fileNames, ...(group && { group }) }];
 }
 
 /** Only newer systems store when; the others leave nothing of the message. */

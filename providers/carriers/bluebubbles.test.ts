@@ -582,6 +582,11 @@ describe('the webhook of a server', () => {
     const own = { ...inbound, isFromMe: true, dateCreated: Date.now(), handle: null };
     const event = { kind: 'own_message', eventId: 'R1:own', to: '+14155550123', text: 'Hi', fileNames: [] };
     expect(await read('new-message', own)).toMatchObject([event]);
+    const group = { id: 'iMessage;+;chat9', participants: ['+14155550123', '+14155550177'] };
+    const participants = group.participants.map((address) => ({ address }));
+    expect(await read('new-message', { ...own, chats: [{ guid: group.id, participants }] })).toMatchObject([
+      { ...event, to: group.id, group },
+    ]);
     const delivered = { ...own, dateDelivered: Date.now() };
     expect((await read('updated-message', delivered)).map(({ kind }) => kind)).toEqual(['receipt']);
     for (const fields of [{ tempGuid: newId() }, { dateCreated: Date.now() - 86_400_000 }, { error: 22 }])

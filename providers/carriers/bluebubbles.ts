@@ -424,14 +424,14 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     return { messages, unreadable, isComplete: false };
   }
 
-  /** A webhook call does not say whether an inbound message was written by a person, nor who else is in a group. */
+  /** A webhook call does not say whether an inbound message was written by a person, nor who is in a group. */
   async function completed(
     config: BlueBubblesConfig,
     message: BlueBubblesMessage,
   ): Promise<BlueBubblesMessage> {
     const isUnnamed = groupOf(message)?.participants.length === 0;
-    const isJudged = typeof message.isAutoReply === 'boolean' && !isUnnamed;
-    if (message.isFromMe || isTapback(message) || isJudged) return message;
+    const isJudged = message.isFromMe || typeof message.isAutoReply === 'boolean';
+    if (isTapback(message) || (isJudged && !isUnnamed)) return message;
     const fields = isUnnamed ? '?with=chats,chats.participants' : '';
     const asked = await call(config, `/message/${encodeURIComponent(message.guid.toWellFormed())}${fields}`, {
       signal: AbortSignal.timeout(COMPLETE_TIMEOUT_MS),

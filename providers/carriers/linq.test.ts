@@ -156,6 +156,9 @@ test('a message of a contact has its files and what it answers, and is of the li
   expect(await told('message.received', { ...message, chat: group })).toMatchObject([
     { ...reply, group: { id: 'C2', participants: [] } },
   ]);
+  expect(await told('message.sent', { ...message, direction: 'outbound', chat: group })).toMatchObject([
+    { kind: 'own_message', to: 'C2', group: { id: 'C2', participants: [] } },
+  ]);
   const edit = { ...message, part: { index: 0, text: 'Hello' } };
   expect(await told('message.edited', edit)).toMatchObject([{ kind: 'edited', text: 'Hello' }]);
   const reaction = { message_id: 'M1', is_from_me: false, from_handle: { handle: '+14155550123' } };

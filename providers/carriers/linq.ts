@@ -283,17 +283,16 @@ export function linqCarrier(options: HostedCarrierOptions = {}): Carrier<LinqCon
     if (!message) return [];
     const { id: chatId, is_group: isGroup } = message.chat;
     const isTyped = message.direction === 'outbound' && !message.idempotency_key;
-    if (!isTyped || isGroup || !chatId || !isOfNumber(message.chat, config)) return [];
-    const response = await ask(config, `/chats/${encodeURIComponent(chatId.toWellFormed())}`);
-    const chat = readOk(response, Chat);
-    const [to, ...others] = chat ? othersIn(chat, config) : [];
+    if (!isTyped || !chatId || !isOfNumber(message.chat, config)) return [];
+    const chat = await groupOf(config, chatId);
+    const group = isGroup || chat.participants.length > 1 ? chat : null;
+    const to = group?.id ?? chat.participants[0];
     const text = textOf(message.parts);
     const fileNames = filesOf(message).map(({ name }) => name);
-    if (to === undefined || others.length > 0 || (text === '' && fileNames.length === 0)) return [];
+    if (to === undefined || (text === '' && fileNames.length === 0)) return [];
     const { id } = message;
-    return [
-      { kind: 'own_message' as const, eventId: `${id}:own`, carrierMessageId: id, at, to, text, fileNames },
-    ];
+    const about = { kind: 'own_message' as const, eventId: `${id}:own`, carrierMessageId: id };
+    return [{ ...about, at, to, text, fileNames, ...(group && { group }) }];
   }
 
   /** What a message to a group does not say: its name, and who is in it. */

@@ -148,6 +148,10 @@ test('a message of a contact has its file and what it answers, and is of the lin
   expect(await told({ ...message, message_type: 'group', group_id: 'G1', participants })).toMatchObject([
     { group: { id: 'G1', participants } },
   ]);
+  const typed = { ...message, is_outbound: true, status: 'SENT', from_number: message.sendblue_number };
+  expect(await told({ ...typed, group_id: 'G1', participants })).toMatchObject([
+    { kind: 'own_message', to: 'G1', text: 'Hi', group: { id: 'G1', participants } },
+  ]);
 });
 
 const callbackCheck = async (callbackUrl: string) =>

@@ -430,11 +430,11 @@ function eventsOf(
   const isOther = (line: string | null | undefined): boolean =>
     typeof line === 'string' && line !== fromNumber;
   if (message.is_outbound !== false) {
-    const to = message.number || message.to_number;
+    const to = group || message.number || message.to_number;
     const isEmpty = !message.content && url === '';
     const isTold =
       message.is_outbound === true && (message.status === 'SENT' || message.status === 'DELIVERED');
-    const isOwn = isTold && !isEmpty && !group && !isOther(message.sendblue_number ?? message.from_number);
+    const isOwn = isTold && !isEmpty && !isOther(message.sendblue_number ?? message.from_number);
     const { message_handle: id } = message;
     return [
       // Most are ours, and known.
@@ -448,6 +448,7 @@ function eventsOf(
               to,
               text: message.content ?? '',
               fileNames: url === '' ? [] : [nameOf(url)],
+              ...(group && { group: { id: group, participants: message.participants ?? [] } }),
             },
           ]
         : []),

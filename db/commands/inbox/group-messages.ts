@@ -51,7 +51,7 @@ export async function receiveFromGroup(
   const writer = await writerOf(db, line, event.from);
   // Contacts are locked before their groups.
   if (writer !== null) await lockParticipant(db, writer);
-  const group = await groupOf(db, lineId, line, told, writer, now);
+  const group = await storeToldGroup(db, lineId, line, { told, writer }, now);
   const address = groupAddress(group.id);
   const { reaction } = await understand(db, address, text);
   if (reaction && event.attachments.length === 0)
@@ -83,7 +83,7 @@ export async function receiveFromGroup(
 const OwnRow = z.object({ channel: Channel, phone: z.string().nullable(), email: z.string().nullable() });
 type Own = z.infer<typeof OwnRow>;
 
-const lineOf = (db: TenantDb, lineId: string): Promise<Own> =>
+export const lineOf = (db: TenantDb, lineId: string): Promise<Own> =>
   db.one(sql.type(OwnRow)`
     select channel, phone, email from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 
@@ -93,14 +93,19 @@ async function writerOf(db: TenantDb, { channel }: Own, from: string): Promise<s
   return fitsChannel(channel, sender) ? contactKey(sender) : null;
 }
 
-async function groupOf(
+interface ToldGroup {
+  told: InboundGroup;
+  /** null: the owner of the line. */
+  writer: string | null;
+}
+
+/** A group as it is stored; `known` is null if it is new. */
+export async function findToldGroup(
   db: TenantDb,
   lineId: string,
   { phone, email }: Own,
-  told: InboundGroup,
-  writer: string | null,
-  now: Date,
-): Promise<GroupRow> {
+  { told, writer }: ToldGroup,
+): Promise<{ known: GroupRow | null; named: readonly string[] }> {
   const named: string[] = [];
   for (const participant of told.participants) {
     const sender = await senderAddress(db, participant);
@@ -108,6 +113,18 @@ async function groupOf(
   }
   const known =
     (await findGroupOf(db, lineId, told.id)) ?? (await findGroupBeingCreated(db, lineId, { named, writer }));
+  return { known, named };
+}
+
+/** Stores what the carrier tells of a group. */
+export async function storeToldGroup(
+  db: TenantDb,
+  lineId: string,
+  line: Own,
+  { told, writer }: ToldGroup,
+  now: Date,
+): Promise<GroupRow> {
+  const { known, named } = await findToldGroup(db, lineId, line, { told, writer });
   const store = known ? updateGroup : insertGroup;
   return store(db, {
     id: known?.id ?? newId(now),

@@ -6,6 +6,7 @@ import { Channel } from '#domain/base/channel.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { firstId, newId } from '#domain/base/ids.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
+import { groupAddress } from '#domain/inbox/group.ts';
 import { claimOpenDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { emitMessageEvents } from '#db/commands/messages/message-events.ts';
 import { AttemptOutcome, finishAttempt, insertAttempts } from '#db/queries/sending/attempts.ts';
@@ -16,6 +17,7 @@ import { MessageRow } from '#db/queries/messages/messages.ts';
 import { markKnown } from '#db/queries/sending/queue.ts';
 import { recordOwnMessage } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { findToldGroup, lineOf, storeToldGroup } from './group-messages.ts';
 import { applyEarlyEvents, takeDeferredEvents } from './carrier-events.ts';
 
 /** The `source` of messages that a person has sent from the phone or computer of a line. */
@@ -66,11 +68,22 @@ async function sendsAround(
 
 /** Whether it may be a message of ours whose send has not been settled yet. It is listed again later. */
 export async function isOnItsWay(db: TenantDb, lineId: string, message: OwnMessage): Promise<boolean> {
-  const sends = await sendsAround(db, await contactAddress(db, message.to), message);
+  const address = await addressOf(db, lineId, message);
+  // Who is in a new group is known later. With others in it, it is none of ours.
+  if (address === null) return message.group?.participants.length === 0;
+  const sends = await sendsAround(db, address, message);
   return (
     sends.some(({ outcome }) => outcome === null) &&
     !sends.some(({ carrierMessageId }) => carrierMessageId === message.carrierMessageId)
   );
+}
+
+/** The address of the conversation; null: a group that is not known yet. */
+async function addressOf(db: TenantDb, lineId: string, { to, group }: OwnMessage): Promise<string | null> {
+  if (!group) return contactAddress(db, to);
+  const told = { told: group, writer: null };
+  const { known } = await findToldGroup(db, lineId, await lineOf(db, lineId), told);
+  return known && groupAddress(known.id);
 }
 
 /** Whether a settled send has made the message. Only the first part of a message with files has an id that we know. */
@@ -95,22 +108,24 @@ export async function receiveOwnMessage(
   event: OwnMessage,
   now: Date,
 ): Promise<void> {
-  const { carrierMessageId, at, text, fileNames } = event;
+  const { carrierMessageId, at, text, fileNames, group: told } = event;
+  const group =
+    told && (await storeToldGroup(db, lineId, await lineOf(db, lineId), { told, writer: null }, now));
   const to = await senderAddress(db, event.to);
-  const address = contactKey(to);
+  const address = group ? groupAddress(group.id) : contactKey(to);
   if (isOurs(event, await sendsAround(db, address, event))) return;
   const line = await db.maybeOne(sql.type(LineRow)`
     select channel, carrier from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
   if (!line) return;
   const isNew = await recordOwnMessage(db, lineId, address, at);
   await lockContact(db, address);
-  const leadId = (await findLeadsByAddress(db, [address])).get(address) ?? null;
+  const leadId = group ? null : ((await findLeadsByAddress(db, [address])).get(address) ?? null);
   const id = newId(now);
-  const isEmail = address.includes('@');
+  const isEmail = !group && address.includes('@');
   const message = await db.one(sql.type(MessageRow)`
     insert into messages (workspace_id, id, channel, status, line_id, line_pinned, address, recipient_phone, recipient_email, lead_id,
       body, attachment_names, scheduled_at, source, carrier_message_id, sent_at, created_at, is_new)
-    values (${db.workspaceId}, ${id}, ${line.channel}, 'sent', ${lineId}, true, ${address}, ${isEmail ? null : to},
+    values (${db.workspaceId}, ${id}, ${line.channel}, 'sent', ${lineId}, true, ${address}, ${isEmail || group ? null : to},
       ${isEmail ? address : null}, ${leadId}, ${text}, ${sql.array([...fileNames], 'text')}, ${sql.timestamp(at)}, ${DEVICE_SOURCE},
       ${carrierMessageId}, ${sql.timestamp(at)}, ${sql.timestamp(now)}, ${isNew})
     returning *`);

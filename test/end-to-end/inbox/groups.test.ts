@@ -107,6 +107,37 @@ describe('what is written to a group', () => {
     expect(foreign.status).toBe(404);
   });
 
+  it('is also what the owner of the line writes from their phone', async () => {
+    const [ada, ben] = [phone(), phone()];
+    const typed = (text: string, group: ReturnType<typeof newGroup>) => {
+      const carrierMessageId = newId();
+      const about = { kind: 'own_message', eventId: `${carrierMessageId}:own`, carrierMessageId } as const;
+      return { ...about, at: new Date(), to: group.id, text, group, fileNames: [] };
+    };
+    const group = newGroup([ada, ben]);
+    await writes(ada, 'Is the cellar free?', group);
+    const answer = typed('The cellar is free', { ...group, participants: [] });
+    expect(await callBack(app, world.lineId, answer, answer)).toBe(200);
+    const { address } = await groupWith(ada);
+    const { body } = await world.api('GET', `/api/conversations/${encodeURIComponent(address)}`);
+    expect(body.messages).toMatchObject([
+      { message: 'The cellar is free', direction: 'out', status: 'sent' },
+      { message: 'Is the cellar free?', direction: 'in' },
+    ]);
+    expect(await told('message.sent', 'The cellar is free')).toMatchObject({
+      group: { participants: [ada, ben] },
+    });
+
+    // Nobody has written in these yet. One of them is later named by the carrier.
+    const [cleo, dora] = [phone(), phone()];
+    const other = newGroup([cleo, dora]);
+    const unnamed = typed('Who comes?', { ...other, participants: [] });
+    expect(await callBack(app, world.lineId, unnamed)).toBe(200);
+    expect(await groupWith(cleo)).toBeUndefined();
+    expect(await callBack(app, world.lineId, { ...unnamed, group: other })).toBe(200);
+    expect(await groupWith(cleo)).toMatchObject({ lastDirection: 'out', lastMessage: 'Who comes?' });
+  });
+
   it('is no reply: it stops no campaign, gets no draft and counts in no metric', async () => {
     const { api, id: workspaceId, lineId } = world;
     await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });

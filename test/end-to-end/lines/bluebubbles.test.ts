@@ -660,9 +660,10 @@ describe('what a person sends from the phone or the Mac', () => {
     await eventually(async () => (await outbound(fileLost))[0].status === 'delivered');
   });
 
-  it('is no reaction and no message to a group', async () => {
+  it('is no reaction, and to a group none to its participant', async () => {
     const contact = phone();
-    await mac.write(contact, { text: 'Hi all', isFromMe: true, chats: [{ guid: 'iMessage;+;chat9' }] });
+    const chat = { guid: 'iMessage;+;chat9', participants: [{ address: contact }, { address: phone() }] };
+    await mac.write(contact, { text: 'Hi all', isFromMe: true, chats: [chat] });
     await mac.write(contact, {
       text: 'Loved “Hi”',
       isFromMe: true,
@@ -673,6 +674,8 @@ describe('what a person sends from the phone or the Mac', () => {
     const before = polls();
     await eventually(async () => polls() > before + 1);
     expect(await thread(contact)).toEqual([]);
+    const { conversations } = (await api('GET', '/api/conversations')).body;
+    expect(conversations[0]).toMatchObject({ lastMessage: 'Hi all', group: { name: null } });
   });
 });
 
