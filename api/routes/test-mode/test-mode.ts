@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { receiveOwnEvents } from '#db/commands/inbox/carrier-reports.ts';
+import { groupInTestMode } from '#db/commands/messages/group-recipients.ts';
 import { readTestClock } from '#db/commands/test-mode/clock.ts';
 import {
   emptyTwin,
@@ -19,6 +20,7 @@ import { type CarrierEvent, MAX_TEXT } from '#domain/lines/carrier-event.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { Id, newId } from '#domain/base/ids.ts';
+import { MAX_RECIPIENTS } from '#domain/inbox/group.ts';
 import { Line } from '#domain/lines/line.ts';
 import { LineRequestInput } from '#domain/lines/line-request.ts';
 import { textReactions } from '#domain/inbox/text-reaction.ts';
@@ -42,6 +44,17 @@ const InboundInput = z
     }),
     text: z.string().max(MAX_TEXT),
     channel: Channel.optional(),
+    group: z
+      .object({
+        participants: z
+          .array(z.string().max(320))
+          .min(1)
+          .max(MAX_RECIPIENTS)
+          .meta({ description: 'The other contacts in it. The same contacts are the same group.' }),
+        name: z.string().max(200).optional(),
+      })
+      .optional()
+      .meta({ description: 'The contact writes to a group with the line, by iMessage.' }),
   })
   .refine(({ to, lineId }) => to === undefined || lineId === undefined, {
     path: ['to'],
@@ -124,14 +137,25 @@ export const testModeRoutes = [
         lineId: Id,
       }),
     },
-    errors: ['NOT_FOUND', 'CONFLICT'],
-    async handler({ db, caller, body, now, links }) {
+    errors: ['NOT_FOUND', 'CONFLICT', 'UNSUPPORTED_BY_CARRIER'],
+    async handler({ db, caller, carriers, body, now, links }) {
       const { country } = caller.workspace;
       const from = addressIn('from', body.from, country);
       const to = body.to === undefined ? null : addressIn('to', body.to, country);
-      const { channel = null, lineId: named = null, text } = body;
+      const { lineId: named = null, text, group } = body;
+      const others = (group?.participants ?? []).map((other, index) =>
+        addressIn(`group.participants.${index}`, other, country),
+      );
+      const channel = body.channel ?? (group ? 'imessage' : null);
       const lineId = await lineForInbound(db, { from, lineId: named, to, channel });
       if (lineId === null) throw new ApiError('NOT_FOUND', 'There is no such line');
+      const written =
+        group &&
+        (await groupInTestMode(
+          db,
+          { lineId, people: [from, ...others], name: group.name },
+          carriers.capabilitiesOf,
+        ));
       const carrierMessageId = newId();
       await report(db, links, lineId, {
         kind: 'reply',
@@ -142,6 +166,7 @@ export const testModeRoutes = [
         text,
         attachments: [],
         autoReply: false,
+        ...(written && { group: written }),
       });
       const replyId = await findReplyOf(db, { lineId, carrierMessageId });
       if (replyId === null && textReactions(text).length === 0)

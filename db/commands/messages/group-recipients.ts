@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { Refusal } from '#domain/base/refusal.ts';
 import { newId } from '#domain/base/ids.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { normalizeAddress } from '#domain/base/address.ts';
 import { MIN_RECIPIENTS } from '#domain/inbox/group.ts';
+import type { InboundGroup } from '#domain/lines/carrier-event.ts';
 import type { CapabilitiesOf } from '#domain/lines/capability.ts';
 import type { AddressedGroup } from '#domain/messages/accepted-message.ts';
 import { optedOutAmong } from '#db/queries/contacts/opt-outs.ts';
@@ -74,6 +76,24 @@ export async function groupToAnswer(
   const line = await lineWithGroups(db, group.lineId, 'groupId', capabilitiesOf);
   await lockParticipants(db, group.participants);
   return { group, line, addressed: { id, place: await placeOfPeople(db, group.participants) } };
+}
+
+/**
+ * A group as a carrier would tell of it, in test mode. The same contacts are the same group.
+ * @param people their canonical addresses.
+ * @throws Refusal if the line can have no groups.
+ */
+export async function groupInTestMode(
+  db: TenantDb,
+  { lineId, people, name }: { lineId: string; people: readonly string[]; name: string | undefined },
+  capabilitiesOf: CapabilitiesOf,
+): Promise<InboundGroup> {
+  await lineWithGroups(db, lineId, 'fromLineId', capabilitiesOf);
+  const participants = [...new Set(people.map(contactKey))].toSorted();
+  const known = await findGroupWith(db, lineId, participants);
+  const id =
+    known?.carrierGroupId ?? `test:${createHash('sha256').update(participants.join(' ')).digest('hex')}`;
+  return { id, participants, ...(name !== undefined && { name }) };
 }
 
 /** Locks the line in share mode, before conversations. */

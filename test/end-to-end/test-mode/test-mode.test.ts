@@ -181,7 +181,46 @@ describe('a message from a contact in test mode', () => {
     expect((await api('GET', `/api/messages/${id}`)).body.errorMessage).toBe('recipient_opted_out');
   });
 
+  it('can be written to a group, which is answered like one', async () => {
+    const [ada, ben, cleo] = [phone(), phone(), phone()];
+    const write = (from: string, others: string[], fields: object = {}) =>
+      api('POST', '/api/test/inbound', { from, text: 'Hi all', group: { participants: others }, ...fields });
+    const { status, body } = await write(ada, [ben]);
+    expect([status, (await write(ben, [ada])).status]).toEqual([200, 200]);
+    const { conversations } = (await api('GET', '/api/conversations')).body;
+    expect(conversations[0]).toMatchObject({
+      group: { participants: [ada, ben].toSorted() },
+      unreadCount: 2,
+    });
+    const groupId = conversations[0].group.id;
+    const reply = await api('POST', '/api/inbox/send-reply', { groupId, message: 'Hi both' });
+    await until(reply.body._id, 'sent');
+    await write(ada, [ben], { lineId: body.lineId });
+    const { messages } = (await api('GET', `/api/conversations/group:${groupId}`)).body;
+    expect(messages.map(({ direction }: { direction: string }) => direction)).toEqual([
+      'in',
+      'out',
+      'in',
+      'in',
+    ]);
+
+    const { group } = (
+      await api('POST', '/api/conversations/groups', {
+        fromLineId: body.lineId,
+        recipients: [ada, cleo],
+        message: 'Hi two',
+      })
+    ).body;
+    await write(cleo, [ada]);
+    expect((await api('GET', '/api/conversations')).body.conversations[0].group.id).toBe(group.id);
+    expect(await write(ada, [ben], { channel: 'sms' })).toMatchObject({
+      status: 409,
+      body: { code: 'UNSUPPORTED_BY_CARRIER', capability: 'groups' },
+    });
+  });
+
   it.each([
+    ['group.participants.0', { from: '+14155550100', text: 'Hi', group: { participants: ['Ben'] } }],
     ['from', { from: 'Ada', text: 'Hi' }],
     ['to', { from: '+14155550100', to: 'nowhere', text: 'Hi' }],
     ['to', { from: '+14155550100', to: '+14155550101', lineId: newId(), text: 'Hi' }],

@@ -5533,13 +5533,21 @@ export class TestMode extends HeyApiClient {
         lineId?: string;
         text: string;
         channel?: 'imessage' | 'sms' | 'email';
+        group?: {
+            /**
+             * The other contacts in it. The same contacts are the same group.
+             */
+            participants: Array<string>;
+            name?: string;
+        };
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiTestInboundResponses, PostApiTestInboundErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'body', key: 'from' },
                     { in: 'body', key: 'to' },
                     { in: 'body', key: 'lineId' },
                     { in: 'body', key: 'text' },
-                    { in: 'body', key: 'channel' }
+                    { in: 'body', key: 'channel' },
+                    { in: 'body', key: 'group' }
                 ] }]);
         return (options?.client ?? this.client).post<PostApiTestInboundResponses, PostApiTestInboundErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',

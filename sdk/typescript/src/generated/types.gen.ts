@@ -1627,6 +1627,16 @@ export type TestInboundInput = {
     lineId?: string;
     text: string;
     channel?: 'imessage' | 'sms' | 'email';
+    /**
+     * The contact writes to a group with the line, by iMessage.
+     */
+    group?: {
+        /**
+         * The other contacts in it. The same contacts are the same group.
+         */
+        participants: Array<string>;
+        name?: string;
+    };
 };
 
 export type TestReceiptInput = {
@@ -14984,6 +14994,16 @@ export type PostApiTestInboundData = {
         lineId?: string;
         text: string;
         channel?: 'imessage' | 'sms' | 'email';
+        /**
+         * The contact writes to a group with the line, by iMessage.
+         */
+        group?: {
+            /**
+             * The other contacts in it. The same contacts are the same group.
+             */
+            participants: Array<string>;
+            name?: string;
+        };
     };
     path?: never;
     query?: never;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7267e0f2ef8645282f728b8a52feae0600192c6192f7556e80152c51a891c0cc"
+DIGEST = "6bcacada8150546ab736c3ff2a58a618ced21237c3d0d5e8540004a58ad97c88"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -601,6 +601,11 @@ class InstallationSetup(TypedDict):
     owner: InstallationSetupOwner
 
 
+class TestInboundInputGroup(TypedDict):
+    participants: list[str]
+    name: NotRequired[str]
+
+
 TestInboundInput = TypedDict(
     "TestInboundInput",
     {
@@ -609,6 +614,7 @@ TestInboundInput = TypedDict(
         "lineId": NotRequired[str],
         "text": str,
         "channel": NotRequired[Literal["imessage", "sms", "email"]],
+        "group": NotRequired[TestInboundInputGroup],
     },
 )
 
@@ -4708,6 +4714,11 @@ class ExportAuditLogParametersQuery(TypedDict):
     workspaceId: NotRequired[str]
 
 
+class TestInboundRequestGroup(TypedDict):
+    participants: list[str]
+    name: NotRequired[str]
+
+
 TestInboundRequest = TypedDict(
     "TestInboundRequest",
     {
@@ -4716,6 +4727,7 @@ TestInboundRequest = TypedDict(
         "lineId": NotRequired[str],
         "text": str,
         "channel": NotRequired[Literal["imessage", "sms", "email"]],
+        "group": NotRequired[TestInboundRequestGroup],
     },
 )
 
