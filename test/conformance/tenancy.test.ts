@@ -29,6 +29,8 @@ let app: OwnApp;
 let mine: World;
 /** A workspace of another agency. */
 let theirs: World;
+/** The day on which something has happened in both, which may be yesterday by now. */
+let builtOn: string;
 /** Another workspace of my agency, without anything in it. */
 let empty: string;
 /** Processes that log all they can: the worker that did the tenants' work, and another API that is asked about it. */
@@ -46,6 +48,7 @@ beforeAll(async () => {
     buildWorld(app, receivers.mine, agency),
     buildWorld(app, receivers.theirs, other),
   ]);
+  builtOn = new Date().toISOString().slice(0, 10);
   empty = (await createWorkspace(app, { agency_id: agency.id })).id;
   const port = await freePort();
   front = { ...(await startLogged('api/server.ts', port)), url: `http://localhost:${port}` };
@@ -202,7 +205,7 @@ test("no list contains another tenant's resources", async () => {
     lists.map(async (route) => {
       const path =
         route.id === 'listDayConversations'
-          ? `${route.path}?date=${new Date().toISOString().slice(0, 10)}`
+          ? `${route.path}?date=${builtOn}`
           : route.path;
       const { status, body } = await call(app.url, route, authorizationOf(mine, route), { path });
       const text = JSON.stringify(body);
@@ -270,7 +273,7 @@ function requestFor({ route, in: where, names }: Reference, values: readonly str
     params[name] = (where === 'path' && given[name]) || by.ids[route.path.slice(0, index)] || newId();
   const [name = ''] = names;
   const query = new URLSearchParams({
-    ...(route.id === 'listDayConversations' && { date: new Date().toISOString().slice(0, 10) }),
+    ...(route.id === 'listDayConversations' && { date: builtOn }),
     ...(where === 'query' && given),
   }).toString();
   return {
