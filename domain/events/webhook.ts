@@ -57,18 +57,15 @@ export const WebhookInput = z
     name: z.string().max(200).overwrite(oneLine).optional(),
     ...WebhookFilters.partial().shape,
     retries: Retries.optional().meta({ description: 'Default: `none`.' }),
+    isActive: z.boolean().optional().meta({
+      description:
+        'Default: true. false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.',
+    }),
   })
   .meta({ id: 'WebhookInput' });
 export type WebhookInput = z.infer<typeof WebhookInput>;
 
-export const WebhookPatch = WebhookInput.partial()
-  .extend({
-    isActive: z.boolean().optional().meta({
-      description:
-        'false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.',
-    }),
-  })
-  .meta({ id: 'WebhookPatch' });
+export const WebhookPatch = WebhookInput.partial().meta({ id: 'WebhookPatch' });
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
 /** How long the previous secret keeps signing after a rotation. */

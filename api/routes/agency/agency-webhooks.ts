@@ -81,7 +81,7 @@ export const agencyWebhookRoutes = [
       action: 'webhook.created',
       target: 'webhook',
       targets: ({ answer }) => answer.webhooks.map(({ _id, workspaceId }) => ({ id: _id, workspaceId })),
-      changes: ['workspaceId', 'allWorkspaces', 'name', 'events', 'tags', 'retries'],
+      changes: ['workspaceId', 'allWorkspaces', 'name', 'events', 'tags', 'retries', 'isActive'],
     },
     async handler({ db, caller, body, secrets }) {
       const { workspaceId, allWorkspaces, ...input } = body;

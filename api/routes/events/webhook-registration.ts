@@ -37,7 +37,16 @@ export async function checkFilters(
 export async function registerWebhooks(
   db: TenantDb | SystemDb,
   workspaceIds: readonly string[],
-  { name = '', retries = 'none', lineIds = [], campaignIds = [], tags = [], url, events }: WebhookInput,
+  {
+    name = '',
+    retries = 'none',
+    lineIds = [],
+    campaignIds = [],
+    tags = [],
+    isActive = true,
+    url,
+    events,
+  }: WebhookInput,
   { secrets }: Pick<Services, 'secrets'>,
   end: WebhookEnd = {},
 ): Promise<(Webhook & { secret: string })[]> {
@@ -47,7 +56,7 @@ export async function registerWebhooks(
     return { workspaceId, id, secret, secretSealed };
   });
   const secretOf = new Map(webhooks.map(({ id, secret }) => [id, secret]));
-  const shared = { name, url, events, retries, lineIds, campaignIds, tags, ...end };
+  const shared = { name, url, events, retries, lineIds, campaignIds, tags, isActive, ...end };
   const rows = await insertWebhooks(db, shared, webhooks);
   return rows.map((row) => ({ ...presentWebhook(row), secret: secretOf.get(row.id) ?? '' }));
 }

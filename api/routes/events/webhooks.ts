@@ -99,7 +99,7 @@ export const webhookRoutes = [
       action: 'webhook.created',
       target: 'webhook',
       targets: ({ answer }) => [{ id: answer.webhook._id }],
-      changes: ['name', 'events', ...FILTERS, 'retries'],
+      changes: ['name', 'events', ...FILTERS, 'retries', 'isActive'],
     },
     async handler({ db, caller, body, secrets }) {
       await checkFilters(db, body);

@@ -89,7 +89,7 @@ export interface WebhookEnd {
 export interface NewWebhook
   extends
     Pick<WebhookRow, 'name' | 'url' | 'events'>,
-    Partial<Pick<WebhookRow, 'retries' | keyof WebhookFilters>>,
+    Partial<Pick<WebhookRow, 'retries' | 'isActive' | keyof WebhookFilters>>,
     WebhookEnd {}
 
 /** Inserts the same webhook for one or more workspaces. @returns them by workspace. */
@@ -103,6 +103,7 @@ export async function insertWebhooks(
     lineIds = [],
     campaignIds = [],
     tags = [],
+    isActive = true,
     madeByKeyId = null,
     endsAt = null,
     registeredByKeyId = null,
@@ -111,10 +112,10 @@ export async function insertWebhooks(
 ): Promise<WebhookRow[]> {
   const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
   const inserted = await db.any(sql.type(WebhookRow)`
-    insert into webhooks as h (workspace_id, id, name, url, events, retries, line_ids, campaign_ids, tags, secret_sealed, made_by_key_id,
-      ends_at, registered_by_key_id)
+    insert into webhooks as h (workspace_id, id, name, url, events, retries, line_ids, campaign_ids, tags, is_active, secret_sealed,
+      made_by_key_id, ends_at, registered_by_key_id)
     select workspace_id, id, ${name}, ${url}, ${texts(events)}, ${retries}, ${texts(lineIds)}, ${texts(campaignIds)}, ${texts(tags)},
-      secret_sealed, ${madeByKeyId}, ${endsAt && sql.timestamp(endsAt)}::timestamptz, ${registeredByKeyId}
+      ${isActive}::boolean, secret_sealed, ${madeByKeyId}, ${endsAt && sql.timestamp(endsAt)}::timestamptz, ${registeredByKeyId}
     from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
     returning ${COLUMNS}`);
   return inserted.toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1));

@@ -313,10 +313,12 @@ describe('the test ping', () => {
     expect(attempts).toEqual([1, 2, 2, 1]);
   });
 
-  it('is refused while the webhook is inactive', async () => {
+  it('is refused while the webhook is inactive, also from the beginning', async () => {
     const target = await startTestEndpoint();
-    const hook = await registerWebhook(call, target.url);
-    await call('PATCH', hook.path, { isActive: false });
+    const input = { url: target.url, events: ['message.sent'], isActive: false };
+    const { webhook } = (await call('POST', '/api/webhooks', input)).body;
+    expect(webhook.isActive).toBe(false);
+    const hook = { path: `/api/webhooks/${webhook._id}` };
     const { status, body } = await call('POST', `${hook.path}/health-check`);
     expect([status, body.code]).toEqual([409, 'WEBHOOK_INACTIVE']);
     expect(target.received).toHaveLength(0);

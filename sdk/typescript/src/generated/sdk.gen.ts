@@ -4493,6 +4493,7 @@ export class Webhooks extends HeyApiClient {
         campaignIds?: Array<string>;
         tags?: Array<string>;
         retries?: WebhookRetries;
+        isActive?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiWebhooksResponses, PostApiWebhooksErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'body', key: 'url' },
@@ -4501,7 +4502,8 @@ export class Webhooks extends HeyApiClient {
                     { in: 'body', key: 'lineIds' },
                     { in: 'body', key: 'campaignIds' },
                     { in: 'body', key: 'tags' },
-                    { in: 'body', key: 'retries' }
+                    { in: 'body', key: 'retries' },
+                    { in: 'body', key: 'isActive' }
                 ] }]);
         return (options?.client ?? this.client).post<PostApiWebhooksResponses, PostApiWebhooksErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
@@ -5868,6 +5870,7 @@ export class Agency extends HeyApiClient {
         name?: string;
         tags?: Array<string>;
         retries?: WebhookRetries;
+        isActive?: boolean;
         workspaceId?: string;
         allWorkspaces?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiAgencyWebhooksResponses, PostApiAgencyWebhooksErrors, ThrowOnError, 'data'> {
@@ -5877,6 +5880,7 @@ export class Agency extends HeyApiClient {
                     { in: 'body', key: 'name' },
                     { in: 'body', key: 'tags' },
                     { in: 'body', key: 'retries' },
+                    { in: 'body', key: 'isActive' },
                     { in: 'body', key: 'workspaceId' },
                     { in: 'body', key: 'allWorkspaces' }
                 ] }]);

@@ -1385,6 +1385,10 @@ export type WebhookInput = {
      * Default: `none`.
      */
     retries?: WebhookRetries;
+    /**
+     * Default: true. false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
+     */
+    isActive?: boolean;
 };
 
 export type EventPattern = 'message.sent' | 'message.delivered' | 'message.failed' | 'message.fallback' | 'message.canceled' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'contact.opted_out' | 'contact.opted_in' | 'lead.created' | 'lead.updated' | 'lead.deleted' | 'campaign.completed' | 'campaign.will_be_late' | 'campaign.step' | 'call.ended' | 'import.completed' | 'conversation.assigned' | 'conversation.status_changed' | 'message.*';
@@ -1415,7 +1419,7 @@ export type WebhookPatch = {
      */
     retries?: WebhookRetries;
     /**
-     * false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
+     * Default: true. false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
      */
     isActive?: boolean;
 };
@@ -1715,6 +1719,10 @@ export type AgencyWebhookInput = {
      * Default: `none`.
      */
     retries?: WebhookRetries;
+    /**
+     * Default: true. false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
+     */
+    isActive?: boolean;
     /**
      * One client, or `all`.
      */
@@ -12770,6 +12778,10 @@ export type PostApiWebhooksData = {
          * Default: `none`.
          */
         retries?: WebhookRetries;
+        /**
+         * Default: true. false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
+         */
+        isActive?: boolean;
     };
     path?: never;
     query?: never;
@@ -12908,7 +12920,7 @@ export type PatchApiWebhooksByIdData = {
          */
         retries?: WebhookRetries;
         /**
-         * false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
+         * Default: true. false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
          */
         isActive?: boolean;
     };
@@ -15778,6 +15790,10 @@ export type PostApiAgencyWebhooksData = {
          * Default: `none`.
          */
         retries?: WebhookRetries;
+        /**
+         * Default: true. false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
+         */
+        isActive?: boolean;
         /**
          * One client, or `all`.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "6bcacada8150546ab736c3ff2a58a618ced21237c3d0d5e8540004a58ad97c88"
+DIGEST = "edc5b5bcce3dc1ce4996e1d424880129ec80ed42e717c92c87d9efe1b936873e"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

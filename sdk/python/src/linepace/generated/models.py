@@ -665,6 +665,7 @@ class AgencyWebhookInput(TypedDict):
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
+    isActive: NotRequired[bool]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
 
@@ -4128,6 +4129,7 @@ class CreateWebhookRequest(TypedDict):
     campaignIds: NotRequired[list[str]]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
+    isActive: NotRequired[bool]
 
 
 class CreateWebhookResponseWebhook(TypedDict):
@@ -4980,6 +4982,7 @@ class CreateAgencyWebhookRequest(TypedDict):
     name: NotRequired[str]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
+    isActive: NotRequired[bool]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
 
@@ -5757,6 +5760,7 @@ class WebhookInput(TypedDict):
     campaignIds: NotRequired[list[str]]
     tags: NotRequired[list[str]]
     retries: NotRequired[Literal["none", "standard"]]
+    isActive: NotRequired[bool]
 
 
 class EmailPreferencesInput(TypedDict):
