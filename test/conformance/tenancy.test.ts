@@ -203,10 +203,7 @@ test("no list contains another tenant's resources", async () => {
   const foreign = Object.values(theirs.ids);
   const leaks = await Promise.all(
     lists.map(async (route) => {
-      const path =
-        route.id === 'listDayConversations'
-          ? `${route.path}?date=${builtOn}`
-          : route.path;
+      const path = route.id === 'listDayConversations' ? `${route.path}?date=${builtOn}` : route.path;
       const { status, body } = await call(app.url, route, authorizationOf(mine, route), { path });
       const text = JSON.stringify(body);
       return foreign.filter((id) => text.includes(id)).map((id) => `${route.path} shows ${id} (${status})`);
