@@ -6,7 +6,7 @@ import { type CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { findLeads, LeadRow } from '#db/queries/contacts/leads.ts';
 import { findSegment, leadsFor, nextInSegment } from '#db/queries/contacts/segments.ts';
 import { enters } from '#db/queries/campaigns/audience.ts';
-import { NoRows } from '#db/connection/rows.ts';
+import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -190,8 +190,6 @@ const startOf = (lead: EnteringLead, now: Date): Traveller => ({
   received: NOTHING,
   unsent: null,
 });
-
-const AddressRow = z.object({ address: z.string() });
 
 /**
  * The leads at whose addresses the campaign does not write yet. Whoever is in several lists is several leads, but one person, who gets each

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/connection/rows.ts';
+import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import {
@@ -137,8 +137,6 @@ export async function isRevoked(db: TenantDb, address: string, channel: Channel)
     order by at desc, id desc limit 1`);
   return latest === 'revoked';
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /** The given addresses that have opted in again after a time. */
 export async function optedInSince(

@@ -64,6 +64,21 @@ const readiness = async ({ url }: { url: string }): Promise<unknown> => {
 };
 const purchasesOf = (number: string) => twilio.bought.filter((one) => one === number).length;
 const isReleased = (number: string) => eventually(async () => twilio.released.includes(number));
+
+/** A line with a bought number, in one of the two workspaces of an agency. */
+async function boughtByAgency() {
+  const agency = await createAgency(app);
+  const [from, to] = [
+    await createWorkspace(app, { agency_id: agency.id }),
+    await createWorkspace(app, { agency_id: agency.id }),
+  ];
+  const { number, areaCode } = offer();
+  const id = await request(from.api, { areaCode });
+  await reaches(from.api, id, 'active');
+  const owner = await sessionClient(app, { userId: agency.ownerId });
+  return { from, to, owner, id, number };
+}
+
 describe('a purchased SMS line', () => {
   it('gets a number of the area code at Twilio, sends from it, and hears replies', async () => {
     const { api } = await createWorkspace(app);
@@ -179,15 +194,7 @@ describe('a purchased SMS line', () => {
   });
 
   it('moves with its number, which the new workspace keeps using', async () => {
-    const agency = await createAgency(app);
-    const [from, to] = [
-      await createWorkspace(app, { agency_id: agency.id }),
-      await createWorkspace(app, { agency_id: agency.id }),
-    ];
-    const { number, areaCode } = offer();
-    const id = await request(from.api, { areaCode });
-    await reaches(from.api, id, 'active');
-    const owner = await sessionClient(app, { userId: agency.ownerId });
+    const { to, owner, id, number } = await boughtByAgency();
     const moved = await owner('POST', '/api/agency/lines', {
       action: 'transfer',
       lineId: id,
@@ -202,15 +209,7 @@ describe('a purchased SMS line', () => {
   });
 
   it('has its number released after a move also if its run began in the former workspace', async () => {
-    const agency = await createAgency(app);
-    const [from, to] = [
-      await createWorkspace(app, { agency_id: agency.id }),
-      await createWorkspace(app, { agency_id: agency.id }),
-    ];
-    const { number, areaCode } = offer();
-    const id = await request(from.api, { areaCode });
-    await reaches(from.api, id, 'active');
-    const owner = await sessionClient(app, { userId: agency.ownerId });
+    const { from, to, owner, id, number } = await boughtByAgency();
     const workflowId = lineRequestId(id);
     // A run that has not ended yet when the line moves hears what is for one of the new workspace.
     await app.stopWorker();
