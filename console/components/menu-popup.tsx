@@ -21,7 +21,15 @@ export default function MenuPopup({
 }) {
   const { t } = useLingui();
   return (
-    <Base.Root open={open} onOpenChange={(next) => !next && close()}>
+    <Base.Root
+      open={open}
+      onOpenChange={(next, { reason }) => {
+        if (next) return;
+        close();
+        // At once: `finalFocus` comes some frames later, and until then keys would go to the menu that is closing.
+        if (reason === 'item-press' || reason === 'escape-key') (focusAfter?.current ?? anchor).focus();
+      }}
+    >
       <Base.Portal>
         {/* At the end of the body, outside of the page's landmarks: a landmark of its own. */}
         <Base.Positioner

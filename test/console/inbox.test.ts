@@ -253,6 +253,30 @@ describe('the inbox', () => {
       await page.keyboard.press('Escape');
     });
 
+    it('takes keys that follow the choice of a mention for the note, however late the next frame is', async () => {
+      const { page } = tab;
+      const question = `Is a bath ${newId()} included?`;
+      const contact = await receive(question);
+      await page.getByText(question).first().waitFor();
+      await open(contact);
+      await page.getByRole('log').getByText(question).waitFor();
+      await page.keyboard.press('n');
+      await page.getByPlaceholder('A note for your team').waitFor();
+      await page.keyboard.type('Ask @');
+      await page.locator('[role="menu"]:focus, [role="menu"]:focus-within').waitFor();
+      await page.evaluate(
+        'globalThis.nextFrame = requestAnimationFrame; globalThis.requestAnimationFrame = (call) => setTimeout(call, 1000, 0)',
+      );
+      await choose('Mia Okafor');
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('today');
+      expect(await page.getByPlaceholder('A note for your team').inputValue()).toBe(
+        'Ask @Mia Okafor \ntoday',
+      );
+      await page.evaluate('globalThis.requestAnimationFrame = nextFrame');
+      await page.keyboard.press('Escape');
+    });
+
     it('assigns, notes, answers with a snippet, snoozes and closes by keyboard alone', async () => {
       const { page } = tab;
       // Another one each time, or else a repeated test finds the one before.
