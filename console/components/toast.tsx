@@ -87,6 +87,8 @@ function ToastList() {
         <Toast.Action className="rounded-md px-2 py-0.5 font-medium text-accent-ink hover:bg-hover" />
         <Toast.Close
           aria-label={t`Dismiss`}
+          // Otherwise only while the pointer is over the notifications, as if they were stacked.
+          aria-hidden={false}
           className="rounded-md p-0.5 text-muted hover:bg-hover hover:text-ink"
         >
           <X className="size-4" aria-hidden="true" />

@@ -48,7 +48,7 @@ describe('the contacts', () => {
     expect(await target.locator('option:checked').textContent()).toBe('New list');
     const buffer = Buffer.from('First name,Phone\nEve,+14155550163\n');
     await page.getByLabel('CSV file').setInputFiles({ name: 'Summer.csv', mimeType: 'text/csv', buffer });
-    expect(await dialog.getByLabel('Name of the new list').inputValue()).toBe('Summer');
+    await expect.poll(() => dialog.getByLabel('Name of the new list').inputValue()).toBe('Summer');
     await dialog.getByLabel('Name of the new list').fill('Summer fair');
     await dialog.getByLabel('Country code').fill('49');
     await dialog.getByRole('button', { name: 'Import' }).click();

@@ -47,6 +47,21 @@ describe('the settings', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
+  it('rename the workspace, and move it to another time zone', async () => {
+    const { page } = tab;
+    await page.getByRole('tab', { name: 'Team' }).click();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Harbour Homes');
+    await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
+    await page.getByRole('button', { name: 'Save the workspace' }).click();
+    await page.getByText('The workspace was saved').waitFor();
+    await page.getByRole('button', { name: 'Save the workspace', disabled: true }).waitFor();
+    expect((await workspace.api('GET', '/api/workspace')).body.workspace).toMatchObject({
+      name: 'Harbour Homes',
+      timezone: 'Asia/Tokyo',
+    });
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
   it('invite somebody to the team', async () => {
     const { page } = tab;
     await page.getByRole('tab', { name: 'Team' }).click();

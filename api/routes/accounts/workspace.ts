@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { agencyOfUser } from '#db/queries/accounts/credentials.ts';
-import { usableLines } from '#db/queries/lines/lines.ts';
+import { wakeAllLines } from '#db/commands/lines/wake-all-lines.ts';
 import { dismissSetup } from '#db/queries/accounts/setup.ts';
 import { workspacesOfSession } from '#db/queries/accounts/user-sessions.ts';
 import {
   setReputationPolicy,
+  setWorkspaceProfile,
   workspaceProfile,
   workspaceReputationPolicy,
 } from '#db/queries/accounts/workspaces.ts';
@@ -12,7 +13,8 @@ import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/connec
 import { modelBudget, setTokensPerDay } from '#db/queries/drafts/ai-usage.ts';
 import { personRules, setContactBusy } from '#db/queries/sending/person-holds.ts';
 import { releaseAllLater } from '#db/commands/sending/person-releases.ts';
-import { wake } from '#db/wakes/wakes.ts';
+import { SubAccountInput } from '#domain/accounts/agency.ts';
+import { TimeZone } from '#domain/base/time-zone.ts';
 import { isExhausted } from '#domain/drafts/ai-budget.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
@@ -20,7 +22,6 @@ import { BillingMode, SubscriptionStatus } from '#domain/billing/entitlement.ts'
 import { isId, WorkspaceId } from '#domain/base/ids.ts';
 import { ReputationPolicy } from '#domain/lines/reputation.ts';
 import { Mode, modeOf } from '#domain/test-mode/test-mode.ts';
-import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { operationsFor } from '#api/auth/operators.ts';
 import { SESSION_HEADER } from '#api/auth/user-sessions.ts';
 import { workspaceRoute } from '#api/http/route.ts';
@@ -70,6 +71,11 @@ const WorkspaceRecord = z
 
 const WorkspacePatch = z
   .object({
+    name: SubAccountInput.shape.name,
+    timezone: TimeZone.meta({
+      description:
+        'Days, caps and windows without a zone of their own follow it from the moment of the change.',
+    }),
     reputationPolicy: ReputationPolicy,
     aiTokensPerDay: z.int().min(0).max(1_000_000_000),
     contactBusy: z.boolean(),
@@ -168,7 +174,7 @@ export const workspaceRoutes = [
       path: '/api/workspace',
       tag: 'Workspace',
       summary:
-        'Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden',
+        'Update the workspace: its name and time zone, what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden',
       role: 'admin',
       body: WorkspacePatch,
       responses: {
@@ -180,14 +186,13 @@ export const workspaceRoutes = [
       audit: {
         action: 'workspace.updated',
         target: 'workspace',
-        changes: ['reputationPolicy', 'aiTokensPerDay', 'contactBusy', 'setupDismissed'],
+        changes: ['name', 'timezone', 'reputationPolicy', 'aiTokensPerDay', 'contactBusy', 'setupDismissed'],
       },
       async handler({ db, caller, body, now }) {
-        if (body.reputationPolicy !== undefined) {
-          await setReputationPolicy(db, body.reputationPolicy);
-          // The pacers sleep until times computed with the old policy.
-          for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
-        }
+        await setWorkspaceProfile(db, body);
+        if (body.reputationPolicy !== undefined) await setReputationPolicy(db, body.reputationPolicy);
+        // The pacers sleep until times computed with the old values.
+        if (body.timezone !== undefined || body.reputationPolicy !== undefined) await wakeAllLines(db, now);
         if (body.aiTokensPerDay !== undefined) await setTokensPerDay(db, body.aiTokensPerDay);
         if (body.contactBusy !== undefined) {
           await setContactBusy(db, body.contactBusy);

@@ -13,6 +13,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
 import { type Role, ROLES, TeamMember } from './team-member.tsx';
+import { WorkspaceProfile } from './workspace-profile.tsx';
 
 type Invitation = ResponseOf<'GET /api/team/invitations'>['invitations'][number];
 
@@ -27,6 +28,7 @@ export function Team() {
     .filter(({ acceptedAt }) => acceptedAt === null);
   return (
     <div className="flex flex-col gap-4">
+      {isAdmin && <WorkspaceProfile />}
       <Card title={t`Members`}>
         {members.error && !members.data ? (
           <ErrorState error={members.error} retry={() => void members.refetch()} />

@@ -109,6 +109,20 @@ export async function workspaceProfile(db: TenantDb): Promise<{ name: string; ti
     select name, timezone from workspaces where id = ${db.workspaceId}`);
 }
 
+/** Changes what is given. */
+export async function setWorkspaceProfile(
+  db: TenantDb,
+  {
+    name = null,
+    timezone = null,
+  }: { name?: string | null | undefined; timezone?: string | null | undefined },
+): Promise<void> {
+  if (name === null && timezone === null) return;
+  await db.query(sql.type(NoRows)`
+    update workspaces set name = coalesce(${name}, name), timezone = coalesce(${timezone}, timezone)
+    where id = ${db.workspaceId}`);
+}
+
 const CountryRow = z.object({ country: z.string() });
 
 /** ISO 3166-1 alpha-2, assumed for phone numbers without a country code. */

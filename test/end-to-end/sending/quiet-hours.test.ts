@@ -299,6 +299,23 @@ describe('quiet hours', () => {
   });
 });
 
+test('a message to a number without a zone leaves once the workspace moves to a zone that is awake', async () => {
+  const clocks = Array.from({ length: 24 }, (_, index) => `Etc/GMT${index < 12 ? '+' : '-'}${index % 12}`);
+  const at = (hour: string) => clocks.find((zone) => clockOf(zone, new Date()).startsWith(hour)) ?? '';
+  await setQuietHours({ start: '08:00', end: '21:00' });
+  const move = (fields: object) => workspace.api('PATCH', '/api/workspace', fields);
+  expect((await move({ timezone: at('02') })).body.workspace.timezone).toBe(at('02'));
+  const asleep = await send({ recipientPhone: `+1800${String(Math.random()).slice(2, 9)}` });
+  await isAsleep(asleep);
+  const moved = await move({ timezone: at('12'), name: ' Harbour Homes ' });
+  expect(moved.body.workspace).toMatchObject({ timezone: at('12'), name: 'Harbour Homes' });
+  await isSent(asleep);
+  for (const [field, value] of Object.entries({ timezone: 'Mars/Olympus', name: ' ' })) {
+    const { status, body } = await move({ [field]: value });
+    expect([status, body.issues[0].path]).toEqual([400, field]);
+  }
+});
+
 test('a number whose area has zones that are never all awake is refused', async () => {
   const idaho = '+12085550123';
   expect(placeOf(idaho).zones?.length).toBeGreaterThan(1);

@@ -1210,17 +1210,21 @@ export class Workspace extends HeyApiClient {
     }
     
     /**
-     * Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden
+     * Update the workspace: its name and time zone, what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden
      *
      * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
      */
     public update<ThrowOnError extends boolean = true>(parameters?: {
+        name?: string;
+        timezone?: string;
         reputationPolicy?: 'protect' | 'observe' | 'off';
         aiTokensPerDay?: number;
         contactBusy?: boolean;
         setupDismissed?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'timezone' },
                     { in: 'body', key: 'reputationPolicy' },
                     { in: 'body', key: 'aiTokensPerDay' },
                     { in: 'body', key: 'contactBusy' },
@@ -1240,17 +1244,21 @@ export class Workspace extends HeyApiClient {
     }
     
     /**
-     * Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden
+     * Update the workspace: its name and time zone, what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden
      *
      * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
      */
     public put<ThrowOnError extends boolean = true>(parameters?: {
+        name?: string;
+        timezone?: string;
         reputationPolicy?: 'protect' | 'observe' | 'off';
         aiTokensPerDay?: number;
         contactBusy?: boolean;
         setupDismissed?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PutApiWorkspaceResponses, PutApiWorkspaceErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'timezone' },
                     { in: 'body', key: 'reputationPolicy' },
                     { in: 'body', key: 'aiTokensPerDay' },
                     { in: 'body', key: 'contactBusy' },

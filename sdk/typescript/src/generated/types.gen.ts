@@ -1440,6 +1440,11 @@ export type ReplayInput = {
 };
 
 export type WorkspacePatch = {
+    name?: string;
+    /**
+     * Days, caps and windows without a zone of their own follow it from the moment of the change.
+     */
+    timezone?: string;
     reputationPolicy?: 'protect' | 'observe' | 'off';
     aiTokensPerDay?: number;
     contactBusy?: boolean;
@@ -13215,6 +13220,11 @@ export type GetApiWorkspaceResponse = GetApiWorkspaceResponses[keyof GetApiWorks
 
 export type PatchApiWorkspaceData = {
     body?: {
+        name?: string;
+        /**
+         * Days, caps and windows without a zone of their own follow it from the moment of the change.
+         */
+        timezone?: string;
         reputationPolicy?: 'protect' | 'observe' | 'off';
         aiTokensPerDay?: number;
         contactBusy?: boolean;
@@ -13287,6 +13297,11 @@ export type PatchApiWorkspaceResponse = PatchApiWorkspaceResponses[keyof PatchAp
 
 export type PutApiWorkspaceData = {
     body?: {
+        name?: string;
+        /**
+         * Days, caps and windows without a zone of their own follow it from the moment of the change.
+         */
+        timezone?: string;
         reputationPolicy?: 'protect' | 'observe' | 'off';
         aiTokensPerDay?: number;
         contactBusy?: boolean;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "edc5b5bcce3dc1ce4996e1d424880129ec80ed42e717c92c87d9efe1b936873e"
+DIGEST = "264abef58f9c0acf4cb6d54f10e4d6ba62ec82de28d5e55615c905b57cec930e"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

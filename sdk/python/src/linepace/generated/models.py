@@ -491,6 +491,8 @@ class ReplayInput(TypedDict):
 
 
 class WorkspacePatch(TypedDict):
+    name: NotRequired[str]
+    timezone: NotRequired[str]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
     aiTokensPerDay: NotRequired[int]
     contactBusy: NotRequired[bool]
@@ -4236,6 +4238,8 @@ class GetWorkspaceResponse(TypedDict):
 
 
 class UpdateWorkspaceRequest(TypedDict):
+    name: NotRequired[str]
+    timezone: NotRequired[str]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
     aiTokensPerDay: NotRequired[int]
     contactBusy: NotRequired[bool]
@@ -4265,6 +4269,8 @@ class UpdateWorkspaceResponse(TypedDict):
 
 
 class PutWorkspaceRequest(TypedDict):
+    name: NotRequired[str]
+    timezone: NotRequired[str]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
     aiTokensPerDay: NotRequired[int]
     contactBusy: NotRequired[bool]

@@ -527,13 +527,13 @@ class Workspace:
         return self._transport.call("GET", "/api/workspace")
 
     def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
+        """Update the workspace: its name and time zone, what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return self._transport.call("PATCH", "/api/workspace", body=body)
 
     def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
+        """Update the workspace: its name and time zone, what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return self._transport.call("PUT", "/api/workspace", body=body)
@@ -622,13 +622,13 @@ class AsyncWorkspace:
         return await self._transport.call("GET", "/api/workspace")
 
     async def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
+        """Update the workspace: its name and time zone, what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return await self._transport.call("PATCH", "/api/workspace", body=body)
 
     async def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
+        """Update the workspace: its name and time zone, what its lines do about their reputation, what the language model may cost a day, whether campaigns wait while a member writes with a contact, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return await self._transport.call("PUT", "/api/workspace", body=body)
