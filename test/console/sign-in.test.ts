@@ -36,6 +36,21 @@ describe('the files of the console', () => {
     }
   });
 
+  it('show something before the scripts have arrived', async () => {
+    const { page } = await openTab(tab.page.context().browser()!);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/assets/index-*.js', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const loading = page.goto(`${tab.app.url}/console/`);
+    await page.locator('#root > p').getByText('Linepace').waitFor();
+    held.resolve();
+    await loading;
+    await page.locator('#root > p').waitFor({ state: 'detached' });
+    await page.close();
+  });
+
   it('include nothing outside the build', async () => {
     for (const path of [
       '/assets/none-12345678.js',
