@@ -19,6 +19,11 @@ interface Benchmark {
 }
 
 const BENCHMARKS: Record<string, Benchmark> = {
+  latency: { script: 'latency.ts', arguments: (scaled) => ['--each', scaled(100)] },
+  day: {
+    script: 'day.ts',
+    arguments: (scaled) => ['--lines', scaled(300), '--each', scaled(40), '--starts', scaled(1000)],
+  },
   intake: { script: 'intake.ts', arguments: (scaled) => ['--peers', '--seconds', scaled(10)] },
   'intake-at-work': {
     script: 'intake.ts',

@@ -37,7 +37,7 @@ const BULLMQ = 'BullMQ, fsync always';
 const STEADY_RATE = 1000;
 /** The ratios to reach. */
 const GOALS: Record<string, number> = {
-  'Koa + group commit': values.worker ? 0.3 : 0.7,
+  'Koa + group commit': values.worker ? 0.3 : 0.5,
   'Koa + pg-boss': 3,
   'Koa + graphile-worker': 3,
   [`Koa + ${BULLMQ}`]: 1.1,

@@ -211,7 +211,7 @@ try {
       ...row,
       subject,
       values: list.map(({ sent }) => sent),
-      ...(subject === BULLMQ && { goal: 1 }),
+      ...(subject === BULLMQ && { goal: 0.7 }),
     })),
     ...(redis
       ? []

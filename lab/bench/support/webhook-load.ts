@@ -54,11 +54,7 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
       });
       return id;
     },
-    async emit(workspaceId) {
-      const event = sent(workspaceId);
-      await withTenant(pools, workspaceId, (db) => emitEvents(db, [event], new Date()));
-      return { messageId: event.messageId, at: performance.now() };
-    },
+    emit: (workspaceId) => emitSent(pools, workspaceId),
     async emitMany(workspaceId, count) {
       const events = Array.from({ length: count }, () => sent(workspaceId));
       await withTenant(pools, workspaceId, (db) => emitEvents(db, events, new Date()));
@@ -68,6 +64,16 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
       await Promise.all([pools.close(), temporal.connection.close()]);
     },
   };
+}
+
+/** Commits one event, as a send does. @returns the id of its message and the time of the commit. */
+export async function emitSent(
+  pools: Pools,
+  workspaceId: string,
+): Promise<{ messageId: string; at: number }> {
+  const event = sent(workspaceId);
+  await withTenant(pools, workspaceId, (db) => emitEvents(db, [event], new Date()));
+  return { messageId: event.messageId, at: performance.now() };
 }
 
 const sent = (workspaceId: string) => ({
