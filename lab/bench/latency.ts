@@ -17,19 +17,20 @@ import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 /**
  * Measures how soon things happen on an idle installation, one after the other: a message's call of the carrier, beside a BullMQ
  * worker with the same writes; the customer's webhook after a reply, beside Koa, PostgreSQL and `fetch`; an event on its
- * stream, beside `LISTEN/NOTIFY`. Rounds alternate. `npm run bench -- latency [--rounds 5 --each 50 --only messages,replies,events]`
+ * stream, beside `LISTEN/NOTIFY`. Rounds alternate. `npm run bench -- latency [--rounds 5 --each 50 --apart 200 --only messages,replies,events]`
  */
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     each: { type: 'string', default: '50' },
+    apart: { type: 'string', default: '200' },
     only: { type: 'string', default: 'messages,replies,events' },
   },
 });
 const [ROUNDS, EACH] = [Number(options.rounds), Number(options.each)];
 const GOAL = 3;
-/** The most between two of them, so that each finds everything idle. At random, so that they meet polls at any time. */
-const APART_MS = 200;
+/** The most between two of them, at random, so that they meet polls at any time. */
+const APART_MS = Number(options.apart);
 const TIMEOUT_MS = 30_000;
 
 /** When something arrived here, by the id or text by which it is known. */
