@@ -58,19 +58,34 @@ export async function parseAnswerInTurns(schema: z.ZodType, value: unknown): Pro
   return data;
 }
 
-/** Like `JSON.stringify`, but serializes the elements of long lists in turns; undefined if there are no long lists. */
-export async function stringifyInTurns(value: unknown): Promise<string | undefined> {
+/** Characters that are encoded at a time. Encoding and joining the texts of a large page takes longer than a turn. */
+const CHUNK = 64 * 1024;
+
+/** Like `JSON.stringify`, but as bytes, and in turns for the elements of long lists; undefined if there are no long lists. */
+export async function serializeInTurns(value: unknown): Promise<Buffer | undefined> {
   if (value === null || typeof value !== 'object') return undefined;
-  const fields = Object.entries(value);
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   if (!fields.some(([, field]) => isLong(field))) return undefined;
-  const parts: string[] = [];
-  for (const [name, field] of fields) {
-    const text = isLong(field)
-      ? `[${(await mapInTurns(field, (item) => JSON.stringify(item) ?? 'null')).join(',')}]`
-      : JSON.stringify(field);
-    if (text !== undefined) parts.push(`${JSON.stringify(name)}:${text}`);
+  const chunks: Buffer[] = [];
+  let text = '';
+  const write = (part: string): void => {
+    text += part;
+    if (text.length < CHUNK) return;
+    chunks.push(Buffer.from(text));
+    text = '';
+  };
+  for (const [number, [name, field]] of fields.entries()) {
+    write(`${number === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+    if (!isLong(field)) {
+      write(JSON.stringify(field));
+      continue;
+    }
+    await mapInTurns(field, (item, index) =>
+      write(`${index === 0 ? '[' : ','}${JSON.stringify(item) ?? 'null'}`),
+    );
+    write(']');
   }
-  return `{${parts.join(',')}}`;
+  return Buffer.concat([...chunks, Buffer.from(`${text}}`)]);
 }
 
 const isLong = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > LONG;

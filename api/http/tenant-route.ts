@@ -13,7 +13,7 @@ import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, clientIp } from './client-address.ts';
 import { ApiError } from './errors.ts';
-import { stringifyInTurns } from './parse.ts';
+import { serializeInTurns } from './parse.ts';
 import { furtherPoints, INTAKE } from './rate-limits.ts';
 import { respond } from './respond.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
@@ -106,8 +106,8 @@ async function send(
 ): Promise<void> {
   context.status = status;
   context.set(headers);
-  const text = route.produces === undefined ? await stringifyInTurns(body) : undefined;
-  context.body = text ?? body;
-  if (text !== undefined) context.type = 'application/json';
+  const bytes = route.produces === undefined ? await serializeInTurns(body) : undefined;
+  context.body = bytes ?? body;
+  if (bytes !== undefined) context.type = 'application/json';
   if (route.produces !== undefined) context.type = headers['Content-Type'] ?? route.produces;
 }

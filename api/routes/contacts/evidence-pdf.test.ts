@@ -29,7 +29,7 @@ const evidence: Evidence = {
 /** The document, and the contents of its compressed streams. */
 async function written(given: Partial<Evidence>): Promise<{ pages: number; streams: string[] }> {
   const whole = { ...evidence, ...given };
-  const bytes = Buffer.concat(await evidencePdf(whole, JSON.stringify(whole)).toArray());
+  const bytes = Buffer.concat(await evidencePdf(whole, Buffer.from(JSON.stringify(whole))).toArray());
   const text = bytes.toString('latin1');
   const streams = [...text.matchAll(/stream\n([\s\S]*?)\nendstream/g)].map(([, data = '']) =>
     inflateSync(Buffer.from(data, 'latin1')).toString(),

@@ -45,7 +45,7 @@ export const printable = (text: string): string =>
     .replace(LONGEST_WORD, '$&\u200b');
 
 /** The evidence as a document for people, with the JSON document as an attachment. */
-export function evidencePdf(evidence: Evidence, json: string): Readable {
+export function evidencePdf(evidence: Evidence, json: Buffer): Readable {
   const document = new PDFDocument({
     size: 'A4',
     margin: 48,
@@ -70,15 +70,14 @@ export function evidencePdf(evidence: Evidence, json: string): Readable {
 type Document = InstanceType<typeof PDFDocument>;
 
 /** The library would compress it on the event loop. */
-async function attach(document: Document, json: string, generatedAt: string): Promise<void> {
-  const bytes = Buffer.from(json);
+async function attach(document: Document, json: Buffer, generatedAt: string): Promise<void> {
   const file = document.ref({
     Type: 'EmbeddedFile',
     Subtype: 'application#2Fjson',
     Filter: 'FlateDecode',
-    Params: { Size: bytes.length, CreationDate: new Date(generatedAt) },
+    Params: { Size: json.length, CreationDate: new Date(generatedAt) },
   });
-  file.end(await promisify(deflate)(bytes));
+  file.end(await promisify(deflate)(json));
   const name = 'evidence.json';
   // Strings of the document are objects; others are names.
   const text = (value: string): object => Object(value) as object;

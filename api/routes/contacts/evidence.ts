@@ -6,7 +6,7 @@ import { findLead } from '#db/queries/contacts/leads.ts';
 import { withTenant, withTenantReads } from '#db/connection/transactions.ts';
 import { Evidence } from '#domain/contacts/evidence.ts';
 import { Id } from '#domain/base/ids.ts';
-import { stringifyInTurns } from '#api/http/parse.ts';
+import { serializeInTurns } from '#api/http/parse.ts';
 import { ResponseStream, workspaceRoute } from '#api/http/route.ts';
 import { evidencePdf } from './evidence-pdf.ts';
 import { leadNotFound } from './leads.ts';
@@ -47,7 +47,7 @@ export const evidenceRoutes = [
         if (!lead) throw leadNotFound();
         return readEvidence(db, lead, await findContact(db, lead.id), now);
       });
-      const json = (await stringifyInTurns(evidence)) ?? JSON.stringify(evidence);
+      const json = (await serializeInTurns(evidence)) ?? Buffer.from(JSON.stringify(evidence));
       const headers = { 'Content-Disposition': `attachment; filename="evidence.${format}"` };
       if (format === 'json') return { status: 200, body: Readable.from([json]), headers };
       return { status: 200, body: evidencePdf(evidence, json), headers: { ...headers, 'Content-Type': PDF } };
