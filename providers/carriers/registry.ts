@@ -4,7 +4,7 @@ import type { CapabilitiesOf } from '#domain/lines/capability.ts';
 import { TEST_CARRIER } from '#domain/test-mode/test-mode.ts';
 import type { Guard } from '../egress-guard.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
-import { blueBubblesCarrier } from './bluebubbles.ts';
+import { blueBubblesCarrier } from './bluebubbles/bluebubbles.ts';
 import type { Carrier, FetchMedia } from './carrier.ts';
 import { linqCarrier } from './linq.ts';
 import { type CarrierCall, observed } from './observed.ts';

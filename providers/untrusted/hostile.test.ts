@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { sanitizeEvents, type CarrierEvent, MAX_FILES, MAX_TEXT } from '#domain/lines/carrier-event.ts';
 import { textProblem } from '#domain/base/text.ts';
 import { JsonTooComplex } from '#domain/base/untrusted-json.ts';
-import { eventsOf, readBlueBubblesEvent } from '../carriers/bluebubbles-callback.ts';
+import { eventsOf, readBlueBubblesEvent } from '../carriers/bluebubbles/callback.ts';
 import { unquoted } from '#domain/inbox/own-words.ts';
 import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
 import { readTwilioForm, signTwilio } from '../carriers/twilio-callback.ts';

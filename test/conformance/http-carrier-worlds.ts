@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { blueBubblesCarrier } from '#providers/carriers/bluebubbles.ts';
+import { blueBubblesCarrier } from '#providers/carriers/bluebubbles/bluebubbles.ts';
 import type { CallbackRequest } from '#providers/carriers/carrier.ts';
 import { linqCarrier } from '#providers/carriers/linq.ts';
 import { sendblueCarrier } from '#providers/carriers/sendblue.ts';

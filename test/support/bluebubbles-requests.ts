@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import type { MessageAction } from '#domain/messages/message-action.ts';
 import { newId } from '#domain/base/ids.ts';
-import { blueBubblesCarrier, BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
+import { BlueBubblesConfig } from '#providers/carriers/bluebubbles/api.ts';
+import { blueBubblesCarrier } from '#providers/carriers/bluebubbles/bluebubbles.ts';
 import { startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { type SentRequest, startRecorder } from './openapi-contract.ts';
 

@@ -4,7 +4,7 @@ import type { ChatProviderName } from '../../../domain/drafts/chat.ts';
 import type { Route } from '../../../api/http/route.ts';
 import { LinqWebhook } from '../../../providers/carriers/linq.ts';
 import { Reported } from '../../../providers/carriers/sendblue.ts';
-import { BlueBubblesMessage } from '../../../providers/carriers/bluebubbles-protocol.ts';
+import { BlueBubblesMessage } from '../../../providers/carriers/bluebubbles/protocol.ts';
 import { InboundEmail } from '../../../providers/carriers/inbound-email.ts';
 
 /** A body, and the headers that say what it is. */

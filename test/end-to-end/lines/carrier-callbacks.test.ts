@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import type { z } from 'zod';
 import type { Channel } from '#domain/base/channel.ts';
 import { newId } from '#domain/base/ids.ts';
-import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
+import { BlueBubblesConfig } from '#providers/carriers/bluebubbles/api.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { signTwilio } from '#providers/carriers/twilio-callback.ts';

@@ -8,8 +8,8 @@ import {
   NOT_REGISTERED,
   textOf,
   TIMED_OUT,
-} from './bluebubbles-protocol.ts';
-import { readJsonBody } from './callback-secret.ts';
+} from './protocol.ts';
+import { readJsonBody } from '../callback-secret.ts';
 
 const MESSAGE_EVENTS = ['new-message', 'updated-message', 'message-send-error'] as const;
 /** The server has got another address: some of its proxies give it one at each start. */

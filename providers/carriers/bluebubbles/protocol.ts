@@ -4,7 +4,7 @@ import { mayBeSameNumber } from '#domain/base/phone.ts';
 import { Transport } from '#domain/messages/transport.ts';
 import { type InboundGroup, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
-import { Explanation } from './http-response.ts';
+import { Explanation } from '../http-response.ts';
 
 /** A message is in one conversation, except while systems are migrated. */
 const MAX_CHATS = 20;
@@ -75,6 +75,10 @@ export const ErrorResponse = z.object({
   error: readable(z.object({ type: readable(z.string()), message: readable(Explanation) })),
   data: readable(BlueBubblesMessage.pick({ error: true })),
 });
+
+/** Others also respond with a `message`, for example an API gateway, or with an `error` that has a type. */
+export const isOwnError = (body: z.infer<typeof ErrorResponse> | null): boolean =>
+  typeof body?.error?.type === 'string' && typeof body.status === 'number';
 
 /** Apple's codes in a message's `error`. */
 export const NOT_REGISTERED = 22;

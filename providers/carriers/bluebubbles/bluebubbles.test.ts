@@ -11,7 +11,7 @@ import {
   blueBubblesWorld,
 } from '#test/conformance/http-carrier-worlds.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
-import type { AttemptReference, CallbackRequest, OutboundMessage } from './carrier.ts';
+import type { AttemptReference, CallbackRequest, OutboundMessage } from '../carrier.ts';
 
 let world: BlueBubblesWorld;
 beforeEach(async () => {

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { listOf, readable } from '#domain/base/bounded-schema.ts';
-import type { Exchange } from '../egress-exchange.ts';
-import { EVENTS } from './bluebubbles-callback.ts';
-import { envelope } from './bluebubbles-protocol.ts';
-import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
-import { failed, passed, unknown } from './connection-checks.ts';
-import { Explanation, readOk } from './http-response.ts';
+import type { Exchange } from '../../egress-exchange.ts';
+import { EVENTS } from './callback.ts';
+import { envelope } from './protocol.ts';
+import { isOfLine, withSecret } from '../callback-secret.ts';
+import type { Carrier, ConnectionCheck, ConnectionGuide } from '../carrier.ts';
+import { failed, passed, serverCheck, unknown } from '../connection-checks.ts';
+import { Explanation, isOk, readOk } from '../http-response.ts';
+import { type BlueBubblesApi, type BlueBubblesConfig, reasonOf } from './api.ts';
 
 export const BLUEBUBBLES_GUIDE: ConnectionGuide = {
   title: 'BlueBubbles',
@@ -21,12 +23,62 @@ export const BLUEBUBBLES_GUIDE: ConnectionGuide = {
   ],
 };
 
+/** Registers the callback URL at the server, and checks the settings of a line. */
+export function createConnection({
+  query,
+}: BlueBubblesApi): Required<
+  Pick<Carrier<BlueBubblesConfig>, 'configureInbound' | 'probe' | 'checkConnection'>
+> {
+  /** A webhook that is gone already is no failure, and one that stays costs only traffic. */
+  async function remove(config: BlueBubblesConfig, path: string): Promise<void> {
+    await query(config, path, { method: 'DELETE' });
+  }
+
+  return {
+    async configureInbound(config, _lineId, callbackUrl) {
+      const url = withSecret(callbackUrl, config.callbackSecret);
+      const known = await query(config, '/webhook');
+      const webhooks = readOk(known, Webhooks);
+      if (!webhooks) throw new Error(reasonOf(known));
+      const own = webhooks.data.filter((webhook) => isOfLine(webhook.url, callbackUrl));
+      const former = own.filter((webhook) => !reportsTo(webhook, url));
+      // The server would keep the events of one with the same URL, and would post every event to each of the others.
+      for (const { id } of former) if (id !== undefined) await remove(config, `/webhook/${id}`);
+      if (former.length < own.length) return;
+      const response = await query(config, '/webhook', { body: { url, events: EVENTS } });
+      if (!isOk(response)) throw new Error(reasonOf(response));
+    },
+
+    async probe(config) {
+      const response = await query(config, '/ping');
+      if (!isPong(response)) throw new Error(reasonOf(response));
+      // What the server does not say is no failure: it may be busy, or older than the field.
+      const checks = [...macChecks(await query(config, '/server/info'), config.method)];
+      const failure = checks.find(({ result }) => result === 'fail');
+      if (failure) throw new Error(failure.text);
+    },
+
+    async *checkConnection(config, { callbackUrl, reachCallbacks }) {
+      const ping = await query(config, '/ping');
+      yield serverCheck(new URL(config.url).host, ping, 'url');
+      if (ping.error !== null) return;
+      const password = passwordCheck(ping, reasonOf(ping));
+      yield password;
+      if (password.result !== 'pass') return;
+      yield* macChecks(await query(config, '/server/info'), config.method);
+      if (callbackUrl !== null)
+        yield webhookCheck(await query(config, '/webhook'), withSecret(callbackUrl, config.callbackSecret));
+      yield { name: 'callback_address', ...(await reachCallbacks()) };
+    },
+  };
+}
+
 const Pong = envelope(z.literal('pong'));
 
 /** Whether `GET /ping` was answered by the server itself: a proxy in front of it also responds 200, with a page of its own. */
-export const isPong = (response: Exchange): boolean => readOk(response, Pong) !== null;
+const isPong = (response: Exchange): boolean => readOk(response, Pong) !== null;
 
-export function passwordCheck(response: Exchange, reason: string): ConnectionCheck {
+function passwordCheck(response: Exchange, reason: string): ConnectionCheck {
   if (isPong(response)) return passed('credentials', 'The server accepts the password.');
   if (response.status === 401 || response.status === 403)
     return failed('credentials', 'The server refuses the password.', 'password');
@@ -45,7 +97,7 @@ export const ServerInfo = envelope(
 );
 
 /** The account in Messages, and the Private API if the settings ask for it. */
-export function* macChecks(response: Exchange, method: string): Iterable<ConnectionCheck> {
+function* macChecks(response: Exchange, method: string): Iterable<ConnectionCheck> {
   const info = readOk(response, ServerInfo)?.data;
   const account = info?.detected_imessage;
   if (account === undefined || account === null)
@@ -69,15 +121,15 @@ const Webhook = z.object({
   events: listOf(z.string(), MAX_WEBHOOKS).optional().catch(undefined),
 });
 type Webhook = z.infer<typeof Webhook>;
-export const Webhooks = envelope(listOf(Webhook, MAX_WEBHOOKS));
+const Webhooks = envelope(listOf(Webhook, MAX_WEBHOOKS));
 
 /** Whether a webhook reports all that a line needs to a URL. Older servers do not show the events. */
-export const reportsTo = (webhook: Webhook, url: string): boolean =>
+const reportsTo = (webhook: Webhook, url: string): boolean =>
   webhook.url === url &&
   EVENTS.every((event) => webhook.events?.some((one) => one === event || one === '*') ?? true);
 
 /** Whether the server reports to the line. */
-export function webhookCheck(response: Exchange, callbackUrl: string): ConnectionCheck {
+function webhookCheck(response: Exchange, callbackUrl: string): ConnectionCheck {
   const webhooks = readOk(response, Webhooks)?.data;
   if (!webhooks) return unknown('callback', 'The server does not list its webhooks.');
   if (webhooks.some((webhook) => reportsTo(webhook, callbackUrl)))
