@@ -1,4 +1,5 @@
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 
 /**
@@ -22,6 +23,27 @@ export function outcomeOfFailure(failure: CarrierFailure, reason: string): SendO
       return { kind: failure, reason };
   }
 }
+
+/** The outcome of an action, which failed as a send would have. */
+export function actionOutcomeOf(outcome: SendOutcome): ActionOutcome {
+  switch (outcome.kind) {
+    case 'transient':
+    case 'unknown':
+      return { kind: outcome.kind, reason: outcome.reason };
+    case 'refused':
+    case 'unavailable':
+      return { kind: 'refused', reason: outcome.reason };
+    case 'accepted':
+      return { kind: 'accepted' };
+  }
+}
+
+/** A message of which only the first part was sent: a retry would send that twice. */
+export const sentInPart = (reason: string, carrierMessageId: string): SendOutcome => ({
+  kind: 'refused',
+  reason: `only a part was sent: ${reason}`,
+  sentPart: carrierMessageId,
+});
 
 type Receipt = Extract<CarrierEvent, { kind: 'receipt' }>;
 

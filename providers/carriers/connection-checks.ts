@@ -24,6 +24,18 @@ export const serverCheck = (
     ? passed('server', `${server} responds.`)
     : failed('server', `${server} does not respond: ${connectionFailure(error)}.`, setting);
 
+/** Whether a provider has accepted the credentials. @param said its names of who refuses what, and its reason. */
+export function credentialsCheck(
+  { status }: Pick<Exchange, 'status'>,
+  isAccepted: boolean,
+  { who, what, setting, reason }: { who: string; what: string; setting: string; reason: string },
+): ConnectionCheck {
+  if (isAccepted) return passed('credentials', `${who} accepts ${what}.`);
+  return status === 401 || status === 403
+    ? failed('credentials', `${who} refuses ${what}: ${reason}.`, setting)
+    : unknown('credentials', `${who} did not say whether ${what} is right: ${reason}.`);
+}
+
 /** For who only wants to know what the provider says. */
 export const notReached: ConnectionSubject['reachCallbacks'] = async () => ({
   result: 'unknown',

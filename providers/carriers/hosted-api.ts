@@ -18,7 +18,7 @@ export interface HostedCarrierOptions {
 }
 
 const QUESTION_TIMEOUT_MS = 10_000;
-export const HOSTED_TIMEOUT_MS = 15_000;
+const HOSTED_TIMEOUT_MS = 15_000;
 
 /** The settings that name another server. @param whose for example `Telnyx’s`. */
 export const ownServerOf = (whose: string) => ({
@@ -35,7 +35,6 @@ interface Settings {
 }
 
 interface HostedRequest {
-  headers: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -45,16 +44,23 @@ interface HostedRequest {
 }
 
 /** The JSON API of a carrier that is a service. */
-export interface HostedApi {
+export interface HostedApi<Config extends Settings> {
   readonly timeoutMs: number;
   now(): Date;
   /** The host that is asked. */
-  hostOf(config: Settings): string;
-  servers(config: Settings): Record<string, CarrierServer>;
-  call(config: Settings, path: string, request: HostedRequest): Promise<Exchange>;
+  hostOf(config: Config): string;
+  servers(config: Config): Record<string, CarrierServer>;
+  call(config: Config, path: string, request: HostedRequest): Promise<Exchange>;
+  /** Asks for something that the path and the query name. */
+  ask(
+    config: Config,
+    path: string,
+    query?: Record<string, string>,
+    request?: HostedRequest,
+  ): Promise<Exchange>;
   /** Calls with the time limit of a send. */
   send(
-    config: Settings,
+    config: Config,
     path: string,
     request: HostedRequest & { body: unknown; signal: AbortSignal },
   ): Promise<Exchange>;
@@ -63,15 +69,17 @@ export interface HostedApi {
   close(): Promise<void>;
 }
 
-export function createHostedApi(
+/** @param headersOf the headers with the credentials of a line. */
+export function createHostedApi<Config extends Settings>(
   defaultUrl: string,
+  headersOf: (config: Config) => Record<string, string>,
   {
     baseUrl = defaultUrl,
     guard,
     timeoutMs = HOSTED_TIMEOUT_MS,
     clock = () => new Date(),
   }: HostedCarrierOptions,
-): HostedApi {
+): HostedApi<Config> {
   const connections = { connections: 64, headersTimeout: 0, bodyTimeout: 0 };
   const agent = new Agent({ ...connections, ...(guard && { connect: guard.connect }) });
   const trusting = createTrustingAgents(
@@ -81,7 +89,7 @@ export function createHostedApi(
     own === undefined || pem === undefined ? agent : trusting.of(pem);
   const addressOf = (config: Settings): URL => new URL(config.baseUrl ?? baseUrl);
 
-  const call: HostedApi['call'] = async (config, path, { headers, body, ...options }) => {
+  const call: HostedApi<Config>['call'] = async (config, path, { body, ...options }) => {
     const { origin, pathname } = addressOf(config);
     const { method = body === undefined ? 'GET' : 'POST', maxBytes = MAX_PAGE_BYTES } = options;
     return exchange(
@@ -92,7 +100,7 @@ export function createHostedApi(
         method,
         headers: {
           accept: 'application/json',
-          ...headers,
+          ...headersOf(config),
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -109,6 +117,8 @@ export function createHostedApi(
     servers: (config) =>
       config.baseUrl === undefined ? {} : { baseUrl: { url: config.baseUrl, ports: HTTP_PORTS } },
     call,
+    ask: (config, path, query = {}, request = {}) =>
+      call(config, `${path}?${new URLSearchParams(query).toString()}`, request),
     send: (config, path, sent) =>
       call(config, path, {
         maxBytes: MAX_OBJECT_BYTES,

@@ -5,7 +5,7 @@ import { newId } from '#domain/base/ids.ts';
 import { BlueBubblesConfig } from './bluebubbles/api.ts';
 import { blueBubblesCarrier } from './bluebubbles/bluebubbles.ts';
 import type { Carrier, ConnectionSubject, OutboundMessage } from './carrier.ts';
-import { linqCarrier } from './linq.ts';
+import { linqCarrier } from './linq/linq.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { telnyxCarrier } from './telnyx.ts';
 import { twilioCarrier } from './twilio.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BlueBubblesConfig } from './bluebubbles/api.ts';
 import { blueBubblesCarrier } from './bluebubbles/bluebubbles.ts';
 import type { Carrier } from './carrier.ts';
-import { linqCarrier } from './linq.ts';
+import { linqCarrier } from './linq/linq.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { telnyxCarrier } from './telnyx.ts';
 import { twilioCarrier } from './twilio.ts';

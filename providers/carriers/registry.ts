@@ -6,7 +6,7 @@ import type { Guard } from '../egress-guard.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
 import { blueBubblesCarrier } from './bluebubbles/bluebubbles.ts';
 import type { Carrier, FetchMedia } from './carrier.ts';
-import { linqCarrier } from './linq.ts';
+import { linqCarrier } from './linq/linq.ts';
 import { type CarrierCall, observed } from './observed.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';

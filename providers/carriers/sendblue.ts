@@ -3,15 +3,14 @@ import { HeaderToken } from '#domain/base/header-token.ts';
 import { listOf, numeric, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
-import { mapInTurns } from '#domain/base/turns.ts';
 import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
-import { searchListing } from '#domain/sending/carrier-listing.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { timeLimit } from '../time-limit.ts';
 import { checkSecret, isOfLine, readJsonBody, withSecret } from './callback-secret.ts';
+import { actionOutcomeOf, sentInPart } from './carrier-failure.ts';
 import type {
   AttemptReference,
   Availability,
@@ -20,17 +19,11 @@ import type {
   ConnectionGuide,
   OutboundAction,
   OutboundMessage,
-  ReconcileOutcome,
 } from './carrier.ts';
-import { failed, passed, serverCheck, unknown } from './connection-checks.ts';
-import {
-  createHostedApi,
-  HOSTED_TIMEOUT_MS,
-  type HostedCarrierOptions,
-  ownServerOf,
-  unanswered,
-} from './hosted-api.ts';
+import { credentialsCheck, failed, passed, serverCheck, unknown } from './connection-checks.ts';
+import { createHostedApi, type HostedCarrierOptions, ownServerOf, unanswered } from './hosted-api.ts';
 import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
+import { CLOCK_SKEW_MS, findListedAttempt } from './listed-attempt.ts';
 
 export const SendblueConfig = z.object({
   apiKeyId: HeaderToken.meta({ secret: true, description: 'The key of the API, sb-api-key-id.' }),
@@ -115,11 +108,6 @@ const Webhooks = z.object({ webhooks: z.object({ receive: Registrations, outboun
 const WEBHOOKS = ['receive', 'outbound'] as const;
 const Accepted = z.object({ status: z.enum(['OK', 'SENT', 'SUCCESS', 'QUEUED']) });
 
-/** How long after its start a request without a response may still reach Sendblue or appear in the list. */
-const SETTLE_MS = 180_000;
-/** For clock differences. */
-const CLOCK_SKEW_MS = 10 * 60_000;
-
 /**
  * Outcomes by Sendblue's error codes. Those about the account (`line`) can be fixed by the operator. 5000, an internal error, may come
  * after the message was sent.
@@ -139,22 +127,16 @@ const NO_IMESSAGE = { kind: 'unavailable', reason: 'the number has no iMessage' 
 
 /** iMessage by Sendblue (docs.sendblue.com, API v2). */
 export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<SendblueConfig> {
-  const api = createHostedApi('https://api.sendblue.co', options);
   const headersOf = ({ apiKeyId, apiSecretKey }: SendblueConfig) => ({
     'sb-api-key-id': apiKeyId,
     'sb-api-secret-key': apiSecretKey,
   });
-  const ask = (config: SendblueConfig, path: string, query: Record<string, string> = {}) =>
-    api.call(config, `${path}?${new URLSearchParams(query).toString()}`, { headers: headersOf(config) });
-  const post = (config: SendblueConfig, path: string, body: unknown, signal: AbortSignal) =>
-    api.send(config, path, { headers: headersOf(config), body, signal });
+  const api = createHostedApi('https://api.sendblue.co', headersOf, options);
+  const { ask } = api;
 
   async function serviceOf(config: SendblueConfig, number: string, signal?: AbortSignal) {
-    const query = new URLSearchParams({ number }).toString();
-    const response = await api.call(config, `/api/evaluate-service?${query}`, {
-      headers: headersOf(config),
-      ...(signal && { signal: timeLimit(api.timeoutMs, signal) }),
-    });
+    const limit = signal && { signal: timeLimit(api.timeoutMs, signal) };
+    const response = await ask(config, '/api/evaluate-service', { number }, limit);
     return { response, service: readOk(response, Service)?.service };
   }
 
@@ -165,7 +147,7 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
     config: SendblueConfig,
     callbackSecret: 'callbackSecret',
     servers: api.servers,
-    timeoutMs: options.timeoutMs ?? HOSTED_TIMEOUT_MS,
+    timeoutMs: api.timeoutMs,
     guide: GUIDE,
 
     async configureInbound(config, _lineId, callbackUrl) {
@@ -175,11 +157,7 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
       if (!known) throw new Error(reasonOf(response));
       const change = async (type: string, method: 'POST' | 'DELETE', webhooks: unknown[]): Promise<void> => {
         const body = { type, webhooks };
-        const changed = await api.call(config, '/api/account/webhooks', {
-          headers: headersOf(config),
-          method,
-          body,
-        });
+        const changed = await api.call(config, '/api/account/webhooks', { method, body });
         if (!isOk(changed) || readJson(changed, Failure)) throw new Error(reasonOf(changed));
       };
       const webhook = { url, secret: config.callbackSecret, sendblue_numbers: [config.fromNumber] };
@@ -198,14 +176,9 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
       if (service === 'SMS') return NO_IMESSAGE;
       let first: SendOutcome | null = null;
       for (const part of partsOf(config, message)) {
-        const outcome = sendOutcome(await post(config, '/api/send-message', part, signal));
+        const outcome = sendOutcome(await api.send(config, '/api/send-message', { body: part, signal }));
         if (first?.kind === 'accepted' && outcome.kind !== 'accepted')
-          // A retry would send again what has left.
-          return {
-            kind: 'refused',
-            reason: `only a part was sent: ${outcome.reason}`,
-            sentPart: first.carrierMessageId,
-          };
+          return sentInPart(outcome.reason, first.carrierMessageId);
         if (outcome.kind !== 'accepted') return outcome;
         first ??= outcome;
       }
@@ -215,7 +188,7 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
     async act(config, action, signal) {
       const request = requestOf(config, action);
       if (typeof request === 'string') return { kind: 'refused', reason: request };
-      return actionOutcome(await post(config, request.path, request.body, signal));
+      return actionOutcome(await api.send(config, request.path, { body: request.body, signal }));
     },
 
     /** Sendblue stores no reference of ours, so the message is found by recipient, time and text. */
@@ -231,7 +204,13 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
         offset += list.data.length;
         isComplete = list.pagination?.hasMore !== true;
       }
-      return findAttempt({ messages, isComplete }, attempt, api.now());
+      const now = api.now();
+      const listedOf = (message: Message) => ({
+        id: message.message_handle,
+        text: message.content ?? '',
+        reports: statusEvents(message, now),
+      });
+      return findListedAttempt({ messages, isComplete }, listedOf, attempt, now);
     },
 
     async checkAvailability(config, address): Promise<Availability> {
@@ -259,7 +238,12 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
       yield serverCheck(api.hostOf(config), response, 'baseUrl');
       if (response.error !== null) return;
       const states = readOk(response, LineStates);
-      yield credentialsCheck(response, states !== null);
+      yield credentialsCheck(response, states !== null, {
+        who: 'Sendblue',
+        what: 'the API key',
+        setting: 'apiSecretKey',
+        reason: reasonOf(response),
+      });
       if (!states) return;
       yield numberCheck(config, states.data);
       if (callbackUrl !== null) {
@@ -370,16 +354,7 @@ function actionOutcome(response: Exchange): ActionOutcome {
   if (!outcome && isOk(response) && readJson(response, Accepted)) return { kind: 'accepted' };
   const failure = outcome ?? (isOk(response) && !readJson(response, Failure) ? null : failureOf(response));
   if (!failure) return { kind: 'unknown', reason: reasonOf(response) };
-  switch (failure.kind) {
-    case 'transient':
-    case 'unknown':
-      return { kind: failure.kind, reason: failure.reason };
-    case 'refused':
-    case 'unavailable':
-      return { kind: 'refused', reason: failure.reason };
-    case 'accepted':
-      return { kind: 'accepted' };
-  }
+  return actionOutcomeOf(failure);
 }
 
 const listingOf = ({ to, startedAt }: AttemptReference, offset: number): Record<string, string> => ({
@@ -391,30 +366,6 @@ const listingOf = ({ to, startedAt }: AttemptReference, offset: number): Record<
   limit: String(PAGE),
   offset: String(offset),
 });
-
-async function findAttempt(
-  { messages, isComplete }: { messages: readonly Message[]; isComplete: boolean },
-  attempt: AttemptReference,
-  now: Date,
-): Promise<ReconcileOutcome> {
-  const listed = await mapInTurns(messages, (message) => ({
-    id: message.message_handle,
-    text: message.content ?? '',
-    reports: statusEvents(message, now),
-  }));
-  const result = await searchListing(
-    { messages: listed, isComplete },
-    {
-      text: attempt.text,
-      takenIds: attempt.takenIds,
-      isRecordLost: attempt.startedBy > attempt.startedAt,
-      isSettled: now.getTime() - attempt.startedBy.getTime() >= SETTLE_MS,
-    },
-  );
-  if (result.kind !== 'found') return result;
-  const { id: carrierMessageId, reports } = result.message;
-  return { kind: 'accepted', carrierMessageId, ...(reports.length > 0 && { reports }) };
-}
 
 /** @throws nothing: a report that says nothing new gives no event. */
 function eventsOf(
@@ -496,14 +447,6 @@ function statusEvents(
 
 const nameOf = (url: string): string =>
   (URL.canParse(url) ? new URL(url).pathname.split('/').at(-1) : '') || 'attachment';
-
-function credentialsCheck(response: Exchange, isAccepted: boolean): ConnectionCheck {
-  if (isAccepted) return passed('credentials', 'Sendblue accepts the API key.');
-  const reason = reasonOf(response);
-  return response.status === 401 || response.status === 403
-    ? failed('credentials', `Sendblue refuses the API key: ${reason}.`, 'apiSecretKey')
-    : unknown('credentials', `Sendblue did not say whether the API key is right: ${reason}.`);
-}
 
 function numberCheck(
   { fromNumber }: SendblueConfig,

@@ -14,7 +14,6 @@ import {
   sanitizeEvents,
 } from '#domain/lines/carrier-event.ts';
 import { extensionFor } from '#domain/messages/attachment-type.ts';
-import type { Exchange } from '../egress-exchange.ts';
 import { readJsonBody } from './callback-secret.ts';
 import {
   type AttemptReference,
@@ -27,15 +26,10 @@ import {
   type OutboundMessage,
   type ReconcileOutcome,
 } from './carrier.ts';
-import { failed, passed, serverCheck, unknown } from './connection-checks.ts';
-import {
-  createHostedApi,
-  HOSTED_TIMEOUT_MS,
-  type HostedCarrierOptions,
-  ownServerOf,
-  unanswered,
-} from './hosted-api.ts';
+import { credentialsCheck, failed, passed, serverCheck, unknown } from './connection-checks.ts';
+import { createHostedApi, type HostedCarrierOptions, ownServerOf, unanswered } from './hosted-api.ts';
 import { Explanation, isOk, readJson, readOk } from './http-response.ts';
+import { CLOCK_SKEW_MS } from './listed-attempt.ts';
 import { TelnyxErrors, telnyxFailure, telnyxLateFailure, telnyxReason } from './telnyx-errors.ts';
 
 const isPublicKey = (text: string): boolean => Buffer.from(text, 'base64').length === 32;
@@ -137,17 +131,14 @@ const Profile = z.object({
 
 /** A webhook that is older may have been recorded and sent again. */
 const MAX_AGE_MS = 5 * 60_000;
-/** For clock differences. */
-const CLOCK_SKEW_MS = 10 * 60_000;
 /** The parameter of the webhook URL that names the attempt, which Telnyx keeps with the message. */
 const ATTEMPT = 'attempt';
 
 /** SMS and MMS by Telnyx (developers.telnyx.com/api-reference/messages), API v2. */
 export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<TelnyxConfig> {
-  const api = createHostedApi('https://api.telnyx.com', options);
-  const headersOf = ({ apiKey }: TelnyxConfig) => ({ authorization: `Bearer ${apiKey}` });
-  const ask = (config: TelnyxConfig, path: string, query: Record<string, string> = {}) =>
-    api.call(config, `${path}?${new URLSearchParams(query).toString()}`, { headers: headersOf(config) });
+  const bearer = ({ apiKey }: TelnyxConfig) => ({ authorization: `Bearer ${apiKey}` });
+  const api = createHostedApi('https://api.telnyx.com', bearer, options);
+  const { ask } = api;
   const numbers = (config: TelnyxConfig, filter: 'phone_number' | 'messaging_profile_id', value: string) =>
     ask(config, '/v2/phone_numbers/messaging', { [`filter[${filter}]`]: value, 'page[size]': '2' });
   const profileOf = async (config: TelnyxConfig, id: string) =>
@@ -167,12 +158,11 @@ export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<Telny
     capabilities: () => ['attachments'],
     config: TelnyxConfig,
     servers: api.servers,
-    timeoutMs: options.timeoutMs ?? HOSTED_TIMEOUT_MS,
+    timeoutMs: api.timeoutMs,
     guide: GUIDE,
 
     async send(config, message, signal) {
       const response = await api.send(config, '/v2/messages', {
-        headers: headersOf(config),
         body: bodyOf(config, message),
         signal,
       });
@@ -244,7 +234,12 @@ export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<Telny
       const account = await askAccount(config);
       yield serverCheck(api.hostOf(config), account, 'baseUrl');
       if (account.error !== null) return;
-      const credentials = accountCheck(account);
+      const credentials = credentialsCheck(account, readOk(account, Profiles) !== null, {
+        who: 'Telnyx',
+        what: 'the API key',
+        setting: 'apiKey',
+        reason: telnyxReason(account),
+      });
       yield credentials;
       if (credentials.result !== 'pass') return;
       yield* numberChecks(numberOf(config, address), callbackUrl, {
@@ -294,14 +289,6 @@ const filterOf = ({ to, startedAt }: AttemptReference): Record<string, string> =
 function numberOf({ from }: TelnyxConfig, address: string | null): string | null {
   const sender = from ?? address;
   return sender === null ? null : normalizePhone(sender, 'US');
-}
-
-function accountCheck(response: Exchange): ConnectionCheck {
-  if (readOk(response, Profiles)) return passed('credentials', 'Telnyx accepts the API key.');
-  const reason = telnyxReason(response);
-  return response.status === 401 || response.status === 403
-    ? failed('credentials', `Telnyx refuses the API key: ${reason}.`, 'apiKey')
-    : unknown('credentials', `Telnyx did not say whether the API key is right: ${reason}.`);
 }
 
 /** What Telnyx says; null: nothing. */

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { blueBubblesCarrier } from '#providers/carriers/bluebubbles/bluebubbles.ts';
 import type { CallbackRequest } from '#providers/carriers/carrier.ts';
-import { linqCarrier } from '#providers/carriers/linq.ts';
+import { linqCarrier } from '#providers/carriers/linq/linq.ts';
 import { sendblueCarrier } from '#providers/carriers/sendblue.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { telnyxCarrier } from '#providers/carriers/telnyx.ts';

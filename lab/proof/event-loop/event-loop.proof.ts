@@ -14,7 +14,8 @@ import { BlueBubblesConfig } from '../../../providers/carriers/bluebubbles/api.t
 import { blueBubblesCarrier } from '../../../providers/carriers/bluebubbles/bluebubbles.ts';
 import type { Carrier, OutboundMessage } from '../../../providers/carriers/carrier.ts';
 import { SmtpConfig } from '../../../providers/carriers/smtp.ts';
-import { linqCarrier, LinqConfig } from '../../../providers/carriers/linq.ts';
+import { LinqConfig } from '../../../providers/carriers/linq/api.ts';
+import { linqCarrier } from '../../../providers/carriers/linq/linq.ts';
 import { sendblueCarrier, SendblueConfig } from '../../../providers/carriers/sendblue.ts';
 import { telnyxCarrier, TelnyxConfig } from '../../../providers/carriers/telnyx.ts';
 import { twilioCarrier, TwilioConfig } from '../../../providers/carriers/twilio.ts';

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { ChatProviderName } from '../../../domain/drafts/chat.ts';
 import type { Route } from '../../../api/http/route.ts';
-import { LinqWebhook } from '../../../providers/carriers/linq.ts';
+import { LinqWebhook } from '../../../providers/carriers/linq/webhook.ts';
 import { Reported } from '../../../providers/carriers/sendblue.ts';
 import { BlueBubblesMessage } from '../../../providers/carriers/bluebubbles/protocol.ts';
 import { InboundEmail } from '../../../providers/carriers/inbound-email.ts';

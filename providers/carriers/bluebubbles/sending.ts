@@ -6,6 +6,7 @@ import type { Effect } from '#domain/messages/effect.ts';
 import { type Exchange, isTooLarge } from '../../egress-exchange.ts';
 import { timeLimit } from '../../time-limit.ts';
 import type { Availability, Carrier, FetchMedia, OutboundMessage, SendOutcome } from '../carrier.ts';
+import { sentInPart } from '../carrier-failure.ts';
 import { failureOfLine, readJson, readOk } from '../http-response.ts';
 import { fetchAll, type FetchedFile } from '../outbound-media.ts';
 import { type BlueBubblesApi, type BlueBubblesConfig, reasonOf } from './api.ts';
@@ -292,12 +293,7 @@ function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {
   const reason = 'reason' in failed ? failed.reason : 'unknown error';
   // The list shows whether it was sent.
   if (failed.kind === 'unknown') return failed;
-  // A retry would send the first parts twice.
-  return {
-    kind: 'refused',
-    reason: `only a part was sent: ${reason}`,
-    sentPart: first.carrierMessageId,
-  };
+  return sentInPart(reason, first.carrierMessageId);
 }
 
 /** The GUID of the conversation of a message; null: of a group that is to be created. */

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { listOf, readable } from '#domain/base/bounded-schema.ts';
+import type { InboundGroup } from '#domain/lines/carrier-event.ts';
+import type { Exchange } from '../../egress-exchange.ts';
+import type { CarrierGroup } from '../carrier.ts';
+import { readOk } from '../http-response.ts';
+import type { LinqApi, LinqConfig } from './api.ts';
+
+const PAGE = 100;
+const ChatHandle = z.object({ handle: z.string().min(1), is_me: readable(z.boolean()) });
+/** A group with more participants is not read. */
+const MAX_HANDLES = 500;
+const Chat = z.object({
+  id: z.string().min(1),
+  is_group: z.boolean(),
+  /** Of a group without a name, the handles of its participants. */
+  display_name: readable(z.string()),
+  handles: readable(listOf(ChatHandle, MAX_HANDLES)),
+});
+type Chat = z.infer<typeof Chat>;
+const Chats = z.object({ chats: listOf(Chat, PAGE) });
+
+export type FoundChat = { id: string | null } | { failure: Exchange };
+
+/** The conversation with a contact; null: there is none yet. */
+export async function chatWith({ ask }: LinqApi, config: LinqConfig, to: string): Promise<FoundChat> {
+  const response = await ask(config, '/v3/chats', { from: config.fromNumber, to, limit: String(PAGE) });
+  const list = readOk(response, Chats);
+  if (!list) return { failure: response };
+  return { id: list.chats.find(({ is_group: isGroup }) => !isGroup)?.id ?? null };
+}
+
+/** The conversation with a group that may have been created without our knowing; null: there is none. */
+export async function chatWithGroup(
+  { ask }: LinqApi,
+  config: LinqConfig,
+  { id, participants }: CarrierGroup,
+): Promise<FoundChat> {
+  if (id !== null) return { id };
+  const response = await ask(config, '/v3/chats', {
+    from: config.fromNumber,
+    to: participants[0] ?? '',
+    limit: String(PAGE),
+  });
+  const list = readOk(response, Chats);
+  if (!list) return { failure: response };
+  const people = new Set(participants);
+  const found = list.chats.find((chat) => {
+    const others = othersIn(chat, config);
+    return chat.is_group && others.length === people.size && others.every((other) => people.has(other));
+  });
+  return { id: found?.id ?? null };
+}
+
+/** What a message to a group does not say: its name, and who is in it. */
+export async function groupOf({ ask }: LinqApi, config: LinqConfig, id: string): Promise<InboundGroup> {
+  const chat = readOk(await ask(config, `/v3/chats/${encodeURIComponent(id.toWellFormed())}`), Chat);
+  if (!chat) return { id, participants: [] };
+  const participants = othersIn(chat, config);
+  const name = chat.display_name?.trim() ?? '';
+  const isNamed = name !== '' && !name.split(/,\s*/).every((part) => participants.includes(part));
+  return { id, participants, ...(isNamed && { name }) };
+}
+
+/** The participants of a chat besides the line. */
+const othersIn = ({ handles }: Chat, { fromNumber }: LinqConfig): string[] =>
+  (handles ?? []).flatMap(({ handle, is_me: isMe }) => (isMe || handle === fromNumber ? [] : [handle]));
