@@ -72,7 +72,7 @@ interface Problem {
 function problemOf(condition: z.infer<typeof Shape>): Problem | null {
   const { field, op, value, campaign } = condition;
   if (field === 'clicked')
-    return { at: 'field', message: 'is not known: links of messages are not followed' };
+    return { at: 'field', message: 'is not known, as no links are followed: use replied or read' };
   if (campaign !== undefined && field !== 'contacted_within_days')
     return { at: 'campaign', message: 'is only for contacted_within_days' };
   if (isFact(field)) return problemOfFact(condition as Known<Fact>);
