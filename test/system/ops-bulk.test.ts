@@ -190,6 +190,47 @@ test('a filter that names nothing, or that the command cannot apply, changes not
   expect(await verdict('pause', ...both)).toEqual({ toBePausedLines: 1, dryRun: true });
 });
 
+test('the counts of what waits and fails leave out test mode', async () => {
+  const { workspace } = await world();
+  const twin = await openTestMode(app, workspace);
+  const counted = await withSystem(app.pools, async (db) => {
+    const begin = await readBacklog(db);
+    for (const [key, workspaceId] of Object.entries({ twin: twin.id, live: workspace.id }))
+      for (const statement of [
+        sql.fragment`drip_buffer (workspace_id, id, draft, created_at)
+          values (${workspaceId}, ${newId()}, '{}', now() - interval '1 minute')`,
+        sql.fragment`workflow_wakes (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by)
+          values (${workspaceId}, ${`${key}:overdue`}, now(), now() - interval '1 minute', '0', '0')`,
+        sql.fragment`attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by)
+          values (${workspaceId}, ${newId()}, ${newId()}, ${newId()}, 'primary', 'sms', 'simulated', '', false, now(), now())`,
+        sql.fragment`set_aside (workspace_id, workflow_id, activity, id, subject, reason, failures, set_aside_at)
+          values (${workspaceId}, ${`${key}:fails`}, 'draftReply', ${newId()}, '{}', 'Error', 5, null),
+            (${workspaceId}, ${`${key}:aside`}, 'draftReply', ${newId()}, '{}', 'Error', 20, now())`,
+        sql.fragment`ai_usage (workspace_id, day, tokens)
+          select id, (now() at time zone timezone)::date, ai_tokens_per_day from workspaces where id = ${workspaceId}`,
+      ])
+        await db.query(sql.type(NoRows)`insert into ${statement}`);
+    const end = await readBacklog(db);
+    for (const workspaceId of [twin.id, workspace.id])
+      for (const table of ['drip_buffer', 'workflow_wakes', 'attempts', 'set_aside', 'ai_usage'])
+        await db.query(
+          sql.type(NoRows)`delete from ${sql.identifier([table])} where workspace_id = ${workspaceId}`,
+        );
+    return Object.fromEntries(
+      Object.entries(end).map(([name, count]) => [name, count - begin[name as keyof typeof begin]]),
+    );
+  });
+  expect(counted).toMatchObject({
+    bufferedDrips: 1,
+    lateDripWorkspaces: 1,
+    overdueWorkflows: 1,
+    openAttempts: 1,
+    failingWork: 1,
+    setAside: 1,
+    exhaustedModelBudgets: 1,
+  });
+});
+
 test('top says whose work waits and fails, and a probe asks the carrier of one line', async () => {
   const { workspace, api, lineId } = await world();
   await verdict('pause', '--line', lineId, '--yes');
@@ -214,18 +255,6 @@ test('top says whose work waits and fails, and a probe asks the carrier of one l
   // Nobody is called for what fails in test mode.
   expect(JSON.stringify(found)).not.toContain(twin.id);
   expect((await countLines(systemDb(app.pools))).map(({ carrier }) => carrier)).not.toContain('test');
-  const waiting = await withSystem(app.pools, async (db) => {
-    for (const workspaceId of [workspace.id, twin.id])
-      await db.query(sql.type(NoRows)`
-        insert into drip_buffer (workspace_id, id, draft, created_at)
-        values (${workspaceId}, ${newId()}, '{}', now() - interval '1 minute')`);
-    const backlog = await readBacklog(db);
-    await db.query(
-      sql.type(NoRows)`delete from drip_buffer where workspace_id in (${workspace.id}, ${twin.id})`,
-    );
-    return backlog;
-  });
-  expect(waiting.lateDripWorkspaces).toBe(1);
   const probed = await ops(['probe', lineId], environment(app.config));
   expect(probed.stderr).toBe('');
   expect(JSON.parse(probed.stdout)).toMatchObject({ lineId, status: 'healthy', reason: null });

@@ -39,33 +39,36 @@ const DELIVERIES_LATE = sql.fragment`interval '10 minutes'`;
 const age = (column: string) =>
   sql.fragment`coalesce(extract(epoch from now() - min(${sql.identifier([column])})), 0)::float8`;
 
-/** Reads only partial indexes and tables whose rows are deleted when they are processed. Drips and deliveries of test mode do not count. */
+const LIVE = isLive(sql.fragment`workspace_id`);
+
+/** Reads only partial indexes and tables whose rows are deleted when they are processed. Test mode does not count. */
 export async function readBacklog(db: SystemDb): Promise<Backlog> {
   return db.one(sql.type(Backlog)`
     select drips.count buffered_drips, drips.age oldest_drip_seconds, drips.late late_drip_workspaces,
       deliveries.count open_deliveries, deliveries.age oldest_delivery_seconds, deliveries.late late_webhooks,
-      (select count(*) from workflow_wakes where sweep_at < now()) overdue_workflows,
-      (select count(*) from attempts where outcome is null) open_attempts,
-      (select count(*) from ai_drafts where status = 'waiting') undrafted_replies,
-      (select count(*) from lead_imports where status = 'running') running_imports,
-      (select count(*) from set_aside
-        where set_aside_at is null and failures >= ${FAILURES_TO_TELL} and last_failed_at > now() - interval '10 minutes') failing_work,
-      (select count(*) from set_aside where set_aside_at is not null) set_aside,
+      (select count(*) from workflow_wakes where sweep_at < now() and ${LIVE}) overdue_workflows,
+      (select count(*) from attempts where outcome is null and ${LIVE}) open_attempts,
+      (select count(*) from ai_drafts where status = 'waiting' and ${LIVE}) undrafted_replies,
+      (select count(*) from lead_imports where status = 'running' and ${LIVE}) running_imports,
+      (select count(*) from set_aside where set_aside_at is null and failures >= ${FAILURES_TO_TELL}
+        and last_failed_at > now() - interval '10 minutes' and ${LIVE}) failing_work,
+      (select count(*) from set_aside where set_aside_at is not null and ${LIVE}) set_aside,
       (select count(*) from ai_usage u join workspaces w on w.id = u.workspace_id
-        where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day) exhausted_model_budgets,
+        where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day
+          and w.live_workspace_id is null) exhausted_model_budgets,
       (select count(*) from inbound_messages
-        where warning = 'invalid_sender' and created_at > now() - interval '1 day') misfit_senders,
-      (select count(*) from crm_connections where status = 'broken') broken_crms,
+        where warning = 'invalid_sender' and created_at > now() - interval '1 day' and ${LIVE}) misfit_senders,
+      (select count(*) from crm_connections where status = 'broken' and ${LIVE}) broken_crms,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from
       (select count(*), ${age('created_at')} age,
           count(distinct workspace_id) filter (where created_at < now() - ${DRIPS_LATE})::int late
         from (select workspace_id, created_at from drip_buffer
-          where ${isLive(sql.fragment`workspace_id`)} limit ${MAX_COUNT}) d) drips,
+          where ${LIVE} limit ${MAX_COUNT}) d) drips,
       (select count(*), ${age('created_at')} age,
           count(distinct webhook_id) filter (where created_at < now() - ${DELIVERIES_LATE})::int late
         from (select webhook_id, created_at from webhook_deliveries
-          where status <> 'done' and ${isLive(sql.fragment`workspace_id`)} limit ${MAX_COUNT}) d) deliveries`);
+          where status <> 'done' and ${LIVE} limit ${MAX_COUNT}) d) deliveries`);
 }
 
 const LineCount = z.object({
