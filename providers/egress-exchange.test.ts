@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { boundedFetch } from './bounded-fetch.ts';
+import { createEgress } from './egress.ts';
 import { exchange } from './egress-exchange.ts';
 import { timeLimit } from './time-limit.ts';
 
@@ -41,4 +43,32 @@ test('what a suspended process was about to send does not leave it after its tim
   const { body } = await ask(agent, '/paths', timeLimit(5000));
   expect(JSON.parse(body)).toEqual(['/paths']);
   await agent.close();
+});
+
+test('nor does a delivery to a webhook', async () => {
+  const egress = createEgress({ allowPrivate: true, httpsOnly: false });
+  const post = (path: string, timeoutMs: number) =>
+    egress.post(`${origin}${path}`, { headers: {}, body: 'Hello', timeoutMs, maxResponseBytes: 1000 });
+  await pause(1);
+  const late = post('/late-delivery', 100);
+  // Until it is connecting.
+  for (let tick = 0; tick < 10; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
+  holdUp(300);
+  expect(await late).toMatchObject({ connected: false, status: null, error: 'timeout' });
+  const { body } = await post('/paths', 5000);
+  expect(JSON.parse(body)).not.toContain('/late-delivery');
+  await egress.close();
+});
+
+test('nor does what a CRM is told', async () => {
+  const request = boundedFetch(1000, null, { isPunctual: true });
+  const tell = (path: string, ms: number) =>
+    request(`${origin}${path}`, { method: 'POST', body: 'Hello', signal: timeLimit(ms) });
+  await pause(1);
+  const late = tell('/late-news', 100);
+  late.catch(() => {});
+  for (let tick = 0; tick < 20; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
+  holdUp(300);
+  await expect(late).rejects.toMatchObject({ name: expect.stringMatching(/TimeoutError|TypeError/) });
+  expect(await (await tell('/paths', 5000)).json()).not.toContain('/late-news');
 });

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { isOver } from './time-limit.ts';
+import { isOver, TooLate } from './time-limit.ts';
 
 /** `error` is null if the response is complete or was truncated at the size limit. */
 export interface Exchange {
@@ -48,7 +48,7 @@ export async function exchange(
   dispatcher.dispatch(request, {
     onRequestStart(started) {
       // It ended while connecting: nothing has been written yet.
-      if (isOver(signal)) return started.abort(signal.reason ?? new DOMException('too late', 'TimeoutError'));
+      if (isOver(signal)) return started.abort(signal.reason ?? new TooLate());
       controller = started;
       connected = true;
     },

@@ -2,6 +2,7 @@ import { Agent, type ClientRequestArgs, request as open } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Exchange } from './egress-exchange.ts';
 import type { Guard } from './egress-guard.ts';
+import { isOver, TooLate } from './time-limit.ts';
 
 const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
 
@@ -42,7 +43,7 @@ export function createPoster(guard: Guard, { connectionsPerOrigin = 0, idleMs = 
         ...(servername && { servername }),
       };
       guard.connect(target, (error, socket) => {
-        if (!socket || !until?.aborted) return opened?.(error, socket as Duplex);
+        if (!socket || !until || !isOver(until)) return opened?.(error, socket as Duplex);
         socket.destroy();
         opened?.(new Error('aborted while connecting'), socket);
       });
@@ -74,7 +75,11 @@ export function createPoster(guard: Guard, { connectionsPerOrigin = 0, idleMs = 
       const giveUp = (): void => settle(signal.reason);
       signal.addEventListener('abort', giveUp, { once: true });
 
-      sent.on('socket', () => (connected = true));
+      sent.on('socket', () => {
+        // Nothing has been written yet.
+        if (isOver(signal)) sent.destroy(new TooLate());
+        else connected = true;
+      });
       sent.on('error', settle);
       sent.on('close', () => settle(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
       sent.on('response', (response) => {

@@ -4,6 +4,7 @@ import type { Exchange } from './egress-exchange.ts';
 import { createGuard, type Guard, type GuardOptions, UrlNotAllowed } from './egress-guard.ts';
 import { createPoster } from './egress-post.ts';
 import { createQueue } from './egress-queue.ts';
+import { isOver, timeLimit } from './time-limit.ts';
 
 export interface EgressOptions {
   /** Allows loopback addresses, but no other private ones (`WEBHOOK_ALLOW_PRIVATE`). */
@@ -63,27 +64,18 @@ export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOp
 
     async post(text, { headers, body, timeoutMs, maxResponseBytes }) {
       const started = performance.now();
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(new Error('timeout')), timeoutMs);
+      const limit = timeLimit(Math.max(0, timeoutMs));
       const unsent = (error: unknown) => ({ status: null, error, connected: false, body: '' });
       let outcome: Exchange;
       try {
         const url = guard.parseUrl(text);
-        const leave = await queue.enter(url.origin, deadline.signal);
-        outcome = await poster
-          .post(url, { headers, body, signal: deadline.signal, maxResponseBytes })
-          .finally(leave);
+        const leave = await queue.enter(url.origin, limit);
+        outcome = await poster.post(url, { headers, body, signal: limit, maxResponseBytes }).finally(leave);
       } catch (error) {
         outcome = unsent(error);
-      } finally {
-        clearTimeout(timer);
       }
       const error =
-        outcome.error === null
-          ? null
-          : deadline.signal.aborted
-            ? 'timeout'
-            : connectionFailure(outcome.error);
+        outcome.error === null ? null : isOver(limit) ? 'timeout' : connectionFailure(outcome.error);
       const blocked = outcome.error instanceof UrlNotAllowed;
       return { ...outcome, error, blocked, latencyMs: Math.round(performance.now() - started) };
     },

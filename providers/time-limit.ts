@@ -15,3 +15,10 @@ export function timeLimit(ms: number, signal?: AbortSignal): AbortSignal {
 /** Whether a signal is aborted, or is a `timeLimit` that is past. */
 export const isOver = (signal: AbortSignal): boolean =>
   signal.aborted || performance.now() >= (ends.get(signal) ?? Infinity);
+
+/** Why a request whose `timeLimit` is past is not sent, if the signal is not aborted yet. */
+export class TooLate extends DOMException {
+  constructor() {
+    super('too late', 'TimeoutError');
+  }
+}

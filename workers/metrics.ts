@@ -26,6 +26,8 @@ export interface WorkerMetrics {
   expectCallsOf(carriers: readonly string[]): void;
   onCarrierCall(call: CarrierCall): void;
   onDelivery(result: { responseStatus: number | null; latencyMs: number }): void;
+  /** Measures how long events wait for their first delivery, and for one that succeeds. */
+  onEventDelivered(until: 'first_attempt' | 'success', seconds: number): void;
   /** Measures how late messages are sent: since no rule or gap has held them. */
   onSent(carrier: string, lateSeconds: number): void;
   /** Counts workflows that the sweep has woken because their signal was lost, and those that it started anew. */
@@ -39,7 +41,7 @@ export interface WorkerMetrics {
 }
 
 /** Gaps are seconds to minutes; sweeps repair lost signals within some minutes. */
-const LATE_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
+const LATE_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, logger: Logger): WorkerMetrics {
@@ -60,6 +62,13 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
     help: 'Deliveries to webhooks by result: a class of status, or no_response',
     labelNames: ['result'] as const,
     buckets: SECONDS,
+    registers,
+  });
+  const eventWaits = new Histogram({
+    name: 'linepace_webhook_lateness_seconds',
+    help: 'From the storing of an event until a webhook was sent it for the first time, or has taken it',
+    labelNames: ['until'] as const,
+    buckets: LATE_SECONDS,
     registers,
   });
   const lateness = new Histogram({
@@ -112,6 +121,9 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
     onDelivery({ responseStatus, latencyMs }) {
       const result = responseStatus === null ? 'no_response' : `${Math.floor(responseStatus / 100)}xx`;
       deliveries.observe({ result }, latencyMs / 1000);
+    },
+    onEventDelivered(until, seconds) {
+      eventWaits.observe({ until }, seconds);
     },
     onSent(carrier, lateSeconds) {
       lateness.observe({ carrier }, lateSeconds);

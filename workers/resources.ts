@@ -64,8 +64,15 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
     onLookup: metrics.onLookup,
   });
-  const { onDelivery, onSent, onSweep, onCarrierCall } = metrics;
-  const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
+  const { onDelivery, onEventDelivered, onSent, onSweep, onCarrierCall } = metrics;
+  const deliverer = createWebhookDeliverer({
+    pools,
+    egress,
+    secrets,
+    logger,
+    onDelivery,
+    onEventDelivered,
+  });
   const { smtpUrl, from } = config.mail;
   const mailer =
     smtpUrl === null ? null : createMailer({ url: smtpUrl, from, caFile: config.mailServers.caFile });

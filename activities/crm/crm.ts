@@ -35,6 +35,8 @@ const ROUND_MS = 60_000;
 /** Of a round that a process takes itself, so that all connections get turns. */
 const POLLED_MS = 15_000;
 /** A token that is refused is tried again so often: its scopes may have been granted. */
+/** What was read is told at once, or read again: a process that was suspended meanwhile has lost the connection to another. */
+const TELL_WITHIN_MS = 5000;
 const DENIED_AGAIN_MS = 10 * 60_000;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 10 * 60_000;
@@ -113,8 +115,10 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
       const provider = crms[connection.provider];
       const account = accountOf(connection);
       while (hasTime()) {
+        const readAt = performance.now();
         const telling = await tenant((db) => nextCrmTelling(db, connection, currentTime()));
         if (!telling) return { isDone: true };
+        if (performance.now() - readAt > TELL_WITHIN_MS) return { isDone: false };
         let refused: string | null = null;
         let toldAt = currentTime();
         let contactId = telling.told?.contactId ?? null;

@@ -15,6 +15,8 @@ const delivery = (id: number) => ({
   isReplayOf: null,
   retries: 'none' as const,
   previousSecretSealed: null,
+  createdAt: new Date(),
+  claimedAt: new Date(),
 });
 
 test('an endpoint keeps for ten idle minutes what it has been given at once', async () => {
@@ -27,6 +29,7 @@ test('an endpoint keeps for ten idle minutes what it has been given at once', as
     secrets: { open: () => Buffer.alloc(32).toString('base64') } as never,
     logger: pino({ level: 'silent' }),
     onDelivery() {},
+    onEventDelivered() {},
   });
   const slots = deliverer.slots('workspace');
   for (let id = 0; id < FIRST_LIMIT; id += 1) slots.start(delivery(id));
@@ -39,4 +42,19 @@ test('an endpoint keeps for ten idle minutes what it has been given at once', as
   await vi.advanceTimersByTimeAsync(2 * 60_000);
   expect(deliverer.slots('workspace').limits.get('hook')).toBeUndefined();
   vi.useRealTimers();
+});
+
+test('a process that was suspended after it has claimed a delivery does not send it', async () => {
+  const post = vi.fn();
+  const deliverer = createWebhookDeliverer({
+    pools: {} as never,
+    egress: { post } as never,
+    secrets: { open: () => Buffer.alloc(32).toString('base64') } as never,
+    logger: pino({ level: 'silent' }),
+    onDelivery() {},
+    onEventDelivered() {},
+  });
+  deliverer.slots('workspace').start({ ...delivery(1), claimedAt: new Date(Date.now() - 20_000) });
+  await deliverer.close();
+  expect(post).not.toHaveBeenCalled();
 });

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { currentTime } from '#domain/base/clock.ts';
+import { currentTime, realTime } from '#domain/base/clock.ts';
 import { inSpanOfEvent, traceHeaders } from '#db/connection/message-traces.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { withTenant } from '#db/connection/transactions.ts';
+import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { alarmFailingWebhooks } from '#db/commands/events/webhook-alarms.ts';
 import { planRetries } from '#db/commands/events/webhook-retries.ts';
 import {
@@ -48,6 +49,8 @@ const REMEMBERED_MS = 10 * 60_000;
 /** While the database is unreachable, results are retried until their deliveries count as interrupted anyway. */
 const RECORD_RETRY_MS = 1000;
 const RECORD_RETRIES = 15;
+/** A process that was suspended before it sends has lost the delivery: others give it up five seconds after its timeout. */
+const START_WITHIN_MS = 3000;
 /** Until somebody corrects the keys of the process. */
 const SECRET_AGAIN_MS = 60_000;
 
@@ -56,10 +59,12 @@ export function createWebhookDeliverer(services: {
   egress: Egress;
   secrets: SecretBox;
   logger: Logger;
-  /** Called after each delivery that has ended. */
+  /** Called after each delivery that has ended, except in test mode. */
   onDelivery: (result: DeliveryResult) => void;
+  /** Called with how long an event has waited until then. */
+  onEventDelivered: (until: 'first_attempt' | 'success', seconds: number) => void;
 }): WebhookDeliverer {
-  const { pools, logger, onDelivery } = services;
+  const { pools, logger, onDelivery, onEventDelivered } = services;
   const open = new Map<string, DeliverySlots>();
   const running = new Set<Promise<void>>();
 
@@ -99,12 +104,20 @@ export function createWebhookDeliverer(services: {
     ...(retries === 'standard' && { retry: { webhookId, blocked: true, retryAfter: null } }),
   });
 
-  /** @returns null if nothing was sent, because the secret cannot be decrypted: the delivery is still to be made. */
-  async function send(workspaceId: string, delivery: StartedDelivery): Promise<DeliveryResult | null> {
+  /** Without replays, and test mode, whose clock jumps. */
+  function measure(until: 'first_attempt' | 'success', { createdAt, isReplayOf }: StartedDelivery): void {
+    if (isReplayOf === null && !isTestTime()) onEventDelivered(until, sinceMs(createdAt) / 1000);
+  }
+
+  /** @returns why nothing was sent, if the delivery is still to be made. */
+  async function send(workspaceId: string, delivery: StartedDelivery): Promise<DeliveryResult | StillToSend> {
     const attemptCount = delivery.attemptCount + 1;
     if (!isSendable(delivery)) return unsent(delivery, 'erased');
+    if (sinceMs(delivery.claimedAt) > START_WITHIN_MS) return 'too late';
     try {
+      if (attemptCount === 1) measure('first_attempt', delivery);
       const { retryable: _, blocked, retryAfter, ...result } = await post(workspaceId, delivery);
+      if (result.success) measure('success', delivery);
       const retry = { webhookId: delivery.webhookId, blocked, retryAfter };
       return {
         ...result,
@@ -116,7 +129,7 @@ export function createWebhookDeliverer(services: {
       };
     } catch (error) {
       logger.error({ workspaceId, deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
-      if (error instanceof SecretBoxError) return null;
+      if (error instanceof SecretBoxError) return 'no secret';
       return unsent(delivery, 'internal error');
     }
   }
@@ -168,7 +181,7 @@ export function createWebhookDeliverer(services: {
     }
 
     function end(webhookId: string, result: DeliveryResult): Promise<void> {
-      onDelivery(result);
+      if (!isTestTime()) onDelivery(result);
       finished.push(result);
       const inProgress = busy.get(webhookId) ?? 1;
       limits.set(webhookId, nextLimit(limits.get(webhookId) ?? FIRST_LIMIT, inProgress, result.success));
@@ -177,12 +190,15 @@ export function createWebhookDeliverer(services: {
       return recording;
     }
 
-    /** Returns a delivery to the queue. Its webhook gets none until the key may be there. */
-    async function giveBack({ id, webhookId }: StartedDelivery): Promise<void> {
-      limits.set(webhookId, 0);
-      setTimeout(() => limits.delete(webhookId), SECRET_AGAIN_MS).unref();
+    /** Returns a delivery to the queue. Without its secret, its webhook gets none until the key may be there. */
+    async function giveBack(delivery: StartedDelivery, why: StillToSend): Promise<void> {
+      const { id, webhookId } = delivery;
+      if (why === 'no secret') {
+        limits.set(webhookId, 0);
+        setTimeout(() => limits.delete(webhookId), SECRET_AGAIN_MS).unref();
+      }
       leave(webhookId);
-      await withTenant(pools, workspaceId, (db) => releaseDelivery(db, id)).catch((error: unknown) =>
+      await withTenant(pools, workspaceId, (db) => releaseDelivery(db, delivery)).catch((error: unknown) =>
         logger.error({ deliveryId: id, error }, 'a delivery could not be returned to the queue'),
       );
     }
@@ -215,7 +231,7 @@ export function createWebhookDeliverer(services: {
         begin(delivery, this);
         finish(
           send(workspaceId, delivery).then((result) =>
-            result ? end(delivery.webhookId, result) : giveBack(delivery),
+            typeof result === 'string' ? giveBack(delivery, result) : end(delivery.webhookId, result),
           ),
         );
       },
@@ -239,6 +255,10 @@ export function createWebhookDeliverer(services: {
     },
   };
 }
+
+type StillToSend = 'no secret' | 'too late';
+
+const sinceMs = (at: Date): number => Math.max(0, realTime().getTime() - at.getTime());
 
 /** A delivery whose contact was not erased. */
 type Sendable = StartedDelivery & { body: string };

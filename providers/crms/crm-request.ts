@@ -1,5 +1,6 @@
 import { boundedFetch } from '../bounded-fetch.ts';
 import { connectionFailure } from '../connection-failure.ts';
+import { timeLimit } from '../time-limit.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { CrmUnavailable } from './crm.ts';
@@ -16,7 +17,7 @@ export interface CrmAnswer {
 
 /** Sends requests with JSON, or with a form. @param title of the provider, for errors. @returns a function that throws CrmUnavailable if there is no response */
 export function crmRequests(title: string, caFile: string | null) {
-  const request = boundedFetch(MAX_RESPONSE_BYTES, caFile);
+  const request = boundedFetch(MAX_RESPONSE_BYTES, caFile, { isPunctual: true });
   return async (
     url: string,
     {
@@ -35,7 +36,7 @@ export function crmRequests(title: string, caFile: string | null) {
       },
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
       redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: timeLimit(TIMEOUT_MS),
     }).catch((error: unknown) => {
       // Without the error, whose text may contain an address.
       const reason = connectionFailure(error instanceof TypeError ? error.cause : error);

@@ -4,10 +4,11 @@ import { parse } from 'yaml';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { apiClient } from '#test/support/client.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { registerWebhook, startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, createWorkspaceWithLine } from '#test/support/factories.ts';
 import { type AppProcess, environment, startProcess } from '#test/support/process.ts';
+import { openTestMode } from '#test/support/test-mode.ts';
 import { runSweep } from '#test/support/workflows.ts';
 import { ops } from '#workers/ops.ts';
 
@@ -101,6 +102,41 @@ test('a webhook whose endpoint is down is told after three deliveries, and no lo
   endpoint.behave(204);
   await happen();
   await eventually(async () => (await failing()) === 0);
+});
+
+test('how long events wait for webhooks is measured until the first attempt and until they are taken, without test mode', async () => {
+  const workspace = await createWorkspaceWithLine(app);
+  const call = apiClient(app.url, workspace.key);
+  const endpoint = await startEndpoint(503);
+  onTestFinished(() => endpoint.close());
+  const event = async (api: ApiClient): Promise<void> => {
+    await registerWebhook(api, endpoint.url, { events: ['message.sent'], retries: 'standard' });
+    await api('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
+  };
+  const lateness = async () => {
+    const text = await scrape(workerUrl);
+    const of = (until: string) => ({
+      count: sampleOf(text, `linepace_webhook_lateness_seconds_count{until="${until}"}`) || 0,
+      sum: sampleOf(text, `linepace_webhook_lateness_seconds_sum{until="${until}"}`) || 0,
+    });
+    return { first: of('first_attempt'), success: of('success') };
+  };
+  const before = await lateness();
+  const twin = await openTestMode(app, workspace);
+  await event(twin.api);
+  await eventually(async () => endpoint.received.length === 1);
+  await event(call);
+  await eventually(async () => (await lateness()).first.count > before.first.count);
+  const failed = await lateness();
+  expect(failed.success.count).toBe(before.success.count);
+  endpoint.behave(204);
+  const { first, success } = await eventually(async () => {
+    const now = await lateness();
+    return now.success.count > before.success.count && now;
+  });
+  expect([first.count, success.count]).toEqual([before.first.count + 1, before.success.count + 1]);
+  // The second attempt was made later than the first.
+  expect(success.sum - before.success.sum).toBeGreaterThan(first.sum - before.first.sum);
 });
 
 /** Temporal's SDK exports it from the first failure on, and there has been none. */

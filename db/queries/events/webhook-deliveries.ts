@@ -24,6 +24,8 @@ export const StartedDelivery = z.object({
   retries: Retries,
   secretSealed: z.string(),
   previousSecretSealed: z.string().nullable(),
+  createdAt: z.date(),
+  claimedAt: z.date(),
 });
 export type StartedDelivery = z.infer<typeof StartedDelivery>;
 
@@ -163,7 +165,7 @@ export async function claimDeliveries(
     ), claimed as (
       update webhook_deliveries set status = 'sending', claimed_at = now()
       where workspace_id = ${db.workspaceId} and id = any(array(select id from chosen)) and ${inDays}
-      returning id, webhook_id, event_id, event, attempt_count, is_replay_of
+      returning id, webhook_id, event_id, event, attempt_count, is_replay_of, created_at, claimed_at
     )
     select c.*, h.url, e.body, h.secret_sealed, h.retries,
       case when h.previous_secret_until > now() then h.previous_secret_sealed end previous_secret_sealed
@@ -196,11 +198,14 @@ async function withBodies(db: TenantDb, rows: readonly StartedDelivery[]): Promi
   });
 }
 
-/** Returns a claimed delivery, of which nothing was sent, to the queue. */
-export async function releaseDelivery(db: TenantDb, id: string): Promise<void> {
+/** Returns a claimed delivery, of which nothing was sent, to the queue, unless others have given it up. */
+export async function releaseDelivery(
+  db: TenantDb,
+  { id, attemptCount }: Pick<StartedDelivery, 'id' | 'attemptCount'>,
+): Promise<void> {
   await db.query(sql.type(NoRows)`
     update webhook_deliveries set status = 'pending', claimed_at = null
-    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'sending'`);
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'sending' and attempt_count = ${attemptCount}`);
 }
 
 const ClaimedAtRow = z.object({ claimedAt: z.date().nullable() });
@@ -230,7 +235,7 @@ export interface DeliveryResult {
 const SUCCESS_IS_RECENT = sql.fragment`(h.last_success_at > now() - interval '1 second'
   and (h.last_failure_at is null or h.last_failure_at < now() - interval '1 minute'))`;
 
-/** Records results and counts them on their webhooks. Ignores a delivery whose result was recorded before. */
+/** Records results and counts them on their webhooks. Ignores the result of an attempt that others have given up. */
 export async function finishDeliveries(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
   if (results.length === 0) return;
   const idsOf = (some: readonly DeliveryResult[]) =>
@@ -264,7 +269,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
         error = r.error, latency_ms = r.latency_ms, attempt_count = r.attempt_count, response_body = r.response_body
       from ${sql.unnest(rows, ['text', 'bool', 'int4', 'text', 'int4', 'int4', 'text'])}
         as r (id, success, response_status, error, latency_ms, attempt_count, response_body)
-      where d.workspace_id = ${db.workspaceId} and d.id = r.id and d.status = 'sending'
+      where d.workspace_id = ${db.workspaceId} and d.id = r.id and d.status = 'sending' and d.attempt_count < r.attempt_count
         and d.id = any(${ids}) -- says which days they are of
       returning d.webhook_id, r.success
     )

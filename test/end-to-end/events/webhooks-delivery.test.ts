@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
-import { systemDb } from '#db/connection/transactions.ts';
+import { finishDeliveries } from '#db/queries/events/webhook-deliveries.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { UNSUBSCRIBED_DELIVERIES_PER_DAY } from '#domain/accounts/limits.ts';
 import { EVENT_NAMES } from '#domain/events/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
@@ -72,6 +73,36 @@ test('deliveries of a workspace without a subscription are sent up to a number a
     error: expect.stringContaining('5000 deliveries a day'),
   });
   expect(target.received).toHaveLength(1);
+});
+
+test('the result of an attempt that others have given up does not end the one that follows', async () => {
+  const { id, api } = await createWorkspace(app);
+  const target = await startTestEndpoint();
+  const webhook = await registerWebhook(api, target.url, { events: ['lead.created'], retries: 'standard' });
+  const deliveryId = newId();
+  await insertRow(app, 'webhook_deliveries', {
+    workspace_id: id,
+    id: deliveryId,
+    webhook_id: webhook.id,
+    event_id: newId(),
+    event: 'lead.created',
+    status: 'sending',
+    claimed_at: new Date(),
+    attempt_count: 1,
+  });
+  const answer = { success: false, responseStatus: 500, error: 'late', latencyMs: 1, responseBody: null };
+  const end = (attemptCount: number) =>
+    withTenant(app.pools, id, (db) => finishDeliveries(db, [{ id: deliveryId, ...answer, attemptCount }]));
+  const status = () =>
+    systemDb(app.pools).oneFirst(
+      sql.type(
+        z.object({ status: z.string() }),
+      )`select status from webhook_deliveries where id = ${deliveryId}`,
+    );
+  await end(1);
+  expect(await status()).toBe('sending');
+  await end(2);
+  expect(await status()).toBe('done');
 });
 
 describe('events', () => {
