@@ -1,17 +1,16 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/connection/rows.ts';
 import { withSystem } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
-import { type OwnApp, startTestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { createAgency, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
-let app: OwnApp;
+let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 describe('a client named in X-Workspace-Id by a co-admin of its agency', () => {
   const coAdmin = async () => {

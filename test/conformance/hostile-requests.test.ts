@@ -1,19 +1,18 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OwnApp, startTestApp } from '#test/support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 
-let app: OwnApp;
+let app: TestApp;
 let key: string;
 let api: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
   ({ key } = await createWorkspace(app));
   api = apiClient(app.url, key);
 });
-afterAll(() => app.stop());
 
 /** @returns the status of a request with headers that `fetch` would refuse to send. */
 function statusOf(path: string, headers: Record<string, string | string[]>): Promise<number> {
