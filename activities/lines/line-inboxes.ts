@@ -6,10 +6,9 @@ import { unreadableAmong } from '#db/commands/inbox/unreadable.ts';
 import { recordInboxFailure, recordInboxRead } from '#db/commands/lines/inbox-health.ts';
 import { inboxPosition } from '#db/queries/lines/line-inboxes.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
-import { hasSentSince } from '#db/queries/sending/attempts.ts';
 import { decide } from '#db/wakes/decisions.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
-import { EXPECTS_REPLIES_MS, pauseAfterFailure, pauseBetweenReads } from '#domain/lines/inbox-health.ts';
+import { pauseAfterFailure } from '#domain/lines/inbox-health.ts';
 import { type InboxItem, NotOfInbox } from '#providers/carriers/carrier.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
@@ -102,10 +101,7 @@ function createInboxReading(dependencies: ProcessDependencies) {
       const nextAt = (at: Date) =>
         decide(pools, workspaceId, mailboxReaderId(lineId), async () => ({ nextAt: at }));
       // Set before the settings are read, so that a later change of them brings it forward again.
-      await decide(pools, workspaceId, mailboxReaderId(lineId), async (db) => {
-        const expectsReplies = await hasSentSince(db, lineId, fromNow(-EXPECTS_REPLIES_MS));
-        return { nextAt: fromNow(pauseBetweenReads(pollMs, expectsReplies)) };
-      });
+      await nextAt(fromNow(pollMs));
       try {
         let more: boolean | null = true;
         while (more && !canceled.aborted && Date.now() < end) more = await readBatch(workspaceId, lineId);
@@ -152,7 +148,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
             if (isMissing) return decideToEnd(pools, workspaceId, workflowId, 'the line has no inbox');
             const reason =
               failingSince === null
-                ? `a worker reads the inbox at least every ${inboxPollSeconds} seconds`
+                ? `a worker reads the inbox every ${inboxPollSeconds} seconds`
                 : `the inbox could not be read since ${failingSince.toISOString()}; a worker tries again`;
             return { nextAt: null, reason, isPolled: true, ...(failingSince && { isBlocked: true }) };
           }),

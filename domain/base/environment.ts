@@ -431,8 +431,8 @@ const PROVIDERS = {
     'interval at which connected CRMs are asked for changes and told what has happened',
   ),
   INBOX_POLL_SECONDS: forWorkers(
-    z.coerce.number().min(1).max(3600).default(60),
-    'interval at which the mailboxes of email lines are read; half of it for lines that have sent something within three days',
+    z.coerce.number().min(1).max(3600).default(20),
+    'interval at which the mailboxes of email lines are read: soon enough that a mailbox that refuses us is told of within a minute',
   ),
 };
 

@@ -15,21 +15,17 @@ export const withInbox = (
 ): z.infer<typeof HealthStatus> =>
   status === 'healthy' && isInboxUnhealthy(failingSince, now) ? 'degraded' : status;
 
+/** For so long an inbox fails before operators are told: one look that fails is often over with the next. */
+export const TOLD_AFTER_MS = 6000;
+
 /** How many pauses a failing inbox may skip. */
 const MAX_SKIPPED = 5;
 
-/** After the first failure: whether it was only a moment is soon known. */
-const FIRST_PAUSE_MS = 15_000;
+/** After the first failure, before operators are told: whether it was only a moment is soon known. */
+const FIRST_PAUSE_MS = 5000;
 
 /** How long after a failure an inbox is read again: less often the longer it fails, so that those that hang are in nobody's way. */
 export const pauseAfterFailure = (pollMs: number, failingMs: number): number =>
   failingMs <= 0
     ? Math.min(pollMs, FIRST_PAUSE_MS)
     : Math.max(pollMs, Math.min(MAX_SKIPPED * pollMs, failingMs / 4));
-
-/** For how long after its last send a line counts as expecting replies. */
-export const EXPECTS_REPLIES_MS = 3 * 86_400_000;
-
-/** How often an inbox is read: twice as often while replies are expected, so that opt-outs, and a mailbox that refuses us, are soon known. */
-export const pauseBetweenReads = (pollMs: number, expectsReplies: boolean): number =>
-  expectsReplies ? pollMs / 2 : pollMs;

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+import { TOLD_AFTER_MS } from '#domain/lines/inbox-health.ts';
 
 const PositionRow = z.object({ position: z.string() });
 
@@ -40,8 +41,7 @@ const InboxCount = z.object({
   oldestSeconds: z.number().nullable(),
 });
 
-/** One look that fails is often over with the next. */
-const UNREADABLE = sql.fragment`coalesce(l.inbox_failing_since < now() - interval '10 seconds', false)`;
+const UNREADABLE = sql.fragment`coalesce(l.inbox_failing_since < now() - make_interval(secs => ${TOLD_AFTER_MS / 1000}), false)`;
 
 /**
  * The inboxes of the active lines of all workspaces: those that can be read and those that cannot, and lines whose carrier does not report

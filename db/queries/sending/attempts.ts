@@ -253,14 +253,6 @@ export const lastCallAt = (
   (select max(started_at) from attempts where workspace_id = ${workspaceId} and line_id = ${lineId} and kind = 'primary'
     and ${NOT_SENT}))`;
 
-/** Whether a line has sent a message since, or may have. */
-export async function hasSentSince(db: TenantDb, lineId: string, since: Date): Promise<boolean> {
-  return db.exists(sql.type(NoRows)`
-    select from attempts
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary' and ${SENT}
-      and started_at > ${sql.timestamp(since)}`);
-}
-
 /**
  * What the pacing rules need to know about a line: its sends of the current day and hour, counting those that may have
  * happened, and by when the first of its attempts without an outcome is answered; null: it has none.

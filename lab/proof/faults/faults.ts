@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'slonik';
+import { z } from 'zod';
 import { connected } from '../../../db/connection/connected.ts';
+import { systemDb } from '../../../db/connection/transactions.ts';
 import { createLine } from '../../../test/support/factories.ts';
 import { startEndpoint } from '../../../test/support/endpoint.ts';
 import type { Front } from '../../../test/support/front.ts';
@@ -265,25 +268,28 @@ export const FAULTS: readonly Fault[] = [
       const { call, id } = await simulatedLine(scene);
       const mailbox = await startMailbox();
       const lineId = await createLine({ pools: scene.pools, url: scene.config.publicUrl }, id, 'email');
-      // A line in use, which expects replies.
-      await connect(call, lineId, 'smtp', { url: scene.smtpUrl });
-      const toMail = {
-        fromLineId: lineId,
-        messageType: 'email',
-        recipientEmail: 'ada@example.com',
-        recipientPhone: undefined,
-      };
-      await sending(call, toMail).sendOne();
       await connect(call, lineId, 'smtp', { url: scene.smtpUrl, imapUrl: mailbox.url });
       await until(() => scene.measures('api', 'linepace_inboxes{state="read"}', (value) => value > 0));
       const isUnread = async () => (await shownLine(call, lineId)).healthCheck.inbox !== undefined;
+      const readAt = () =>
+        systemDb(scene.pools).oneFirst(
+          sql.type(
+            z.object({ at: z.date() }),
+          )`select read_at "at" from line_inboxes where line_id = ${lineId}`,
+        );
       return {
         places: {
           'healthCheck of the line': isUnread,
           ...state(scene, mailboxReaderId(lineId), 'blocked'),
           ...metric(scene, 'api', 'linepace_inboxes{state="unreadable"}'),
         },
-        begin: async () => mailbox.refuseLogins(true),
+        async begin() {
+          // As late as can be noticed: it has just been read.
+          const before = await readAt();
+          await until(async () => (await readAt()) > before);
+          mailbox.refuseLogins(true);
+          return { from: performance.now() };
+        },
         async end() {
           mailbox.refuseLogins(false);
           return async () => !(await isUnread());
