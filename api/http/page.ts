@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Instant as InstantText } from '#domain/base/moment.ts';
 import { Id, WorkspaceId } from '#domain/base/ids.ts';
 import { AGENCY_LIMITS } from '#domain/accounts/limits.ts';
 
@@ -30,9 +31,7 @@ export const ClientPageQuery = z.object({
 });
 
 /** A time filter. */
-export const Instant = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 date and time' })
-  .transform((text) => new Date(text));
+export const Instant = InstantText.transform((text) => new Date(text));
 
 export const NextCursor = z.string().nullable().meta({ description: 'null on the last page.' });
 

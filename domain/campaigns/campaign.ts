@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id, UserId, WorkspaceId } from '../base/ids.ts';
+import { Instant } from '../base/moment.ts';
 import { MessageInput } from '../messages/message.ts';
 import { TimeZone } from '../base/time-zone.ts';
 import { CampaignQuietHours } from '../sending/quiet-hours.ts';
@@ -74,7 +75,7 @@ const fields = {
     description:
       'Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.',
   }),
-  finishBy: z.iso.datetime({ offset: true }).nullish().meta({
+  finishBy: Instant.nullish().meta({
     description:
       'By when it is to be finished. `POST /api/campaigns/{id}/forecast` says whether it will be, and `campaign.will_be_late` is sent when it will not.',
   }),

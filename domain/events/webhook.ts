@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DeliveredEvent, EventPattern } from './event.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
+import { Instant } from '../base/moment.ts';
 import { oneLine } from '../base/text.ts';
 
 export const Retries = z.enum(['none', 'standard']).meta({
@@ -109,7 +110,7 @@ export const DeliveryExchange = WebhookDelivery.extend({
 /** Which deliveries to send again. */
 export const ReplayInput = z
   .object({
-    since: z.iso.datetime({ offset: true }).meta({ description: 'The earliest time of the deliveries.' }),
+    since: Instant.meta({ description: 'The earliest time of the deliveries.' }),
     onlyFailed: z.boolean().default(false).meta({ description: 'true: without those that succeeded.' }),
     cursor: Id.optional().meta({ description: 'The `nextCursor` of the previous response.' }),
   })

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
 import type { PublicRoute, TenantRoute } from '#api/http/route.ts';
@@ -314,6 +314,16 @@ describe('every endpoint', () => {
       expect(sniffed(response), path).toBe('');
       expect(response.headers.get('content-security-policy') ?? '', path).not.toContain('unsafe');
     }
+  });
+
+  it('reads times in every form that other programs write (`Instant`, `Moment`)', () => {
+    const isStrict = (schema: z.ZodType | undefined): boolean =>
+      schema !== undefined &&
+      JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })).includes(
+        '"format":"date-time"',
+      );
+    const strict = tenantRoutes.filter(({ query, body }) => isStrict(query) || isStrict(body));
+    expect(strict.map(nameOf)).toEqual([]);
   });
 
   it('repeats the request id in the body of every error', async () => {

@@ -6,6 +6,7 @@ import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campai
 import { lockSequence } from '#db/queries/sending/message-locks.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { Id } from '#domain/base/ids.ts';
+import { Instant } from '#domain/base/moment.ts';
 import { CampaignLead, CampaignLeadFilter } from '#domain/campaigns/campaign-lead.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, PageQuery } from '#api/http/page.ts';
@@ -93,10 +94,7 @@ export const leadCampaignRoutes = [
     params: PlaceParams,
     body: z
       .object({
-        resumesAt: z.iso
-          .datetime({ offset: true })
-          .nullable()
-          .meta({ description: 'null: not before somebody says so.' }),
+        resumesAt: Instant.nullable().meta({ description: 'null: not before somebody says so.' }),
       })
       .meta({ id: 'CampaignLeadPatch' }),
     responses: { 200: OnePlace },

@@ -65,6 +65,9 @@ describe('GET /api/replies', () => {
     expect(await ids(`leadId=${leadId}`)).toEqual([late]);
     expect(await ids(`lineId=${lineId}`)).toEqual([middle, early]);
     expect(await ids(`since=${late}`)).toEqual([late]);
+    expect(await ids(`since=${encodeURIComponent(at(3).toISOString().replace('Z', '+0000'))}`)).toEqual([
+      late,
+    ]);
     expect(await ids(`until=${middle}`)).toEqual([middle, early]);
     expect(await api('GET', '/api/replies?since=yesterday')).toMatchObject({
       status: 400,
