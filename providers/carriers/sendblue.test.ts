@@ -148,6 +148,9 @@ test('a message of a contact has its file and what it answers, and is of the lin
   expect(await told({ ...message, message_type: 'group', group_id: 'G1', participants })).toMatchObject([
     { group: { id: 'G1', participants } },
   ]);
+  for (const direction of [undefined, null, 'false'])
+    expect(await told({ ...message, is_outbound: direction })).toMatchObject([{ kind: 'reply', text: 'Hi' }]);
+  expect(await told({ ...message, content: '' })).toEqual([]);
   const typed = { ...message, is_outbound: true, status: 'SENT', from_number: message.sendblue_number };
   expect(await told({ ...typed, group_id: 'G1', participants })).toMatchObject([
     { kind: 'own_message', to: 'G1', text: 'Hi', group: { id: 'G1', participants } },

@@ -380,9 +380,11 @@ function eventsOf(
   // A webhook that names no number gets the messages of the whole account.
   const isOther = (line: string | null | undefined): boolean =>
     typeof line === 'string' && line !== fromNumber;
-  if (message.is_outbound !== false) {
+  const isEmpty = !message.content && url === '';
+  const isInbound =
+    message.is_outbound === false || (message.is_outbound !== true && message.status === 'RECEIVED');
+  if (!isInbound) {
     const to = group || message.number || message.to_number;
-    const isEmpty = !message.content && url === '';
     const isTold =
       message.is_outbound === true && (message.status === 'SENT' || message.status === 'DELIVERED');
     const isOwn = isTold && !isEmpty && !isOther(message.sendblue_number ?? message.from_number);
@@ -407,7 +409,7 @@ function eventsOf(
     ];
   }
   const from = message.from_number || message.number;
-  if (isOther(message.sendblue_number ?? message.to_number) || !from) return [];
+  if (isOther(message.sendblue_number ?? message.to_number) || !from || isEmpty) return [];
   return [
     {
       kind: 'reply',

@@ -278,6 +278,25 @@ test.each<[string, readonly string[], readonly string[], boolean]>([
   expect(event && 'deadAddress' in event).toBe(isDead);
 });
 
+test.each([
+  ['Re: Our offer', 'I am away until Monday.'],
+  [
+    'Automatic reply: Our offer',
+    'This address does not exist any longer, and your email will not be sent on.',
+  ],
+])('a note of somebody who is away is none, though it has no return path: %s', async (subject, text) => {
+  const events = await read([
+    'Return-Path: <>',
+    'From: Ada <ada@contact.example>',
+    `Subject: ${subject}`,
+    'Message-ID: <a1@contact.example>',
+    `In-Reply-To: ${OURS}`,
+    '',
+    text,
+  ]);
+  expect(events).toMatchObject([{ kind: 'reply', text, autoReply: true }]);
+});
+
 test('a person who quotes an email of ours sends no bounce', async () => {
   const events = await read([
     ...HEAD.map((line) => line.replace(/^From: .*/, 'From: Ada <ada@contact.example>')),

@@ -1,8 +1,8 @@
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { complaintReason } from '#domain/lines/complaint.ts';
 import { blamesSender } from './about-sender.ts';
-import { isMailServer } from './automatic-email.ts';
-import { eventIdOf, header, type InboundEmail, sentAt } from './inbound-email.ts';
+import { isAutomaticSubject, isMailServer } from './automatic-email.ts';
+import { eventIdOf, header, type InboundEmail, sentAt, subjectLine } from './inbound-email.ts';
 import { SECRET_MESSAGE_ID } from './own-message-id.ts';
 
 /** An enhanced status code (RFC 3463). */
@@ -99,11 +99,14 @@ function readWordedBounce(email: InboundEmail, parts: readonly Part[]): CarrierE
     isMailServer(name) ||
     (sender === '' && /mail/i.test(name)) ||
     /^multipart\/report\b/i.test(header(email, 'Content-Type') ?? '') ||
-    header(email, 'X-Failed-Recipients') !== undefined ||
-    header(email, 'Return-Path') === '<>';
-  if (!isOfServer) return null;
+    header(email, 'X-Failed-Recipients') !== undefined;
+  // Programs that answer for somebody who is away leave it empty, too (RFC 3834, section 3.3).
+  const mayBeOfPerson = !isOfServer && header(email, 'Return-Path') === '<>';
+  if (!isOfServer && !(mayBeOfPerson && !isAutomaticSubject(subjectLine(email)))) return null;
   const carrierMessageId = reportedMessageId(email, parts);
-  return carrierMessageId === undefined ? null : bounceInWords(email, carrierMessageId);
+  if (carrierMessageId === undefined) return null;
+  const found = bounceInWords(email, carrierMessageId);
+  return mayBeOfPerson && found.length === 0 ? null : found;
 }
 
 /** What comes before the returned copy, which may say anything. */

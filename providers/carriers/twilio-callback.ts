@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { extensionFor } from '#domain/messages/attachment-type.ts';
-import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { type CarrierEvent, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { BadSignature, type CallbackRequest } from './carrier.ts';
 import { lateFailure } from './twilio-errors.ts';
@@ -17,7 +17,6 @@ const InboundForm = z.object({
   MessageSid: z.string().min(1),
   From: z.string().min(1),
   Body: z.string().default(''),
-  NumMedia: z.coerce.number().int().min(0).max(50).default(0),
   OptOutType: z.enum(['STOP', 'START', 'HELP']).optional().catch(undefined),
 });
 
@@ -137,11 +136,12 @@ export function statusEvents(
 }
 
 function inboundEvent(
-  { MessageSid, From, Body, NumMedia, OptOutType }: z.infer<typeof InboundForm>,
+  { MessageSid, From, Body, OptOutType }: z.infer<typeof InboundForm>,
   fields: Record<string, string>,
   at: Date,
 ): CarrierEvent {
-  const attachments = Array.from({ length: NumMedia }, (_, index) => ({
+  // `NumMedia` says no more than the fields themselves.
+  const attachments = Array.from({ length: MAX_FILES }, (_, index) => ({
     url: fields[`MediaUrl${index}`] ?? '',
     contentType: fields[`MediaContentType${index}`] ?? null,
   }))

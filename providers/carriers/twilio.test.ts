@@ -619,6 +619,16 @@ describe('callbacks', () => {
     expect(await read({ ...inbound, Body: '', ...media })).toMatchObject([{ attachments: [{ name }] }]);
   });
 
+  it.each([undefined, '', '2 files', '60'])(
+    'lose nothing because of the number of files %j',
+    async (count) => {
+      const media = { MediaUrl0: `${world.twilio.url}/m`, MediaContentType0: 'image/png' };
+      const { NumMedia: _, ...fields } = { ...inbound, Body: 'STOP', ...media };
+      const [event] = await read({ ...fields, ...(count !== undefined && { NumMedia: count }) });
+      expect(event).toMatchObject({ text: 'STOP', attachments: [{ name: 'attachment-1.png' }] });
+    },
+  );
+
   it('name files that are not fetched from a loopback address', async () => {
     const guard = createGuard({ allowPrivate: false, httpsOnly: false });
     const carrier = twilioCarrier({ baseUrl: world.twilio.url, guard });

@@ -558,6 +558,7 @@ describe('the webhook of a server', () => {
     ['a handle as other programs write it', { handle: { address: 'tel:+14155550123' } }],
     ['unexpected fields', { subject: 3, threadOriginatorGuid: [], balloonBundleId: 5, isAutoReply: 'no' }],
     ['a reaction of no kind', { associatedMessageGuid: 'p:0/M1', associatedMessageType: {} }],
+    ['no reaction, as a text', { associatedMessageGuid: 'p:0/M1', associatedMessageType: '0' }],
   ])('loses nothing that a contact wrote because of %s', async (_name, fields) => {
     expect(await read('new-message', { ...inbound, text: 'STOP', ...fields })).toMatchObject([
       { kind: 'reply', from: '+14155550123', text: 'STOP', autoReply: false },

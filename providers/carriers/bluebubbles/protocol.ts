@@ -132,7 +132,7 @@ export function contactOf({ handle, chats }: Pick<BlueBubblesMessage, 'handle' |
 
 /** Whether a message is a reaction to another one. */
 export const isTapback = ({ associatedMessageGuid, associatedMessageType }: BlueBubblesMessage): boolean =>
-  Boolean(associatedMessageGuid) && Boolean(associatedMessageType);
+  Boolean(associatedMessageGuid) && Boolean(associatedMessageType) && associatedMessageType !== '0';
 
 /** The text as it was written, without the placeholders of files. */
 export const textOf = ({ subject, text }: Pick<BlueBubblesMessage, 'subject' | 'text'>): string =>
