@@ -35,10 +35,15 @@ describe('the three classes of replies', () => {
     (text) => expect(optOutSuspicion(text)).toBe('none'),
   );
 
-  it.each(['Who is this?', 'no thanks', 'Go away', 'Nein danke', 'no me interesa', 'geen interesse'])(
-    'leave “%s” to the model',
-    (text) => expect(optOutSuspicion(text)).toBe('doubtful'),
-  );
+  it.each([
+    'Who is this?',
+    'no thanks',
+    'Go away',
+    'Nein danke',
+    'Parar de enviar',
+    'no me interesa',
+    'geen interesse',
+  ])('leave “%s” to the model', (text) => expect(optOutSuspicion(text)).toBe('doubtful'));
 
   it('terminate for long repetitive texts', () => {
     for (const text of ['hor a '.repeat(50), 'not '.repeat(75), 'who is '.repeat(42), 'a'.repeat(300)])

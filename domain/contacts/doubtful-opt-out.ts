@@ -21,7 +21,7 @@ export function optOutSuspicion(text: string): Suspicion {
 /** Words of refusal. Most people who use them mean something else: to stop by, a wrong size, no interest today. */
 const WORDS = [
   // English
-  'stop(?:s|ped|ping)?|quit|cease|unsub\\w*|opt(?:ed|ing)? out|cancel|remove\\w*|delete\\w*|lose|erase|take (?:me|us|my) (?:off|out)',
+  'stop(?:s|ped|ping)?|quit|cease|unsub\\w*|un?s\\w{0,4}cribe\\w*|opt(?:ed|ing)? out|cancel|remove\\w*|delete\\w*|lose|erase|take (?:me|us|my) (?:off|out)',
   'wrong|not (?:me|him|her|my number)|(?:sold|changed|new) (?:my |this )?(?:number|phone)|not (?:the|your) (?:person|guy|one)|who (?:is|r|are) (?:this|you|u)',
   'how (?:did|do) (?:you|u) (?:get|have|know)|where (?:did|do) (?:you|u) get|who gave (?:you|u)|consent\\w*|permission|privacy',
   'not interested|no interest|uninterested|no (?:thanks|thank you|thx)|not for (?:me|us)|no more|(?:dont|do not) (?:want|need|care|contact|text|call|message)',
@@ -37,7 +37,7 @@ const WORDS = [
   'aufhor\\w*|hor\\w* auf|abmeld\\w*|austrag\\w*|abbestell\\w*|losch\\w*|entfern\\w*|streich\\w*|falsch\\w*|verwahlt|geirrt|lass\\w*|ruhe|schluss',
   'kein interesse|nicht interessiert|nein danke|nicht mehr|nichts mehr|keine \\w+ mehr|nie wieder|genug|reicht|belastig\\w*|gesperrt|blockier\\w*|woher haben',
   // Portuguese
-  'par[ae]m?|deix[ae]m?|cancel\\w*|remov\\w*|apag\\w*|exclu\\w*|tir[ae]\\w*|errad[oa]|engan\\w+|incomod\\w*|perturb\\w*|nao (?:me )?interessa|nao (?:obrigad[oa]|quero|desejo)|chega|de onde',
+  'par(?:[ae]m?|ar)|deix[ae]m?|cancel\\w*|remov\\w*|apag\\w*|exclu\\w*|tir[ae]\\w*|errad[oa]|engan\\w+|incomod\\w*|perturb\\w*|nao (?:me )?interessa|nao (?:obrigad[oa]|quero|desejo)|chega|de onde',
   // Italian
   'smett\\w*|ferm\\w*|cancell\\w*|tog\\w*|rimuov\\w*|elimin\\w*|sbagliat\\w*|disturb\\w*|non (?:mi )?interess\\w*|no grazie|non voglio|mai piu|lasc\\w*|non sono|chi (?:sei|siete)',
   // Dutch

@@ -32,6 +32,7 @@ describe('the text of a reply', () => {
     'Stop\n\nSent from my iPhone',
     'Stop\r\nGet Outlook for iOS',
     'STOP\n--\nJane Doe\nAcme Inc.',
+    '-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nSTOP\n- -- \nJane Doe\n-----BEGIN PGP SIGNATURE-----\n\niQEzBAEBCAAdFiEE\n=abcd\n-----END PGP SIGNATURE-----',
     'STOP\n-- \nJane Doe',
     'Unsubscribe\n\nThanks,\nJane',
     '> We have an offer for you\n> Reply STOP to opt out\nSTOP',

@@ -81,6 +81,10 @@ describe('the rules for suspected opt-outs', () => {
     'Eu disse pare',
     'Ik zei stop',
     'Do not disturb me',
+    'unsuscribe',
+    'Please unsubcribe me',
+    'sotp',
+    'Pls STPO now',
   ])('find “%s”', (text) => {
     expect(asksToBeLeftAlone(text)).toBe(true);
   });

@@ -37,7 +37,7 @@ export function plain(text: string): string {
 
 /** A last sentence that is nothing but a request to stop. */
 const BARE =
-  /^(?:ok |yes |hello |hey |hi |reply |text |send |please |pls |plz |bitte |por favor |porfa |per favore |alstublieft |alsjeblieft |just |so |no |now )*(?:stop|stopp(?:en)?|parad?|paren?|pare[im]?|parar|parem|alto|baja|detener|cancelar|sair|desinscrever|arretez?|arret|annuler|cessez|basta|smettetela|smettila|cancellami|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| plz| thx| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp| aub| a u b| alstublieft| alsjeblieft| por favor| porfa| per favore| s il (?:vous|te) plait| prosze| venligst| tack| пожалуиста)*$/;
+  /^(?:ok |yes |hello |hey |hi |reply |text |send |please |pls |plz |bitte |por favor |porfa |per favore |alstublieft |alsjeblieft |just |so |no |now )*(?:stop|sotp|stpo|tsop|stopp(?:en)?|parad?|paren?|pare[im]?|parar|parem|alto|baja|detener|cancelar|sair|desinscrever|arretez?|arret|annuler|cessez|basta|smettetela|smettila|cancellami|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| plz| thx| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp| aub| a u b| alstublieft| alsjeblieft| por favor| porfa| per favore| s il (?:vous|te) plait| prosze| venligst| tack| пожалуиста)*$/;
 
 interface Rule {
   asks: RegExp;
@@ -112,7 +112,7 @@ const ENGLISH: Rule[] = [
   ),
   rule(`keep ${any('texting', 'messaging', 'e ?mailing', 'calling')} me\\b.*\\b(?:dont|stop|enough)\\b`),
   rule(
-    String.raw`unsub(?:scribe)?\b(?! from (?!this|these|your|all|the list|any))(?! (?:\w+ ){0,2}other\b)`,
+    String.raw`(?:unsub|un?s\w{0,4}cribe)\b(?! from (?!this|these|your|all|the list|any))(?! (?:\w+ ){0,2}other\b)`,
     'keep (?:texting|messaging|e ?mailing|writing|calling) me$|but keep (?:texting|messaging|e ?mailing|writing|calling)$',
   ),
   rule(

@@ -189,9 +189,23 @@ interface Line {
   isSignature?: boolean;
 }
 
+const SIGNED = /^-----BEGIN PGP SIGNED MESSAGE-----$/;
+const SEAL = /^-----BEGIN PGP SIGNATURE-----$/;
+
+/** The text of a message that OpenPGP has signed, without its armor (RFC 9580, section 7). */
+function withoutArmor(lines: readonly string[]): readonly string[] {
+  const begin = lines.findIndex((line) => SIGNED.test(line));
+  if (begin < 0) return lines;
+  const first = lines.indexOf('', begin) + 1;
+  const end = lines.findIndex((line, at) => at >= first && SEAL.test(line));
+  if (first === 0 || end < 0) return lines;
+  const signed = lines.slice(first, end).map((line) => line.replace(/^- /, ''));
+  return [...lines.slice(0, begin), ...signed];
+}
+
 /** Lines that the contact wrote, lines that they quote, and blank ones, which belong to those above. */
 function classify(text: string): { lines: Line[]; hasHeading: boolean } {
-  const raw = linesOf(text);
+  const raw = withoutArmor(linesOf(text));
   const plain = raw.map(plainLine);
   const lines: Line[] = [];
   let hasHeading = false;

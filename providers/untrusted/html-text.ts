@@ -22,6 +22,7 @@ const STRUCTURE = {
     '[id$="appendonsend"]',
     '[id$="stopSpelling"]',
     'hr[id="zwchr"]',
+    '[class*="ms-outlook-mobile-reference-message"]',
     // Outlook for Windows and Mac
     'div[style*="border-top:solid #E1E1E1"]',
     'div[style*="border-top:solid #B5C4DF"]',
