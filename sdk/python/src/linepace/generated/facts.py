@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "264abef58f9c0acf4cb6d54f10e4d6ba62ec82de28d5e55615c905b57cec930e"
+DIGEST = "6919363e20578078e7d81af78ae07a92af5823954e8106dd4e46e886b3b9c0d8"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
