@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { serializeInTurns } from './parse.ts';
 
 const many = (item: unknown) => Array.from({ length: 30 }, () => item);
 
-it.each<[string, object]>([
+test.each<[string, object]>([
   ['a long list alone', { leads: many({ name: 'Ada' }) }],
   ['fields before and after it', { success: true, leads: many('é'), nextCursor: null }],
   ['several', { a: many(1), b: many([]), c: 'x' }],
@@ -16,6 +16,6 @@ it.each<[string, object]>([
   expect((await serializeInTurns(value))?.toString() === JSON.stringify(value)).toBe(true);
 });
 
-it('leaves what has no long list to the caller', async () => {
+test('leaves what has no long list to the caller', async () => {
   expect(await serializeInTurns({ leads: [1, 2] })).toBeUndefined();
 });

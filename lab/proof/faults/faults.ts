@@ -18,7 +18,6 @@ import {
   type Places,
   readiness,
   refusing,
-  sending,
   shownLine,
   simulatedLine,
   state,
