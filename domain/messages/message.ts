@@ -137,11 +137,21 @@ export const BubbleIds = z.array(Id).meta({
 /** The body of `PATCH /api/messages/{id}`. */
 export const MessageEdit = z.object({ message: TemplateText }).meta({ id: 'MessageEdit' });
 
+/** Digits are parts of emoji, too. */
+const isOneEmoji = (text: string): boolean =>
+  /\p{RGI_Emoji}|\p{Extended_Pictographic}/v.test(text) && [...GRAPHEMES.segment(text)].length === 1;
+const GRAPHEMES = new Intl.Segmenter();
+
 /** The body of `POST /api/messages/{id}/reactions`. */
 export const ReactionInput = z
   .object({
     reaction: z.enum(OWN_REACTIONS),
-    emoji: z.emoji().max(64).optional().meta({ description: 'One emoji, if `reaction` is `emoji`.' }),
+    emoji: z
+      .emoji()
+      .max(64)
+      .refine(isOneEmoji, 'must be one emoji')
+      .optional()
+      .meta({ description: 'One emoji, if `reaction` is `emoji`.' }),
     remove: z.boolean().optional().meta({ description: 'Removes the reaction again.' }),
   })
   .refine(({ reaction, emoji }) => (reaction === 'emoji') === (emoji !== undefined), {

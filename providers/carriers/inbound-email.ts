@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { firstOf } from '#domain/base/bounded-schema.ts';
+import { readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { MAX_CARRIER_ID, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { toStorable, textProblem } from '#domain/base/text.ts';
 import { htmlToText } from '../untrusted/html-text.ts';
@@ -8,10 +8,16 @@ import { htmlToText } from '../untrusted/html-text.ts';
 /** More than any mail server accepts. */
 const MAX_HEADERS = 1000;
 const Header = z.object({ Name: z.string(), Value: z.string() });
+const File = z.object({
+  Name: readable(z.string()).transform((name) => name ?? ''),
+  Content: z.string(),
+  ContentType: readable(z.string()),
+});
 
 /**
  * An inbound email in the format of Postmark's inbound webhook
  * (https://postmarkapp.com/developer/webhooks/inbound-webhook), which any service or script can post.
+ * A field or a file in an unexpected form must not cost the words of a contact.
  */
 export const InboundEmail = z.object({
   MessageID: z
@@ -19,19 +25,16 @@ export const InboundEmail = z.object({
     .min(1)
     .refine((id) => textProblem(id) === null, 'must not contain the NUL character or half a character'),
   From: z.string(),
-  FromName: z.string().nullish(),
-  FromFull: z.object({ Email: z.string(), Name: z.string().nullish() }).optional(),
-  ReplyTo: z.string().nullish(),
-  Subject: z.string().nullish(),
-  Date: z.string().nullish(),
+  FromName: readable(z.string()),
+  FromFull: readable(z.object({ Email: z.string(), Name: readable(z.string()) })),
+  ReplyTo: readable(z.string()),
+  Subject: readable(z.string()),
+  Date: readable(z.string()),
   TextBody: z.string().nullish(),
   HtmlBody: z.string().nullish(),
-  StrippedTextReply: z.string().nullish(),
-  Headers: firstOf(Header, MAX_HEADERS).default([]),
-  Attachments: firstOf(
-    z.object({ Name: z.string(), Content: z.string(), ContentType: z.string().nullish() }),
-    MAX_FILES,
-  ).default([]),
+  StrippedTextReply: readable(z.string()),
+  Headers: readable(readableOf(Header, MAX_HEADERS)).transform((headers) => headers ?? []),
+  Attachments: readable(readableOf(File, MAX_FILES)).transform((files) => files ?? []),
 });
 export type InboundEmail = z.infer<typeof InboundEmail>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readable } from '#domain/base/bounded-schema.ts';
 import { normalizeEmail } from '#domain/base/address.ts';
 import {
   sanitizeEvents,
@@ -41,7 +42,7 @@ const BounceRecord = z.object({
   /** What the server of the recipient replied. */
   Details: z.string().nullish(),
   BouncedAt: z.string().nullish(),
-  Metadata: z.record(z.string(), z.string()).default({}),
+  Metadata: readable(z.record(z.string(), z.string())),
 });
 
 /** Postmark returns our header `X-PM-Metadata-message-id` in the metadata of bounces. */
@@ -100,7 +101,7 @@ const emailEvents = (email: InboundEmail, receiver: Receiver): CarrierEvent[] =>
   readReport(email) ?? [readReaction(email) ?? readReply(email, receiver)];
 
 function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] {
-  const carrierMessageId = record.Metadata[ECHO];
+  const carrierMessageId = record.Metadata?.[ECHO];
   const complaint = record.RecordType === 'SpamComplaint' || record.Type === 'SpamComplaint';
   const dead = DEAD.has(record.Type);
   const ofLine =

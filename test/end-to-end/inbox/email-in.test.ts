@@ -594,6 +594,16 @@ describe('a large email', () => {
     expect((await inboundOf(from))[0].message).toMatch(/^Yes\n/);
   });
 
+  it.each([
+    { FromFull: null, Headers: null, Attachments: null },
+    { Headers: [null, { Name: 'X-Spam', Value: null }], Subject: 5, StrippedTextReply: {} },
+    { Attachments: [null, { Content: 'aGk=', ContentType: 3 }], Date: [], ReplyTo: 1 },
+  ])('loses no words because of fields in another form: %j', async (fields) => {
+    const from = address();
+    expect(await post({ ...inbound(from, ''), From: from, TextBody: 'STOP', ...fields })).toBe(200);
+    expect(await isOptedOut(from)).toBe(true);
+  });
+
   it('with an invalid sender is refused', async () => {
     const email = inbound('ada@example.com', 'Hello');
     const { FromFull: _from, ...unnamed } = email;

@@ -185,6 +185,10 @@ describe('a reaction', () => {
     const id = await deliverMessage(workspace.api, { recipientPhone: to });
     for (const body of [{ reaction: 'sad' }, { reaction: 'emoji' }, { reaction: 'love', emoji: '🔥' }])
       expect((await react(id, body)).body.code).toBe('VALIDATION_ERROR');
+    for (const emoji of ['👍👍', '1', '🇩🇪🇫🇷'])
+      expect((await react(id, { reaction: 'emoji', emoji })).body.code).toBe('VALIDATION_ERROR');
+    for (const emoji of ['1️⃣', '🇩🇪', '👨‍👩‍👧', '❤'])
+      expect((await react(id, { reaction: 'emoji', emoji })).status).toBe(202);
     await call('POST', '/api/opt-outs', { address: to });
     expect((await react(id, { reaction: 'love' })).body.code).toBe('INVALID_STATE');
   });
