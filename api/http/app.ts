@@ -68,7 +68,7 @@ function unmatched(router: Router, fixed: FixedRoutes): Koa.Middleware {
     const matching = () => router.match(context.path, context.method).path.flatMap(({ methods }) => methods);
     const methods = new Set<string>(fixed.get(context.path)?.keys() ?? matching());
     methods.delete('HEAD');
-    if (methods.size === 0) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
+    if (methods.size === 0) throw new ApiError('NOT_FOUND', 'There is no such endpoint');
     context.set('Allow', [...methods].join(', '));
     throw new ApiError('METHOD_NOT_ALLOWED', `${context.method} is not allowed here`);
   };

@@ -4,7 +4,7 @@ import { Instant } from '../base/moment.ts';
 import { MessageInput } from '../messages/message.ts';
 import { TimeZone } from '../base/time-zone.ts';
 import { CampaignQuietHours } from '../sending/quiet-hours.ts';
-import { Condition } from './condition.ts';
+import { Condition, fitTogether } from './condition.ts';
 import { CampaignStep, NewSteps } from './step.ts';
 import { oneLine } from '../base/text.ts';
 import { Audience } from '../contacts/segment.ts';
@@ -71,7 +71,7 @@ const fields = {
     description:
       'What a reply does to the lead. `pause`: it gets nothing until `PATCH /api/leads/{id}/campaigns/{campaignId}`. Default: `stop`, unless a new campaign asks about `replied`. An automatic reply that says that the contact is away pauses the lead until the date in it.',
   }),
-  stopWhen: z.array(Condition).max(20).optional().meta({
+  stopWhen: z.array(Condition).max(20).superRefine(fitTogether).optional().meta({
     description:
       'Stops a lead for whom one of them holds: judged before each of its steps, and when what it is about changes. Default: none.',
   }),

@@ -64,6 +64,31 @@ export type Condition = z.output<typeof Condition>;
 /** Conditions that all have to hold. */
 export const Conditions = z.array(Condition).min(1, 'at least one condition is required').max(20);
 
+const MAX_CHARACTERS = 10_000;
+const MAX_CONDITIONS = 200;
+
+/** What the conditions of a segment, of a rule or of the steps of a campaign may be together: they are read, judged and shown as a whole. */
+export class ConditionBudget {
+  #characters = MAX_CHARACTERS;
+  #conditions = MAX_CONDITIONS;
+
+  /** Takes further conditions. @returns what is wrong with them; null: they fit. */
+  take(conditions: readonly Pick<Condition, 'value'>[]): string | null {
+    this.#conditions -= conditions.length;
+    for (const one of conditions.flatMap(({ value }) => value))
+      if (typeof one === 'string') this.#characters -= one.length;
+    if (this.#characters < 0)
+      return `must have at most ${MAX_CHARACTERS} characters in the values of all conditions`;
+    return this.#conditions < 0 ? `must be at most ${MAX_CONDITIONS} conditions in all steps` : null;
+  }
+}
+
+/** For lists of conditions of a request. */
+export function fitTogether(conditions: readonly Condition[], context: z.RefinementCtx): void {
+  const message = new ConditionBudget().take(conditions);
+  if (message !== null) context.addIssue({ code: 'custom', message });
+}
+
 interface Problem {
   at: 'field' | 'op' | 'value' | 'campaign';
   message: string;

@@ -7,7 +7,7 @@ import { CustomFieldName, CustomFieldValue } from '../contacts/lead.ts';
 import { Tags } from '../inbox/conversation.ts';
 import { MAX_BODY_LENGTH, MessageInput, SubjectLine } from '../messages/message.ts';
 import { TemplateBudget, templateProblem } from '../messages/template.ts';
-import { Condition, Conditions } from './condition.ts';
+import { Condition, ConditionBudget, Conditions } from './condition.ts';
 import { StepVariants, textsOf } from './step-variants.ts';
 
 /** The steps of a campaign: a tree whose branches meet again after the step that they leave. */
@@ -298,6 +298,7 @@ export const NewSteps = z
   .max(MAX_STEPS)
   .superRefine((steps, context) => {
     const budget = new TemplateBudget();
+    const conditions = new ConditionBudget();
     const all = placedSteps(steps);
     const seen = new Set<string>();
     if (all.length > MAX_STEPS)
@@ -315,11 +316,23 @@ export const NewSteps = z
       if (step.id !== undefined) seen.add(step.id);
       if (step.kind === 'branch' && depth >= MAX_DEPTH)
         refuse(['branches'], `branches are at most ${MAX_DEPTH} deep`);
+      for (const [field, when] of conditionsByField(step)) refuse(field, conditions.take(when));
       if (isMessageStep(step))
         for (const [field, problem] of problemsOf(step, budget)) refuse(field, problem);
       if (step.kind === 'do') for (const [field, problem] of problemsOfDo(step)) refuse(field, problem);
     }
   });
+
+/** The lists of conditions of a step, by the fields that have them. */
+export function conditionsByField(step: CampaignStep): [field: (string | number)[], Condition[]][] {
+  const own: ReturnType<typeof conditionsByField> = [[['stopWhen'], step.stopWhen ?? []]];
+  if (step.kind === 'wait_until') own.push([['any'], step.any]);
+  if (step.kind === 'branch')
+    own.push(
+      ...step.branches.map(({ when }, index): (typeof own)[number] => [['branches', index, 'when'], when]),
+    );
+  return own;
+}
 
 type Problems = [field: readonly (string | number)[], problem: string | null][];
 

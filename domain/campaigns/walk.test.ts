@@ -231,6 +231,27 @@ describe('any steps', () => {
 });
 
 describe('the steps of a request', () => {
+  const asking = (words: number, conditions = 20) =>
+    Array.from({ length: conditions }, () => ({ field: 'notes', value: 'x'.repeat(words) }));
+  const waiting = { kind: 'wait_until', atMost: { days: 1 } };
+
+  it.each<[string, object[], string[]]>([
+    ['as long as they may be', [{ ...waiting, any: asking(500) }], []],
+    ['too long in one step', [{ ...waiting, any: asking(500), stopWhen: asking(1, 1) }], ['0.any']],
+    [
+      'too long in a branch, with those before it',
+      [
+        { ...waiting, any: asking(300) },
+        { kind: 'branch', branches: [{ name: 'x', when: asking(300), steps: [] }] },
+      ],
+      ['1.branches.0.when'],
+    ],
+    ['as many as there may be', Array.from({ length: 10 }, () => ({ ...waiting, any: asking(1) })), []],
+    ['too many', Array.from({ length: 11 }, () => ({ ...waiting, any: asking(1) })), ['10.any']],
+  ])('have conditions that are bounded together: %s', (_, given, refused) => {
+    expect(pathsOf(given)).toEqual(refused);
+  });
+
   const pathsOf = (given: unknown) =>
     NewSteps.safeParse(given).error?.issues.map(({ path }) => path.join('.')) ?? [];
   const nested = (depth: number): object =>

@@ -4,6 +4,7 @@ import { changedTags } from '../inbox/bulk-conversations.ts';
 import { type Condition, type Facts, judgeAll, judgeAny, type Judgement } from './condition.ts';
 import {
   type CampaignStep,
+  conditionsByField,
   type DoStep,
   isMessageStep,
   type MessageStep,
@@ -271,11 +272,7 @@ const describeDo = (step: DoStep): string =>
 
 /** All conditions that are judged on the way. */
 export const conditionsOf = (steps: readonly CampaignStep[]): Condition[] =>
-  placedSteps(steps).flatMap(({ step }) => [
-    ...(step.stopWhen ?? []),
-    ...(step.kind === 'wait_until' ? step.any : []),
-    ...(step.kind === 'branch' ? step.branches.flatMap(({ when }) => when) : []),
-  ]);
+  placedSteps(steps).flatMap(({ step }) => conditionsByField(step).flatMap(([, conditions]) => conditions));
 
 /** Whether it is decided by replies how leads go on. */
 export const asksAboutReplies = (

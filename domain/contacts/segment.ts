@@ -1,15 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { NOT_BLANK, oneLine } from '../base/text.ts';
-import { Conditions } from '../campaigns/condition.ts';
-
-/** In the values of all conditions: a list of segments is read, judged and shown as a whole. */
-const MAX_CHARACTERS = 10_000;
-
-const charactersOf = (when: z.output<typeof Conditions>): number =>
-  when
-    .flatMap(({ value }) => value)
-    .reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
+import { Conditions, fitTogether } from '../campaigns/condition.ts';
 
 const fields = {
   name: z
@@ -18,10 +10,7 @@ const fields = {
     .max(200)
     .overwrite(oneLine)
     .refine(...NOT_BLANK),
-  when: Conditions.refine(
-    (when) => charactersOf(when) <= MAX_CHARACTERS,
-    `must have at most ${MAX_CHARACTERS} characters in all values`,
-  ).meta({ description: 'All of them have to hold.' }),
+  when: Conditions.superRefine(fitTogether).meta({ description: 'All of them have to hold.' }),
 };
 
 /** The body of `POST /api/segments`. */

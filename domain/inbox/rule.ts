@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
 import { NOT_BLANK, oneLine } from '../base/text.ts';
-import { Condition } from '../campaigns/condition.ts';
+import { Condition, fitTogether } from '../campaigns/condition.ts';
 import { KNOWN_FIELDS, LeadActions, unknownFields } from '../campaigns/step.ts';
 import { Tags } from './conversation.ts';
 import { TemplateText } from '../messages/message.ts';
@@ -90,7 +90,9 @@ const fields = {
   }),
 };
 
-const Fields = z.object(fields);
+const when = fields.when.superRefine(fitTogether);
+
+const Fields = z.object({ ...fields, when });
 
 /** What belongs to one trigger only. */
 export function ownFieldProblem({
@@ -105,7 +107,7 @@ export function ownFieldProblem({
 }
 
 /** The body of `POST /api/rules`. */
-export const RuleInput = Fields.extend({ when: fields.when.default([]) })
+export const RuleInput = Fields.extend({ when: when.default([]) })
   .superRefine((rule, context) => {
     const problem = ownFieldProblem(rule);
     if (problem) context.addIssue({ code: 'custom', path: [problem.path], message: problem.message });
@@ -114,7 +116,7 @@ export const RuleInput = Fields.extend({ when: fields.when.default([]) })
 export type RuleInput = z.output<typeof RuleInput>;
 
 /** The body of `PATCH /api/rules/{id}`. */
-export const RulePatch = z.object(fields).partial().meta({ id: 'RulePatch' });
+export const RulePatch = Fields.partial().meta({ id: 'RulePatch' });
 export type RulePatch = z.output<typeof RulePatch>;
 
 /** What a workspace does by itself. */
@@ -167,7 +169,7 @@ export type RehearsedTrigger = z.infer<typeof RehearsedTrigger>;
 
 /** The body of `POST /api/rules/dry-run`. */
 export const RuleDryRunInput = Fields.omit({ tags: true })
-  .extend({ name: fields.name.optional(), on: RehearsedTrigger, when: fields.when.default([]) })
+  .extend({ name: fields.name.optional(), on: RehearsedTrigger, when: when.default([]) })
   .superRefine((rule, context) => {
     const problem = ownFieldProblem(rule);
     if (problem) context.addIssue({ code: 'custom', path: [problem.path], message: problem.message });

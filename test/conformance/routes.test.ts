@@ -403,15 +403,19 @@ test('every POST that creates takes an Idempotency-Key', () => {
 });
 
 describe('a path without an endpoint', () => {
-  it.each(['/api/nothing', '/', '/api/messages/a/b/c', '/API/MESSAGES', '/api//messages'])(
-    'such as %s is a 404 in the usual shape',
-    async (path) => {
-      const { status, body, headers } = await apiClient(app.url, workspace.key)('GET', path);
-      expect([status, body.code, typeof body.error]).toEqual([404, 'NOT_FOUND', 'string']);
-      expect(headers.get('x-request-id')).toBeTruthy();
-      expect(body.requestId).toBe(headers.get('x-request-id'));
-    },
-  );
+  it.each([
+    '/api/nothing',
+    '/',
+    '/api/messages/a/b/c',
+    '/API/MESSAGES',
+    '/api//messages',
+    '/v1/opt-outs/%2B14155550123',
+  ])('such as %s is a 404 in the usual shape', async (path) => {
+    const { status, body, headers } = await apiClient(app.url, workspace.key)('GET', path);
+    expect([status, body.code, typeof body.error]).toEqual([404, 'NOT_FOUND', 'string']);
+    expect(headers.get('x-request-id')).toBeTruthy();
+    expect(body.requestId).toBe(headers.get('x-request-id'));
+  });
 });
 
 describe('the OpenAPI document', () => {

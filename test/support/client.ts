@@ -29,8 +29,30 @@ export function apiClient(url: string, credential: string): ApiClient {
       return { status: response.status, headers: response.headers, body: '' };
     }
     const text = await response.text();
+    refuseAddresses(
+      response.status,
+      `${path} ${typeof body === 'string' ? body : JSON.stringify(body)}`,
+      parse(text),
+    );
     return { status: response.status, headers: response.headers, body: parse(text) };
   };
+}
+
+const ADDRESS = /\+\d{8,15}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
+
+/** Callers log errors, which so must not repeat the addresses of a request. What a carrier says about its own account may. */
+function refuseAddresses(status: number, request: string, body: unknown): void {
+  if (status < 400 || body === null || typeof body !== 'object') return;
+  const {
+    error,
+    code,
+    issues = [],
+  } = body as { error?: string; code?: string; issues?: { message: string }[] };
+  const texts = [error, ...issues.map(({ message }) => message)].join('\n');
+  const asked = request.replaceAll('%2B', '+').replaceAll('%40', '@');
+  const repeated = asked.match(ADDRESS)?.find((address) => texts.includes(address));
+  if (repeated !== undefined && code !== 'CARRIER_NOT_USABLE')
+    throw new Error(`an error repeats ${repeated}: ${texts}`);
 }
 
 function parse(text: string): unknown {

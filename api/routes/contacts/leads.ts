@@ -222,8 +222,7 @@ export const leadRoutes = [
       }
       await requireCustomFields(db, [changed.customFields]);
       const result = await updateLead(db, lead, changed);
-      if ('taken' in result)
-        throw new ApiError('DUPLICATE_LEAD', `Another lead of the list has ${result.taken}`);
+      if (result === null) throw new ApiError('DUPLICATE_LEAD');
       if (result.timezone !== lead.timezone) await placeMessagesOfLead(db, lead.id, result.timezone, now);
       await emitLeadEvents(db, 'lead.updated', [result], now);
       return { status: 200, body: { success: true, lead: presentLead(result) } };

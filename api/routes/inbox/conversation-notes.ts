@@ -58,9 +58,8 @@ export const conversationNoteRoutes = [
       const { address } = await lockedConversationOf(context);
       const mentions = mentionsIn(body.text);
       const members = await listInboxMembers(db, mentions);
-      const stranger = mentions.find((id) => !members.some(({ userId }) => userId === id));
-      if (stranger !== undefined)
-        throw invalid('text', `@[${stranger}] mentions nobody who is a member of the workspace`);
+      if (mentions.some((id) => !members.some(({ userId }) => userId === id)))
+        throw invalid('text', 'mentions somebody who is not a member of the workspace');
       const note = await insertNote(db, { address, text: body.text, author: caller.actor, mentions }, now);
       for (const { userId, email } of members)
         if (mentions.includes(userId)) await notifyMention(db, { noteId: note.id, userId, email }, now);

@@ -79,7 +79,7 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
 
 function allowOrigin(context: Context, { config }: Services): void {
   const { codec, temporalUi } = config;
-  if (codec.operators === null) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
+  if (codec.operators === null) throw new ApiError('NOT_FOUND', 'There is no such endpoint');
   context.vary('Origin');
   if (temporalUi !== null && context.get('origin') === temporalUi)
     context.set('Access-Control-Allow-Origin', temporalUi);
@@ -92,7 +92,7 @@ async function operator(
 ): Promise<{ codec: PayloadCodec; userId: string }> {
   const { config, payloadCodec } = services;
   const userId = await requireOperator(context, services, config.codec.operators);
-  if (!payloadCodec) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
+  if (!payloadCodec) throw new ApiError('NOT_FOUND', 'There is no such endpoint');
   return { codec: payloadCodec, userId };
 }
 

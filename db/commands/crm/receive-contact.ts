@@ -150,8 +150,8 @@ export async function receiveContact(
   });
   const differs = JSON.stringify(fields) !== JSON.stringify(sharedFields(known));
   const merged = { ...known, ...fields, emails: [...fields.emails], phones: [...fields.phones] };
-  const changed = differs ? await updateLead(db, known, merged) : null;
-  if (changed && 'taken' in changed)
+  const changed = differs ? await updateLead(db, known, merged) : undefined;
+  if (changed === null)
     return log([{ ...entry, leadId: known.id, outcome: 'refused', reason: 'address_of_another_lead' }]);
   if (changed) await emitLeadEvents(db, 'lead.updated', [changed], now);
   const isNew = link?.leadId !== known.id;

@@ -141,5 +141,5 @@ async function checkWelcome(db: TenantDb, people: readonly string[]): Promise<vo
   const address = people[index];
   if (address === undefined) return;
   const text = optedOut.has(address) ? 'has opted out of messages' : 'is suppressed by the agency';
-  throw new Refusal('VALIDATION_ERROR', `recipients.${index}`, `${address} ${text}`);
+  throw new Refusal('VALIDATION_ERROR', `recipients.${index}`, text);
 }

@@ -403,20 +403,20 @@ export async function lockListsOf(db: TenantDb, ...leads: readonly LeadRow[]): P
 
 /**
  * Changes a lead. Requires `lockLead`.
- * @returns the updated lead, or the address that belongs to another lead of one of its lists.
+ * @returns the updated lead; null: one of its addresses belongs to another lead of one of its lists.
  */
 export async function updateLead(
   db: TenantDb,
   lead: LeadRow,
   changed: NormalizedLead,
-): Promise<LeadRow | { taken: string }> {
+): Promise<LeadRow | null> {
   const lists = await lockListsOf(db, lead);
   const addresses = addressesOf(changed);
-  const taken = await db.maybeOneFirst(sql.type(AddressRow)`
-    select address from list_addresses
+  const isTaken = await db.exists(sql.type(NoRows)`
+    select 1 from list_addresses
     where workspace_id = ${db.workspaceId} and list_id = any(${sql.array(lists, 'text')})
-      and address = any(${sql.array(addresses, 'text')}) and lead_id <> ${lead.id} limit 1`);
-  if (taken !== null) return { taken };
+      and address = any(${sql.array(addresses, 'text')}) and lead_id <> ${lead.id}`);
+  if (isTaken) return null;
   await removeEntries(db, lead);
   await insertEntries(
     db,

@@ -566,8 +566,13 @@ describe('the event loop stands still no longer', () => {
   });
 
   it('for a walk through as many conditions as a campaign may have', async () => {
-    const branch = { kind: 'branch', branches: [{ name: 'a', when: words, steps: [] }] };
-    const steps = NewSteps.parse(Array.from({ length: 50 }, () => ({ ...branch, stopWhen: words })));
+    const asked = Array.from({ length: 20 }, () => ({
+      field: 'replied',
+      op: 'contains',
+      value: Array.from({ length: 12 }, (_, word) => `w ${word}`),
+    }));
+    const branch = { kind: 'branch', branches: [{ name: 'a', when: asked, steps: [] }] };
+    const steps = NewSteps.parse(Array.from({ length: 10 }, () => branch));
     const replies = Array.from({ length: 20 }, () => ({ at: new Date(), text: 'w '.repeat(50_000) }));
     const cursor = { stepId: null, isPassed: false, at: new Date() };
     const context = { facts: { ...NO_FACTS, replies }, reaches: () => true, now: new Date() };

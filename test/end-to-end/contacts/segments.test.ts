@@ -37,6 +37,36 @@ const countOf = async (segmentId: string): Promise<number> =>
 const ofPlan = (plan: string, op = 'eq') => ({ field: 'customFields.plan', op, value: plan });
 
 describe('a segment', () => {
+  it('has conditions of bounded size, as a rule and a campaign have: what is too long is named', async () => {
+    const long = (characters: number) =>
+      Array.from({ length: 20 }, () => ({ field: 'notes', value: 'x'.repeat(characters) }));
+    const when = [...long(500).slice(1), { field: 'notes', value: ['x'.repeat(500), 'x'] }];
+    const pathsOf = async (path: string, body: object) => {
+      const response = await api('POST', path, body);
+      return [response.status, response.body.issues?.map(({ path: field }: { path: string }) => field)];
+    };
+    expect(await pathsOf('/api/segments', { name: 'Long', when })).toEqual([400, ['when']]);
+    const rule = { name: 'Long', on: 'reply', do: [{ close: true }] };
+    expect(await pathsOf('/api/rules', { ...rule, when })).toEqual([400, ['when']]);
+    expect(await pathsOf('/api/rules/dry-run', { ...rule, when })).toEqual([400, ['when']]);
+    expect(await pathsOf('/api/rules', { ...rule, when: long(500) })).toEqual([201, undefined]);
+    const listId = await newList([{ phone: phone() }]);
+    const steps = [
+      { message: 'Hello', delay: {}, stopWhen: long(250) },
+      { kind: 'wait_until', any: long(250), atMost: { days: 1 } },
+      { kind: 'branch', branches: [{ name: 'Long', when: [ofPlan('gold')], steps: [] }] },
+    ];
+    const campaign = { name: 'Long', listId, steps };
+    expect(await pathsOf('/api/campaigns', campaign)).toEqual([400, ['steps.2.branches.0.when']]);
+    expect(
+      await pathsOf('/api/campaigns', { ...campaign, steps: steps.slice(0, 2), stopWhen: when }),
+    ).toEqual([400, ['stopWhen']]);
+    expect(await pathsOf('/api/campaigns', { ...campaign, steps: steps.slice(0, 2) })).toEqual([
+      201,
+      undefined,
+    ]);
+  });
+
   it('is the leads for whom all its conditions hold, whenever it is asked', async () => {
     const leads = ['gold', 'gold', 'free'].map((plan) => ({
       phone: phone(),
