@@ -20,7 +20,7 @@ const newPhone = (): string => `+1212${String((numbers += 1)).padStart(3, '0')}0
 type Call = Awaited<ReturnType<Scene['createTenant']>>['call'];
 
 /** Ways to send by a workspace's line. */
-export function sending(call: Call, fields: object = {}) {
+function sending(call: Call, fields: object = {}) {
   const send = () =>
     call('POST', '/api/messages', { message: 'Hello', recipientPhone: newPhone(), ...fields });
   const isSent = async (id: string): Promise<boolean> =>
