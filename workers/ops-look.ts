@@ -5,7 +5,9 @@ import { systemDb } from '#db/connection/transactions.ts';
 import { wakesOf } from '#db/wakes/wakes.ts';
 import { findFailingTask, restartWorkflow } from '#providers/failing-tasks.ts';
 import { type Command, orderCommand, Refused, type Session, WrongUsage } from './ops-command.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import { failingNow } from './release-gate.ts';
+import { SWEEP_TIMEOUT } from './schedules.ts';
 
 const LISTED = 10;
 const MAX_LISTED = 1000;
@@ -26,16 +28,14 @@ export const top: Command = {
   run: ({ pools }, _id, { limit }) => readTop(systemDb(pools), countOf(limit, LISTED)),
 };
 
-/** Workers probe unprobed lines first, every minute. */
+/** Longer than a probe takes. Workers of the former release probe in their next round, every minute. */
 const PROBED_WITHIN_MS = 150_000;
 const LOOK_EVERY_MS = 1000;
 
 export const probe: Command = {
   argument: 'LINE_ID',
-  summary:
-    'the workers ask the carrier of a line about it in their next round, within two minutes; prints the answer',
-  needsTemporal: false,
-  async run({ pools }, lineId) {
+  summary: 'the workers ask the carrier of a line about it; prints the answer',
+  async run({ client, pools }, lineId) {
     const db = systemDb(pools);
     const owner = await findLineOwner(db, lineId);
     if (!owner) throw new Refused('NOT_FOUND', `There is no line ${lineId}`);
@@ -44,6 +44,13 @@ export const probe: Command = {
     if (!before?.isProbed)
       throw new Refused('INVALID_STATE', 'The line is not active, or not connected to a carrier');
     await requestProbe(db, workspaceId, lineId);
+    await client.workflow.start('sweep', {
+      taskQueue: MAIN_QUEUE,
+      workflowId: `probe-by-operator:${lineId}`,
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      args: [{ carriers: [owner.carrier] }],
+      workflowRunTimeout: SWEEP_TIMEOUT,
+    });
     const end = performance.now() + PROBED_WITHIN_MS;
     while (performance.now() < end) {
       await pause(LOOK_EVERY_MS);

@@ -11,7 +11,8 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { MANY_OVERDUE } from './protocol/round.ts';
-import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './protocol/task-queues.ts';
+import { probing } from './probing.ts';
+import { HOUSEKEEPING_QUEUE, PRIORITY } from './protocol/task-queues.ts';
 
 // Local activities, because together they cost one action if there is nothing to do.
 const local = (summary: string) =>
@@ -37,18 +38,6 @@ const trimming = (runMs: number) =>
     retry: { maximumAttempts: 1 },
     priority: { priorityKey: PRIORITY.housekeeping },
   });
-const probing = (carrier: string) =>
-  proxyActivities<Activities>({
-    taskQueue: carrierQueue(carrier),
-    summary: 'Probe the longest unprobed lines',
-    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
-    // A probe takes at most a minute. A probe that hangs must not delay the run, or the next probes, for long.
-    startToCloseTimeout: '2 minutes',
-    scheduleToCloseTimeout: '3 minutes',
-    heartbeatTimeout: '30s',
-    retry: { maximumAttempts: 2 },
-  });
-
 const ROUND_MS = 2 * 60_000;
 /** With active lines. A line is `down` only after three failed probes, which must not take long. */
 const PROBING_ROUND_MS = 60_000;

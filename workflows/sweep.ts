@@ -1,5 +1,6 @@
 import { patched, proxyActivities, sleep } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { probing } from './probing.ts';
 import { MANY_OVERDUE } from './protocol/round.ts';
 
 const step = (summary: string) =>
@@ -26,8 +27,13 @@ interface Swept {
 /**
  * Started by operators, and by a worker at its start. Wakes overdue workflows now, as `housekeeping` does on its schedule.
  * @param options.again once more, for what a crash a moment ago has lost.
+ * @param options.carriers whose lines are probed first, if they are due.
  */
-export async function sweep({ again = false }: { again?: boolean } = {}): Promise<Swept> {
+export async function sweep({
+  again = false,
+  carriers = [],
+}: { again?: boolean; carriers?: readonly string[] } = {}): Promise<Swept> {
+  await Promise.all(carriers.map((carrier) => probing(carrier).probeLines({ carrier })));
   const first = await sweepNow();
   if (!again) return first;
   await sleep(UNTIL_OVERDUE, { summary: 'what a crash has lost is overdue by then' });

@@ -71,6 +71,20 @@ describe('the output', () => {
   });
 });
 
+it('says its version, from a package and from a clone', async () => {
+  const version = async (file: string): Promise<unknown> =>
+    (JSON.parse(await readFile(join(process.cwd(), file), 'utf8')) as { version: unknown }).version;
+  expect(await run(['--version'], environment())).toEqual({
+    code: 0,
+    stdout: `${String(await version('sdk/typescript/package.json'))}\n`,
+    stderr: '',
+  });
+  expect(await run(['--version'], environment(), '', CLONE)).toMatchObject({
+    code: 0,
+    stdout: `${String(await version('package.json'))}\n`,
+  });
+});
+
 describe('login', () => {
   it('stores the key in a file that only its owner reads, per profile', async () => {
     const login = await run(['login', '--url', app.url], environment(), `${workspace.key}\n`);

@@ -62,7 +62,10 @@ describe('housekeeping', () => {
       return rows.length > 0 && rows;
     });
     expect(told).toEqual([{ event: 'conversation.status_changed', to: 'open', by: 'system' }]);
-    expect((await schedule()).spec.intervals).toMatchObject([{ every: 600_000 }]);
+    const { spec, policies } = await schedule();
+    expect(spec.intervals).toMatchObject([{ every: 600_000 }]);
+    // What an outage of Temporal has missed starts when it is back, also behind a run that still goes on.
+    expect(policies).toMatchObject({ catchupWindow: 3_600_000, overlap: 'BUFFER_ONE' });
   });
 
   it('goes on after a step that fails', async () => {

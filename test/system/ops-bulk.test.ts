@@ -231,7 +231,7 @@ test('the counts of what waits and fails leave out test mode', async () => {
   });
 });
 
-test('top says whose work waits and fails, and a probe asks the carrier of one line', async () => {
+test('top says whose work waits and fails, and a probe asks the carrier of one line at once', async () => {
   const { workspace, api, lineId } = await world();
   await verdict('pause', '--line', lineId, '--yes');
   await send(api, { fromLineId: lineId });
@@ -255,6 +255,12 @@ test('top says whose work waits and fails, and a probe asks the carrier of one l
   // Nobody is called for what fails in test mode.
   expect(JSON.stringify(found)).not.toContain(twin.id);
   expect((await countLines(systemDb(app.pools))).map(({ carrier }) => carrier)).not.toContain('test');
+  // Its rounds do not run: nobody but the command has the line probed.
+  await app.temporal.schedule.getHandle('housekeeping').pause();
+  for await (const { workflowId } of app.temporal.workflow.list({
+    query: "WorkflowType = 'housekeeping' AND ExecutionStatus = 'Running'",
+  }))
+    await app.temporal.workflow.getHandle(workflowId).terminate();
   const probed = await ops(['probe', lineId], environment(app.config));
   expect(probed.stderr).toBe('');
   expect(JSON.parse(probed.stdout)).toMatchObject({ lineId, status: 'healthy', reason: null });
