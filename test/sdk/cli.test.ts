@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, it, onTestFinished, test, vi } from 'vitest';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
@@ -71,7 +71,7 @@ describe('the output', () => {
   });
 });
 
-it('says its version, from a package and from a clone', async () => {
+test('says its version, from a package and from a clone', async () => {
   const version = async (file: string): Promise<unknown> =>
     (JSON.parse(await readFile(join(process.cwd(), file), 'utf8')) as { version: unknown }).version;
   expect(await run(['--version'], environment())).toEqual({
