@@ -88,6 +88,26 @@ describe('a request of Slack', () => {
     expect(slack.read(eventOf({ ...answer, subtype: 'message_changed' }))).toBeNull();
   });
 
+  it.each([
+    { type: 'app_rate_limited', team_id: 'T1', minute_rate_limited: 1_796_000_000 },
+    { type: 'event_callback', event: { type: 'channel_rename', channel: { id: 'C1', name: 'x' } } },
+    { type: 'event_callback', event: { ...message, text: null, bot_id: null }, authorizations: null },
+  ])('is accepted if it says nothing to us: %j', (body) => {
+    expect(slack.read(requestOf(JSON.stringify(body)))).toBeNull();
+  });
+
+  it('is a text though fields that are not needed are null', () => {
+    const answer = {
+      ...message,
+      text: 'Yes',
+      thread_ts: '1.0',
+      parent_user_id: 'UBOT',
+      bot_id: null,
+      subtype: null,
+    };
+    expect(slack.read(eventOf(answer))).toMatchObject({ kind: 'text', text: 'Yes' });
+  });
+
   it('is read in linear time', () => {
     const thread = { thread_ts: '1.0', parent_user_id: 'UBOT' };
     const asked = (size: number) => eventOf({ ...message, ...thread, text: '<'.repeat(size) });

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { realTime } from '#domain/base/clock.ts';
-import { firstOf } from '#domain/base/bounded-schema.ts';
+import { firstOf, readable } from '#domain/base/bounded-schema.ts';
 import { isSecretToken } from '#domain/base/secret-token.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Card } from '#domain/drafts/chat.ts';
@@ -41,17 +41,19 @@ const Answer = z.object({
 });
 type Answer = z.infer<typeof Answer> & { status: number; retryAfter: string | null };
 
+/** In another form than expected, it says nothing. */
+const Said = readable(z.string()).transform((said) => said ?? undefined);
 const Message = z.object({
   type: z.string(),
-  channel: z.string().optional(),
-  channel_type: z.string().optional(),
-  user: z.string().optional(),
-  text: z.string().optional(),
-  ts: z.string().optional(),
-  thread_ts: z.string().optional(),
-  parent_user_id: z.string().optional(),
-  bot_id: z.string().optional(),
-  subtype: z.string().optional(),
+  channel: Said,
+  channel_type: Said,
+  user: Said,
+  text: Said,
+  ts: Said,
+  thread_ts: Said,
+  parent_user_id: Said,
+  bot_id: Said,
+  subtype: Said,
 });
 const Event = z.discriminatedUnion('type', [
   z.object({ type: z.literal('url_verification'), challenge: z.string() }),
@@ -59,9 +61,11 @@ const Event = z.discriminatedUnion('type', [
     type: z.literal('event_callback'),
     event: Message,
     /** For whom Slack tells of it: our bot. */
-    authorizations: firstOf(z.object({ user_id: z.string() }), 1).default([]),
+    authorizations: readable(firstOf(z.object({ user_id: z.string() }), 1)),
   }),
 ]);
+/** Such as `app_rate_limited`. Slack ends the subscription of an app that refuses too many. */
+const Other = z.object({ type: z.string().regex(/^(?!(?:url_verification|event_callback)$)/) });
 const Interaction = z.object({
   type: z.string(),
   user: z.object({ id: z.string() }),
@@ -166,11 +170,13 @@ export function createSlack({ token, signingSecret, apiUrl, caFile = null }: Sla
         if (!interaction.success) throw new UnreadableChatRequest();
         return pressOf(interaction.data);
       }
-      const event = Event.safeParse(tryParseUntrustedJson(given.body));
+      const body = tryParseUntrustedJson(given.body);
+      if (Other.safeParse(body).success) return null;
+      const event = Event.safeParse(body);
       if (!event.success) throw new UnreadableChatRequest();
       if (event.data.type === 'url_verification')
         return { kind: 'challenge', body: { challenge: event.data.challenge } };
-      return messageOf(event.data.event, event.data.authorizations[0]?.user_id ?? null);
+      return messageOf(event.data.event, event.data.authorizations?.[0]?.user_id ?? null);
     },
 
     async answer(event, text) {

@@ -34,6 +34,19 @@ async function events(count: number, answer: string | null = null): Promise<Chat
   return seen;
 }
 
+it('an update in another form is accepted and ignored, because Telegram would repeat it', () => {
+  const signer = createSigner(`k:${Buffer.alloc(32, 1).toString('base64')}`);
+  const secret = signer.sign('telegram-webhook', [telegram.token.split(':')[0] ?? '']);
+  for (const update of [
+    { message: { text: 'Hi' } },
+    { callback_query: { id: 1 } },
+    { my_chat_member: null },
+  ]) {
+    const body = JSON.stringify({ update_id: 1, ...update });
+    expect(provider.read({ body, header: () => secret })).toBeNull();
+  }
+});
+
 describe('a bot that Telegram cannot call', () => {
   it('asks for what happens, and answers by itself', async () => {
     const person = telegram.person();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Card } from '#domain/drafts/chat.ts';
-import { firstOf } from '#domain/base/bounded-schema.ts';
+import { firstOf, readable } from '#domain/base/bounded-schema.ts';
 import { isSecretToken } from '#domain/base/secret-token.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Signer } from '../signer.ts';
@@ -65,10 +65,13 @@ const User = z.object({ id: z.int() });
 const Keyboard = z.object({
   inline_keyboard: firstOf(firstOf(z.object({ callback_data: z.string().optional() }), 1), 1),
 });
-/** https://core.telegram.org/bots/api#update */
+/**
+ * https://core.telegram.org/bots/api#update. What cannot be read is of no interest: Telegram repeats an update that is refused, and the others
+ * wait.
+ */
 const Update = z.object({
-  message: z
-    .object({
+  message: readable(
+    z.object({
       message_id: z.int(),
       chat: ChatId,
       // Absent in channels.
@@ -77,17 +80,17 @@ const Update = z.object({
       reply_to_message: z
         .object({ message_id: z.int(), from: User.optional(), reply_markup: Keyboard.optional() })
         .optional(),
-    })
-    .optional(),
-  callback_query: z
-    .object({
+    }),
+  ),
+  callback_query: readable(
+    z.object({
       id: z.string(),
       from: User,
       message: z.object({ message_id: z.int(), chat: ChatId }).optional(),
       data: z.string().optional(),
-    })
-    .optional(),
-  my_chat_member: z.object({ chat: ChatId, new_chat_member: z.object({ status: z.string() }) }).optional(),
+    }),
+  ),
+  my_chat_member: readable(z.object({ chat: ChatId, new_chat_member: z.object({ status: z.string() }) })),
 });
 
 /** A bot of Telegram, by the Bot API (https://core.telegram.org/bots/api). */
