@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { newSecretToken } from '#domain/base/secret-token.ts';
 import { startTelegram, type TelegramStandIn } from '#simulator/telegram.ts';
 import { createSigner } from '../signer.ts';
@@ -34,7 +34,7 @@ async function events(count: number, answer: string | null = null): Promise<Chat
   return seen;
 }
 
-it('an update in another form is accepted and ignored, because Telegram would repeat it', () => {
+test('an update in another form is accepted and ignored, because Telegram would repeat it', () => {
   const signer = createSigner(`k:${Buffer.alloc(32, 1).toString('base64')}`);
   const secret = signer.sign('telegram-webhook', [telegram.token.split(':')[0] ?? '']);
   for (const update of [
