@@ -74,6 +74,7 @@ export class ConditionBudget {
 
   /** Takes further conditions. @returns what is wrong with them; null: they fit. */
   take(conditions: readonly Pick<Condition, 'value'>[]): string | null {
+    if (conditions.length === 0) return null;
     this.#conditions -= conditions.length;
     for (const one of conditions.flatMap(({ value }) => value))
       if (typeof one === 'string') this.#characters -= one.length;

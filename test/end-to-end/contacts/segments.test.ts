@@ -50,7 +50,7 @@ describe('a segment', () => {
     expect(await pathsOf('/api/rules', { ...rule, when })).toEqual([400, ['when']]);
     expect(await pathsOf('/api/rules/dry-run', { ...rule, when })).toEqual([400, ['when']]);
     expect(await pathsOf('/api/rules', { ...rule, when: long(500) })).toEqual([201, undefined]);
-    const listId = await newList([{ phone: phone() }]);
+    const { listId } = await newList([{ phone: phone() }]);
     const steps = [
       { message: 'Hello', delay: {}, stopWhen: long(250) },
       { kind: 'wait_until', any: long(250), atMost: { days: 1 } },
