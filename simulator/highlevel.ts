@@ -5,6 +5,7 @@ import { koaBody } from 'koa-body';
 import { z } from 'zod';
 import { parseOwnJson } from '#domain/base/own-json.ts';
 import { readVendorContract } from './contract.ts';
+import { createContacts, type CrmRequests, type StoredContact, watchRequests } from './crm.ts';
 import { refuseInvalid, serve } from './stand-in-server.ts';
 
 /** What a conversation of HighLevel shows. */
@@ -21,7 +22,7 @@ export interface HighLevelMessage {
   subject: string | null;
 }
 
-export interface HighLevelStandIn {
+export interface HighLevelStandIn extends CrmRequests {
   url: string;
   locationId: string;
   /** A private integration token of the location. */
@@ -51,23 +52,12 @@ export interface HighLevelStandIn {
     more?: Record<string, unknown>,
   ): { messageId: string; body: string; headers: Record<string, string> };
   message(id: string): HighLevelMessage | null;
-  /** The next requests to a path that contains `path` fail. @param headers of the response. */
-  fault(path: string, ...faults: { status: number; body?: object; headers?: Record<string, string> }[]): void;
   /** Requests whose body contains `text` are answered 500, until it is null. */
   failOn(text: string | null): void;
-  /** The paths that were requested. */
-  requests: readonly { method: string; path: string; status: number; at: number }[];
   stop(): Promise<void>;
 }
 
-interface Contact {
-  fields: Record<string, unknown>;
-  modifiedAt: number;
-  /** From then on the search finds this version. */
-  foundFrom: number;
-  before: Contact | null;
-  isArchived: boolean;
-}
+type Contact = StoredContact<Record<string, unknown>>;
 
 /** How long a change is not found by the search. HighLevel says: "a few seconds". */
 const FOUND_AFTER_MS = 300;
@@ -104,13 +94,13 @@ const NewMessage = z.object({
 export async function startHighLevel(): Promise<HighLevelStandIn> {
   const contract = readVendorContract(new URL('contracts/highlevel.json', import.meta.url));
   const keys = generateKeyPairSync('ed25519');
-  const contacts = new Map<string, Contact>();
+  const contacts = createContacts<Record<string, unknown>>(FOUND_AFTER_MS);
+  const { write, get: existing } = contacts;
+  const watched = watchRequests();
   const users = new Map<string, string>();
   const conversations = new Map<string, string>();
   const messages: HighLevelMessage[] = [];
   const notes: { contactId: string; body: string }[] = [];
-  const requests: { method: string; path: string; status: number; at: number }[] = [];
-  const faults: { path: string; status: number; body?: object; headers?: Record<string, string> }[] = [];
   const locationId = 've9EPM428h8vShlRW1KT';
   const token = 'pit-11111111-2222-3333-4444-555555555555';
   const app = {
@@ -133,26 +123,6 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
     context.body = { statusCode: status, message, ...more };
   };
 
-  function write(id: string, given: Record<string, unknown>, isArchived = false): void {
-    const before = contacts.get(id) ?? null;
-    const now = Date.now();
-    contacts.set(id, {
-      fields: { ...before?.fields, ...given },
-      modifiedAt: now,
-      foundFrom: now + FOUND_AFTER_MS,
-      before,
-      isArchived,
-    });
-  }
-  const existing = (id: string): Contact | null => {
-    const contact = contacts.get(id);
-    return contact && !contact.isArchived ? contact : null;
-  };
-  /** The version of a contact that the search finds. */
-  function found(contact: Contact | null | undefined): Contact | null {
-    if (!contact) return null;
-    return contact.foundFrom <= Date.now() ? contact : found(contact.before);
-  }
   const shown = (id: string, { fields, modifiedAt }: Contact) => ({
     ...fields,
     id,
@@ -160,11 +130,6 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
     dateUpdated: new Date(modifiedAt).toISOString(),
   });
   const lower = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '');
-  const contactWith = (field: 'phone' | 'email', value: unknown): string | null =>
-    [...contacts].find(
-      ([, { fields, isArchived }]) => !isArchived && value !== undefined && fields[field] === value,
-    )?.[0] ?? null;
-
   const routes = new Router();
   routes.post('/oauth/token', (context) => {
     const given = z
@@ -206,12 +171,7 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
     if (given !== locationId)
       return failure(context, 403, 'The token does not have access to this location.');
     const since = Date.parse(filters[0].value.gte);
-    const all = [...contacts]
-      .flatMap(([id, contact]) => {
-        const version = contact.isArchived ? null : found(contact);
-        return version && version.modifiedAt >= since ? [{ id, version }] : [];
-      })
-      .toSorted((a, b) => a.version.modifiedAt - b.version.modifiedAt || (a.id < b.id ? -1 : 1));
+    const all = contacts.found(since);
     const rest = all.filter(
       ({ id, version: { modifiedAt } }) =>
         !searchAfter || modifiedAt > searchAfter[0] || (modifiedAt === searchAfter[0] && id > searchAfter[1]),
@@ -235,7 +195,7 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
   routes.post('/contacts/', (context) => {
     const given = z.record(z.string(), z.unknown()).parse(context.request.body);
     for (const field of ['phone', 'email'] as const) {
-      const contactId = contactWith(field, given[field]);
+      const contactId = contacts.holderOf(field, given[field]);
       if (contactId)
         return failure(context, 400, 'This location does not allow duplicated contacts.', {
           meta: { contactId, contactName: '', matchingField: field },
@@ -359,25 +319,15 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
   let inWindow = 0;
 
   const koa = new Koa();
-  koa.use(async (context, next) => {
-    await next();
-    requests.push({ method: context.method, path: context.path, status: context.status, at: Date.now() });
-  });
+  koa.use(watched.note);
   koa.use(
     refuseInvalid((context, error) =>
       failure(context, 422, error.issues.map(({ message }) => message).join(', ')),
     ),
   );
   koa.use(koaBody());
+  koa.use(watched.fail);
   koa.use(async (context, next) => {
-    const index = faults.findIndex(({ path }) => context.path.includes(path));
-    const [fault] = index === -1 ? [] : faults.splice(index, 1);
-    if (fault) {
-      context.set(fault.headers ?? {});
-      context.status = fault.status;
-      context.body = fault.body ?? 'upstream connect error';
-      return;
-    }
     const { method, path, query, headers, request } = context;
     if (failing !== null && JSON.stringify(request.body)?.includes(failing))
       return failure(context, 500, 'Internal server error');
@@ -437,7 +387,7 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
       return id;
     },
     contact: (id) => existing(id)?.fields ?? {},
-    contactWith: (phone) => contactWith('phone', phone) ?? undefined,
+    contactWith: (phone) => contacts.holderOf('phone', phone),
     timeline: (contactId) => messages.filter((one) => one.contactId === contactId),
     notes: (contactId) => notes.filter((one) => one.contactId === contactId).map(({ body }) => body),
     write(contactId, message, more = {}) {
@@ -473,9 +423,9 @@ export async function startHighLevel(): Promise<HighLevelStandIn> {
       };
     },
     message: (id) => messages.find((one) => one.id === id) ?? null,
-    fault: (path, ...given) => void faults.push(...given.map((fault) => ({ path, ...fault }))),
+    fault: watched.fault,
     failOn: (text) => void (failing = text),
-    requests,
+    requests: watched.requests,
     stop: () => server.stop(),
   };
 }

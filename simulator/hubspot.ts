@@ -3,6 +3,7 @@ import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
 import { readVendorContract } from './contract.ts';
+import { createContacts, type CrmRequests, type StoredContact, watchRequests } from './crm.ts';
 import { refuseInvalid, serve } from './stand-in-server.ts';
 
 /** What was logged on the timeline of a contact. */
@@ -12,7 +13,7 @@ export interface HubSpotEngagement {
   properties: Record<string, string>;
 }
 
-export interface HubSpotStandIn {
+export interface HubSpotStandIn extends CrmRequests {
   url: string;
   token: string;
   portalId: number;
@@ -31,29 +32,16 @@ export interface HubSpotStandIn {
   timeline(contactId: string): readonly HubSpotEngagement[];
   /** The email addresses that were unsubscribed from everything. */
   unsubscribed: ReadonlySet<string>;
-  /** The next requests to a path that contains `path` fail. @param headers of the response. */
-  fault(path: string, ...faults: { status: number; body?: object; headers?: Record<string, string> }[]): void;
   /** The next request `to` a method and path has its effect, and its response is lost. */
   loseResponse(to: string): void;
   /** Whether the token is valid. */
   setRevoked(isRevoked: boolean): void;
   /** Scopes that the token lacks: requests to paths that contain `path` are refused. */
   lackScope(path: string, scope: string): void;
-  /** The paths that were requested. */
-  requests: readonly { method: string; path: string; status: number; at: number }[];
   stop(): Promise<void>;
 }
 
-interface Contact {
-  properties: Record<string, string>;
-  createdAt: number;
-  modifiedAt: number;
-  /** From then on the search finds this version. */
-  foundFrom: number;
-  /** The version that the search finds until then. */
-  before: Contact | null;
-  isArchived: boolean;
-}
+type Contact = StoredContact<Record<string, string>>;
 
 /** How long a change is not found by the search. HubSpot says: "a few moments". */
 const FOUND_AFTER_MS = 300;
@@ -132,14 +120,14 @@ const Search = z.object({
  */
 export async function startHubSpot(): Promise<HubSpotStandIn> {
   const contract = readVendorContract(new URL('contracts/hubspot.json', import.meta.url));
-  const contacts = new Map<string, Contact>();
+  const contacts = createContacts<Record<string, string>>(FOUND_AFTER_MS);
+  const { write, get: existing, holderOf } = contacts;
+  const watched = watchRequests();
   const owners: { id: string; email: string }[] = [];
   const properties = new Set(PROPERTIES);
   const unique = new Set(['email']);
   const engagements: HubSpotEngagement[] = [];
   const unsubscribed = new Set<string>();
-  const requests: { method: string; path: string; status: number; at: number }[] = [];
-  const faults: { path: string; status: number; body?: object; headers?: Record<string, string> }[] = [];
   const lost: string[] = [];
   const lacking: { path: string; scope: string }[] = [];
   const token = 'pat-eu1-11111111-2222-3333-4444-555555555555';
@@ -158,35 +146,7 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
     };
   };
 
-  function write(id: string, given: Record<string, string>, isArchived = false): void {
-    const before = contacts.get(id) ?? null;
-    const now = Date.now();
-    contacts.set(id, {
-      properties: { ...before?.properties, ...given },
-      createdAt: before?.createdAt ?? now,
-      modifiedAt: now,
-      foundFrom: now + FOUND_AFTER_MS,
-      before,
-      isArchived,
-    });
-  }
-  const existing = (id: string): Contact | null => {
-    const contact = contacts.get(id);
-    return contact && !contact.isArchived ? contact : null;
-  };
-  /** @returns the id of the contact that has a value of a property. */
-  const holderOf = (name: string, value: string): string | undefined =>
-    [...contacts].find(([, contact]) => !contact.isArchived && contact.properties[name] === value)?.[0];
-  /** The version of a contact that the search finds. */
-  function found(contact: Contact | null | undefined): Contact | null {
-    if (!contact) return null;
-    return contact.foundFrom <= Date.now() ? contact : found(contact.before);
-  }
-  const shown = (
-    id: string,
-    { properties: own, createdAt, modifiedAt }: Contact,
-    names: readonly string[],
-  ) => ({
+  const shown = (id: string, { fields: own, createdAt, modifiedAt }: Contact, names: readonly string[]) => ({
     id,
     archived: false,
     createdAt: new Date(createdAt).toISOString(),
@@ -245,12 +205,7 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
     const offset = Number(after);
     if (offset + limit > MAX_FOUND) return failure(context, 400, 'VALIDATION_ERROR');
     const since = Number(filterGroups[0]?.filters[0]?.value);
-    const all = [...contacts]
-      .flatMap(([id, contact]) => {
-        const version = contact.isArchived ? null : found(contact);
-        return version && version.modifiedAt >= since ? [{ id, version }] : [];
-      })
-      .toSorted((a, b) => a.version.modifiedAt - b.version.modifiedAt);
+    const all = contacts.found(since);
     const end = offset + limit;
     context.body = {
       total: all.length,
@@ -265,8 +220,7 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
     if (Object.keys(given).some((name) => !properties.has(name) || READ_ONLY.has(name)))
       return failure(context, 400, 'VALIDATION_ERROR');
     const [known] =
-      [...contacts].find(([, contact]) => given['email'] && contact.properties['email'] === given['email']) ??
-      [];
+      [...contacts].find(([, { fields }]) => given['email'] && fields['email'] === given['email']) ?? [];
     if (known !== undefined)
       return failure(context, 409, 'CONFLICT', { message: `Contact already exists. Existing ID: ${known}` });
     if ([...unique].some((name) => given[name] && holderOf(name, given[name]) !== undefined))
@@ -323,28 +277,18 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
   routes.post('/communication-preferences/v4/statuses/:subscriber/unsubscribe-all', (context) => {
     const email = context.params['subscriber'] ?? '';
     unsubscribed.add(email);
-    for (const [id, contact] of contacts)
-      if (contact.properties['email'] === email) write(id, { hs_email_optout: 'true' });
+    for (const [id, { fields }] of contacts)
+      if (fields['email'] === email) write(id, { hs_email_optout: 'true' });
     const at = new Date().toISOString();
     context.body = { status: 'COMPLETE', startedAt: at, completedAt: at, results: [] };
   });
 
   const app = new Koa();
-  app.use(async (context, next) => {
-    await next();
-    requests.push({ method: context.method, path: context.path, status: context.status, at: Date.now() });
-  });
+  app.use(watched.note);
   app.use(refuseInvalid((context) => failure(context, 400, 'VALIDATION_ERROR')));
   app.use(koaBody());
+  app.use(watched.fail);
   app.use(async (context, next) => {
-    const index = faults.findIndex(({ path }) => context.path.includes(path));
-    const [fault] = index === -1 ? [] : faults.splice(index, 1);
-    if (fault) {
-      context.set(fault.headers ?? {});
-      context.status = fault.status;
-      context.body = fault.body ?? 'upstream connect error';
-      return;
-    }
     if (context.get('authorization') !== `Bearer ${token}` || isRevoked)
       return failure(context, 401, isRevoked ? 'EXPIRED_AUTHENTICATION' : 'INVALID_AUTHENTICATION');
     const missing = lacking.find(({ path }) => context.path.includes(path));
@@ -384,17 +328,17 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
       owners.push({ id, email });
       return id;
     },
-    contact: (id) => existing(id)?.properties ?? {},
+    contact: (id) => existing(id)?.fields ?? {},
     contactWith: (phone) => holderOf('phone', phone),
     contactsWith: (phone) =>
-      [...contacts].flatMap(([id, { properties: own }]) => (own['phone'] === phone ? [id] : [])),
+      [...contacts].flatMap(([id, { fields }]) => (fields['phone'] === phone ? [id] : [])),
     timeline: (contactId) => engagements.filter((one) => one.contactId === contactId),
     unsubscribed,
-    fault: (path, ...given) => void faults.push(...given.map((fault) => ({ path, ...fault }))),
+    fault: watched.fault,
     loseResponse: (to) => void lost.push(to),
     setRevoked: (given) => void (isRevoked = given),
     lackScope: (path, scope) => void lacking.push({ path, scope }),
-    requests,
+    requests: watched.requests,
     stop: () => server.stop(),
   };
 }
