@@ -51,7 +51,8 @@ export async function receiveFromGroup(
   const writer = await writerOf(db, line, event.from);
   // Contacts are locked before their groups.
   if (writer !== null) await lockParticipant(db, writer);
-  const group = await storeToldGroup(db, lineId, line, { told, writer }, now);
+  const found = await findToldGroup(db, lineId, line, { told, writer });
+  const group = await storeToldGroup(db, lineId, found, now);
   const address = groupAddress(group.id);
   const { reaction } = await understand(db, address, text);
   if (reaction && event.attachments.length === 0)
@@ -83,7 +84,7 @@ export async function receiveFromGroup(
 const OwnRow = z.object({ channel: Channel, phone: z.string().nullable(), email: z.string().nullable() });
 type Own = z.infer<typeof OwnRow>;
 
-export const lineOf = (db: TenantDb, lineId: string): Promise<Own> =>
+const lineOf = (db: TenantDb, lineId: string): Promise<Own> =>
   db.one(sql.type(OwnRow)`
     select channel, phone, email from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 
@@ -99,13 +100,19 @@ interface ToldGroup {
   writer: string | null;
 }
 
-/** A group as it is stored; `known` is null if it is new. */
+interface FoundGroup extends ToldGroup {
+  /** As it is stored; null: it is new. */
+  known: GroupRow | null;
+  /** The addresses of the others, as far as the carrier tells. */
+  named: readonly string[];
+}
+
 export async function findToldGroup(
   db: TenantDb,
   lineId: string,
-  { phone, email }: Own,
+  { phone, email }: Pick<Own, 'phone' | 'email'>,
   { told, writer }: ToldGroup,
-): Promise<{ known: GroupRow | null; named: readonly string[] }> {
+): Promise<FoundGroup> {
   const named: string[] = [];
   for (const participant of told.participants) {
     const sender = await senderAddress(db, participant);
@@ -113,18 +120,16 @@ export async function findToldGroup(
   }
   const known =
     (await findGroupOf(db, lineId, told.id)) ?? (await findGroupBeingCreated(db, lineId, { named, writer }));
-  return { known, named };
+  return { told, writer, known, named };
 }
 
 /** Stores what the carrier tells of a group. */
 export async function storeToldGroup(
   db: TenantDb,
   lineId: string,
-  line: Own,
-  { told, writer }: ToldGroup,
+  { told, writer, known, named }: FoundGroup,
   now: Date,
 ): Promise<GroupRow> {
-  const { known, named } = await findToldGroup(db, lineId, line, { told, writer });
   const store = known ? updateGroup : insertGroup;
   return store(db, {
     id: known?.id ?? newId(now),

@@ -56,7 +56,7 @@ import {
   prioritizeAnswers,
   recordInbound,
 } from './inbound-parts.ts';
-import { isOnItsWay, receiveOwnMessage } from './own-messages.ts';
+import { receiveOwnMessage } from './own-messages.ts';
 import { changeReply } from './reply-changes.ts';
 import { triggerRules } from './rule-triggers.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -71,7 +71,7 @@ export async function receiveCarrierEvent(
   context: InboundContext,
 ): Promise<void> {
   await lockCarrierMessages(db, [carrierMessageOf({ lineId, event })]);
-  if (event.kind === 'own_message' && (await isOnItsWay(db, lineId, event))) return;
+  if (event.kind === 'own_message') return receiveOwnMessage(db, lineId, event, context.now);
   if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
   switch (event.kind) {
     case 'receipt':
@@ -88,8 +88,6 @@ export async function receiveCarrierEvent(
     case 'unsent':
       if (!(await changeReply(db, lineId, event, context.now))) await deferEvent(db, { lineId, event });
       return;
-    case 'own_message':
-      return receiveOwnMessage(db, lineId, event, context.now);
     case 'call':
       return applyCall(db, lineId, event, context.now);
     case 'recording':

@@ -10,15 +10,15 @@ import { groupAddress } from '#domain/inbox/group.ts';
 import { claimOpenDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { emitMessageEvents } from '#db/commands/messages/message-events.ts';
 import { AttemptOutcome, finishAttempt, insertAttempts } from '#db/queries/sending/attempts.ts';
-import { contactAddress, senderAddress } from '#db/queries/contacts/contact-address.ts';
+import { senderAddress } from '#db/queries/contacts/contact-address.ts';
 import { findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { markKnown } from '#db/queries/sending/queue.ts';
 import { recordOwnMessage } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { findToldGroup, lineOf, storeToldGroup } from './group-messages.ts';
-import { applyEarlyEvents, takeDeferredEvents } from './carrier-events.ts';
+import { findToldGroup, storeToldGroup } from './group-messages.ts';
+import { applyEarlyEvents, recordCarrierEvents, takeDeferredEvents } from './carrier-events.ts';
 
 /** The `source` of messages that a person has sent from the phone or computer of a line. */
 const DEVICE_SOURCE = 'device';
@@ -44,10 +44,11 @@ const SEND = sql.fragment`
 /**
  * Our sends that may have made a message, from any line, because lines can share an account: the one with its id, otherwise
  * those to the address around its time.
+ * @param address null: a group to which nothing was sent.
  */
 async function sendsAround(
   db: TenantDb,
-  address: string,
+  address: string | null,
   { carrierMessageId, at }: OwnMessage,
 ): Promise<readonly Send[]> {
   const message = sql.fragment`left join messages m on m.workspace_id = a.workspace_id and m.id = a.message_id`;
@@ -57,7 +58,7 @@ async function sendsAround(
       where workspace_id = ${db.workspaceId} and line_id = l.id and carrier_message_id = ${carrierMessageId} offset 0
     ) a ${message}
     where l.workspace_id = ${db.workspaceId}`);
-  if (same.length > 0) return same;
+  if (same.length > 0 || address === null) return same;
   const [from, until] = [new Date(at.getTime() - AFTER_MS), new Date(at.getTime() + BEFORE_MS)];
   return db.any(sql.type(SendRow)`
     select ${SEND} from attempts a ${message}
@@ -67,24 +68,9 @@ async function sendsAround(
 }
 
 /** Whether it may be a message of ours whose send has not been settled yet. It is listed again later. */
-export async function isOnItsWay(db: TenantDb, lineId: string, message: OwnMessage): Promise<boolean> {
-  const address = await addressOf(db, lineId, message);
-  // Who is in a new group is known later. With others in it, it is none of ours.
-  if (address === null) return message.group?.participants.length === 0;
-  const sends = await sendsAround(db, address, message);
-  return (
-    sends.some(({ outcome }) => outcome === null) &&
-    !sends.some(({ carrierMessageId }) => carrierMessageId === message.carrierMessageId)
-  );
-}
-
-/** The address of the conversation; null: a group that is not known yet. */
-async function addressOf(db: TenantDb, lineId: string, { to, group }: OwnMessage): Promise<string | null> {
-  if (!group) return contactAddress(db, to);
-  const told = { told: group, writer: null };
-  const { known } = await findToldGroup(db, lineId, await lineOf(db, lineId), told);
-  return known && groupAddress(known.id);
-}
+const isOnItsWay = ({ carrierMessageId }: OwnMessage, sends: readonly Send[]): boolean =>
+  sends.some(({ outcome }) => outcome === null) &&
+  !sends.some((send) => send.carrierMessageId === carrierMessageId);
 
 /** Whether a settled send has made the message. Only the first part of a message with files has an id that we know. */
 function isOurs({ carrierMessageId, text, fileNames }: OwnMessage, sends: readonly Send[]): boolean {
@@ -96,11 +82,16 @@ function isOurs({ carrierMessageId, text, fileNames }: OwnMessage, sends: readon
   });
 }
 
-const LineRow = z.object({ channel: Channel, carrier: z.string() });
+const LineRow = z.object({
+  channel: Channel,
+  carrier: z.string(),
+  phone: z.string().nullable(),
+  email: z.string().nullable(),
+});
 
 /**
  * Stores a message that a person has sent from the phone or computer of the line: it is a part of the conversation, counts for the
- * line's limits, and answers the open draft.
+ * line's limits, and answers the open draft. Idempotent.
  */
 export async function receiveOwnMessage(
   db: TenantDb,
@@ -108,15 +99,22 @@ export async function receiveOwnMessage(
   event: OwnMessage,
   now: Date,
 ): Promise<void> {
-  const { carrierMessageId, at, text, fileNames, group: told } = event;
-  const group =
-    told && (await storeToldGroup(db, lineId, await lineOf(db, lineId), { told, writer: null }, now));
-  const to = await senderAddress(db, event.to);
-  const address = group ? groupAddress(group.id) : contactKey(to);
-  if (isOurs(event, await sendsAround(db, address, event))) return;
+  const { carrierMessageId, at, text, fileNames } = event;
   const line = await db.maybeOne(sql.type(LineRow)`
-    select channel, carrier from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+    select channel, carrier, phone, email from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
   if (!line) return;
+  const told = event.group && (await findToldGroup(db, lineId, line, { told: event.group, writer: null }));
+  // Who is in a new group is known later.
+  if (told && !told.known && told.told.participants.length === 0) return;
+  const to = told ? '' : await senderAddress(db, event.to);
+  const known = told ? told.known && groupAddress(told.known.id) : contactKey(to);
+  // With others in it, a new group is none of ours.
+  const sends = await sendsAround(db, known, event);
+  if (isOnItsWay(event, sends)) return;
+  if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
+  const group = told && (await storeToldGroup(db, lineId, told, now));
+  const address = group ? groupAddress(group.id) : contactKey(to);
+  if (isOurs(event, sends)) return;
   const isNew = await recordOwnMessage(db, lineId, address, at);
   await lockContact(db, address);
   const leadId = group ? null : ((await findLeadsByAddress(db, [address])).get(address) ?? null);
@@ -134,7 +132,8 @@ export async function receiveOwnMessage(
     messageId: id,
     lineId,
     kind: 'primary' as const,
-    ...line,
+    channel: line.channel,
+    carrier: line.carrier,
     address,
     isNew,
     contactLastSentAt: null,
