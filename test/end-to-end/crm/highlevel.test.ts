@@ -10,6 +10,7 @@ import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { crmHelpers } from '#test/support/crms.ts';
 import { writeIn } from '#test/support/inbound.ts';
 
 let app: OwnApp;
@@ -17,6 +18,9 @@ let highlevel: HighLevelStandIn;
 let hubspot: HubSpotStandIn;
 let workspace: WorkspaceWithLine;
 const { newCampaign } = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
+const { get, leadWith, isOptedOut, connectionOf, logOf, connectCrm, disconnectAll } = crmHelpers(
+  () => workspace,
+);
 
 beforeAll(async () => {
   highlevel = await startHighLevel();
@@ -40,27 +44,12 @@ afterAll(async () => {
   await highlevel.stop();
   await hubspot.stop();
 });
-afterEach(async () => {
-  const { crmConnections } = (await get('/api/crm-connections')).body;
-  for (const { _id } of crmConnections) await workspace.api('DELETE', `/api/crm-connections/${_id}`);
-});
-
-const get = (path: string) => workspace.api('GET', path);
-const leadWith = async (address: string) =>
-  (await get(`/api/leads?search=${encodeURIComponent(address)}`)).body.leads[0];
-const isOptedOut = async (address: string) =>
-  (await get(`/api/opt-outs/${encodeURIComponent(address)}`)).body.optedOut;
-const connectionOf = async (id: string) => (await get(`/api/crm-connections/${id}`)).body;
-const logOf = async (id: string, outcome: string) =>
-  (await get(`/api/crm-connections/${id}/log?outcome=${outcome}`)).body.entries;
+afterEach(() => disconnectAll());
 
 /** Connects the location to the workspace with a private integration token, or with a code of the app. */
 async function connect(fields: object = {}): Promise<string> {
   const { token, locationId: accountId } = highlevel;
-  const input = { provider: 'highlevel', token, accountId, importExisting: false, ...fields };
-  const { status, body } = await workspace.api('POST', '/api/crm-connections', input);
-  expect(status, JSON.stringify(body)).toBe(201);
-  return body._id;
+  return connectCrm({ provider: 'highlevel', token, accountId, ...fields });
 }
 /** What a CRM is to be told next has failed so often. */
 const setFailures = (connectionId: string, failures: number): Promise<unknown> =>

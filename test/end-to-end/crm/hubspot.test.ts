@@ -6,6 +6,7 @@ import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { crmHelpers } from '#test/support/crms.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
@@ -13,6 +14,9 @@ let app: OwnApp;
 let hubspot: HubSpotStandIn;
 let workspace: WorkspaceWithLine;
 const { newCampaign } = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
+const { get, leadWith, isOptedOut, connectionOf, logOf, connectCrm, disconnectAll } = crmHelpers(
+  () => workspace,
+);
 
 beforeAll(async () => {
   hubspot = await startHubSpot();
@@ -24,31 +28,16 @@ afterAll(async () => {
 });
 
 // All workspaces of these tests connect the same account, and each fault is for one of them.
-afterEach(async () => {
-  const { crmConnections } = (await get('/api/crm-connections')).body;
-  for (const { _id } of crmConnections) await workspace.api('DELETE', `/api/crm-connections/${_id}`);
-});
-
-const get = (path: string) => workspace.api('GET', path);
-const leadWith = async (address: string) =>
-  (await get(`/api/leads?search=${encodeURIComponent(address)}`)).body.leads[0];
-const isOptedOut = async (address: string) =>
-  (await get(`/api/opt-outs/${encodeURIComponent(address)}`)).body.optedOut;
+afterEach(() => disconnectAll());
 
 /** Connects the CRM to a new workspace, which takes over only what changes from now on. */
 async function connect(fields: object = {}): Promise<string> {
-  const input = { provider: 'hubspot', token: hubspot.token, importExisting: false, ...fields };
-  const { status, body } = await workspace.api('POST', '/api/crm-connections', input);
-  expect(status, JSON.stringify(body)).toBe(201);
-  return body._id;
+  return connectCrm({ provider: 'hubspot', token: hubspot.token, ...fields });
 }
 async function connected(fields: object = {}): Promise<string> {
   workspace = await createWorkspaceWithLine(app);
   return connect(fields);
 }
-const connectionOf = async (id: string) => (await get(`/api/crm-connections/${id}`)).body;
-const logOf = async (id: string, outcome: string) =>
-  (await get(`/api/crm-connections/${id}/log?outcome=${outcome}`)).body.entries;
 /** What the timeline of a contact says, without the channel's properties. */
 const toldOf = (contactId: string) =>
   hubspot.timeline(contactId).map(({ properties }) => properties['hs_communication_body']);
