@@ -16,7 +16,7 @@ import {
 import type { Egress } from '#providers/egress.ts';
 import { SecretBoxError, type SecretBox } from '#providers/secret-box.ts';
 import { FIRST_LIMIT, nextLimit } from '#domain/events/delivery-limit.ts';
-import { postDelivery } from '#providers/webhook-post.ts';
+import { DELIVERY_TIMEOUT_MS, postDelivery } from '#providers/webhook-post.ts';
 
 /** The deliveries of one workspace that are in progress in this process. */
 export interface DeliverySlots {
@@ -49,8 +49,10 @@ const REMEMBERED_MS = 10 * 60_000;
 /** While the database is unreachable, results are retried until their deliveries count as interrupted anyway. */
 const RECORD_RETRY_MS = 1000;
 const RECORD_RETRIES = 15;
-/** A process that was suspended before it sends has lost the delivery: others give it up five seconds after its timeout. */
-const START_WITHIN_MS = 3000;
+/** A delivery claimed this long ago belongs to a process that crashed: the timeout of a delivery, and time to record it. */
+export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
+/** Before others give it up, so that a process that was suspended meanwhile does not send it as well. */
+const ENDS_AFTER_MS = INTERRUPTED_AFTER_MS - 1000;
 /** Until somebody corrects the keys of the process. */
 const SECRET_AGAIN_MS = 60_000;
 
@@ -69,7 +71,7 @@ export function createWebhookDeliverer(services: {
   const running = new Set<Promise<void>>();
 
   /** Posts a delivery within the trace of its message, which the endpoint can continue. */
-  const post = (workspaceId: string, delivery: Sendable) =>
+  const post = (workspaceId: string, delivery: Sendable, timeoutMs: number) =>
     inSpanOfEvent(
       'webhook delivery',
       messageOf(delivery),
@@ -82,6 +84,7 @@ export function createWebhookDeliverer(services: {
       async (span) => {
         const result = await postDelivery(services, workspaceId, delivery, {
           replay: delivery.isReplayOf !== null,
+          timeoutMs,
           ...(span && { traceHeaders: traceHeaders(span) }),
         });
         span?.setAttribute('linepace.outcome', result.success ? 'success' : (result.error ?? 'failed'));
@@ -113,10 +116,16 @@ export function createWebhookDeliverer(services: {
   async function send(workspaceId: string, delivery: StartedDelivery): Promise<DeliveryResult | StillToSend> {
     const attemptCount = delivery.attemptCount + 1;
     if (!isSendable(delivery)) return unsent(delivery, 'erased');
-    if (sinceMs(delivery.claimedAt) > START_WITHIN_MS) return 'too late';
+    const left = Math.floor(ENDS_AFTER_MS - sinceMs(delivery.claimedAt));
+    if (left <= 0) return 'too late';
     try {
       if (attemptCount === 1) measure('first_attempt', delivery);
-      const { retryable: _, blocked, retryAfter, ...result } = await post(workspaceId, delivery);
+      const {
+        retryable: _,
+        blocked,
+        retryAfter,
+        ...result
+      } = await post(workspaceId, delivery, Math.min(DELIVERY_TIMEOUT_MS, left));
       if (result.success) measure('success', delivery);
       const retry = { webhookId: delivery.webhookId, blocked, retryAfter };
       return {

@@ -19,12 +19,11 @@ import {
   openFrom,
   webhooksChangedAt,
 } from '#db/queries/events/webhook-deliveries.ts';
-import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Rounds } from '../base/polled-rounds.ts';
-import type { DeliverySlots } from './webhook-deliverer.ts';
+import { type DeliverySlots, INTERRUPTED_AFTER_MS } from './webhook-deliverer.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { dueNow, isDue, LEFT_DUE, leftToPolling } from '../base/round.ts';
 
@@ -36,9 +35,6 @@ const PER_WORKSPACE = 1536;
  */
 const MAX_BEYOND_FIRST = 512;
 const CLAIM_AT_ONCE = 256;
-
-/** A delivery claimed this long ago belongs to a process that crashed: the timeout of a delivery, and time to record it. */
-const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
