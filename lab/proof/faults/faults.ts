@@ -273,8 +273,8 @@ export const FAULTS: readonly Fault[] = [
       const readAt = () =>
         systemDb(scene.pools).oneFirst(
           sql.type(
-            z.object({ at: z.date() }),
-          )`select read_at "at" from line_inboxes where line_id = ${lineId}`,
+            z.object({ at: z.number() }),
+          )`select coalesce(extract(epoch from max(read_at)), 0)::float8 "at" from line_inboxes where line_id = ${lineId}`,
         );
       return {
         places: {
