@@ -83,6 +83,14 @@ describe('with DATABASE_REPLICA_URL', () => {
     expect(changed).toMatchObject({ status: 200, body: { lead: { firstName: 'Changed' } } });
   });
 
+  it('so are those of a segment, whose count reads all leads', async () => {
+    const when = [{ field: 'firstName', op: 'exists' }];
+    const { status, body } = await workspace.api('POST', '/api/segments', { name: 'All', when });
+    expect([status, body]).toMatchObject([201, { segment: { count: 1 } }]);
+    const changed = await workspace.api('PATCH', `/api/segments/${body.segment._id}`, { name: 'Everybody' });
+    expect(changed).toMatchObject({ status: 200, body: { segment: { count: 1 } } });
+  });
+
   it('a process refuses to start whose login at the replica owns the schema', async () => {
     const { config } = app;
     const database = { ...config.database, replicaUrl: replica.ownerUrl };

@@ -10,13 +10,14 @@ import {
   listSegments,
   presentSegment,
   type SegmentRow,
+  TooManyToJudge,
   updateSegment,
 } from '#db/queries/contacts/segments.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { Id } from '#domain/base/ids.ts';
 import { Lead } from '#domain/contacts/lead.ts';
 import { Segment, SegmentInput, SegmentPatch } from '#domain/contacts/segment.ts';
-import { ApiError } from '#api/http/errors.ts';
+import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
@@ -29,6 +30,15 @@ const segmentNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Segment not f
 async function one(db: TenantDb, row: SegmentRow, now: Date): Promise<z.infer<typeof OneSegment>> {
   const counts = await countSegments(db, [row], now);
   return { success: true, segment: presentSegment(row, counts.get(row.id) ?? 0) };
+}
+
+/** Like `one`, where the conditions are of the request. @throws VALIDATION_ERROR */
+async function changed(...[db, row, now]: Parameters<typeof one>): ReturnType<typeof one> {
+  try {
+    return await one(db, row, now);
+  } catch (error) {
+    throw error instanceof TooManyToJudge ? invalid('when', TooManyToJudge.problem) : error;
+  }
 }
 
 /** Each reads all leads of the workspace. */
@@ -47,6 +57,7 @@ export const segmentRoutes = [
     responses: {
       200: z.object({ success: z.literal(true), segments: z.array(Segment), nextCursor: NextCursor }),
     },
+    errors: ['INVALID_STATE'],
     async handler({ db, query, now }) {
       const rows = await listSegments(db, { ...query, limit: query.limit + 1 });
       const { items, nextCursor } = page(rows, query.limit);
@@ -61,7 +72,6 @@ export const segmentRoutes = [
     method: 'POST',
     path: '/api/segments',
     tag: 'Contacts',
-    heavy: true,
     limit,
     summary: 'Create a segment: the leads for whom all conditions hold',
     description: 'Who is in it is judged whenever it is asked; nothing is stored with the leads.',
@@ -70,7 +80,7 @@ export const segmentRoutes = [
     body: SegmentInput,
     responses: { 201: OneSegment },
     async handler({ db, body, now }) {
-      return { status: 201, body: await one(db, await insertSegment(db, body, now), now) };
+      return { status: 201, body: await changed(db, await insertSegment(db, body, now), now) };
     },
   }),
 
@@ -84,7 +94,7 @@ export const segmentRoutes = [
     summary: 'Get a segment, and how many leads are in it',
     params: SegmentParams,
     responses: { 200: OneSegment },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
     async handler({ db, params, now }) {
       const row = await findSegment(db, params.id);
       if (!row) throw segmentNotFound();
@@ -97,7 +107,6 @@ export const segmentRoutes = [
     method: 'PATCH',
     path: '/api/segments/{id}',
     tag: 'Contacts',
-    heavy: true,
     limit,
     summary: 'Update a segment',
     description: 'Leads that have entered a campaign stay in it.',
@@ -108,7 +117,7 @@ export const segmentRoutes = [
     async handler({ db, params, body, now }) {
       const row = await updateSegment(db, params.id, body, now);
       if (!row) throw segmentNotFound();
-      return { status: 200, body: await one(db, row, now) };
+      return { status: 200, body: await changed(db, row, now) };
     },
   }),
 
@@ -142,7 +151,7 @@ export const segmentRoutes = [
     params: SegmentParams,
     query: PageQuery,
     responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
     async handler({ db, params, query, now }) {
       const row = await findSegment(db, params.id);
       if (!row) throw segmentNotFound();

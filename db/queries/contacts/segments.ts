@@ -1,8 +1,9 @@
-import { type FragmentSqlToken, sql } from 'slonik';
+import { type FragmentSqlToken, sql, StatementTimeoutError } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
+import { Refusal } from '#domain/base/refusal.ts';
 import { mapInTurns, nextTurn } from '#domain/base/turns.ts';
 import { Condition, holdAll, needsOf } from '#domain/campaigns/condition.ts';
 import type { Segment, SegmentInput, SegmentPatch } from '#domain/contacts/segment.ts';
@@ -124,22 +125,56 @@ export async function nextInSegment(
 /** Sorts after every id, because ids are hexadecimal. */
 const MAX_ID = 'g';
 
-/** The newest leads of a segment, starting after the id `cursor`. */
+/** How long a request may look through the leads of its workspace. A segment with the largest conditions takes a fraction of it for 50,000. */
+const LOOK_MS = 10_000;
+
+/** Conditions cannot be judged for all leads of the workspace within `LOOK_MS`. */
+export class TooManyToJudge extends Refusal {
+  static readonly problem = `cannot be judged within ${LOOK_MS / 1000} s for all leads of the workspace`;
+
+  /** @param what whose conditions. */
+  constructor(what: string) {
+    super('INVALID_STATE', null, `${what} ${TooManyToJudge.problem}`);
+  }
+}
+
+/**
+ * Bounds work that reads the leads of a workspace page by page, and each of its statements.
+ * @param what of whom the leads are sought, for people.
+ * @param look calls `goOn` before each page.
+ * @throws TooManyToJudge
+ */
+async function within<T>(db: TenantDb, what: string, look: (goOn: () => void) => Promise<T>): Promise<T> {
+  const begun = performance.now();
+  await db.query(sql.type(NoRows)`select set_local('statement_timeout', ${String(LOOK_MS)})`);
+  try {
+    return await look(() => {
+      if (performance.now() - begun > LOOK_MS) throw new TooManyToJudge(what);
+    });
+  } catch (error) {
+    throw error instanceof StatementTimeoutError ? new TooManyToJudge(what) : error;
+  }
+}
+
+/** The newest leads of a segment, starting after the id `cursor`. @throws TooManyToJudge */
 export async function leadsOfSegment(
   db: TenantDb,
   when: readonly Condition[],
   { limit, cursor = MAX_ID }: { limit: number; cursor?: string | undefined },
   now: Date,
 ): Promise<LeadRow[]> {
-  const found: LeadRow[] = [];
-  let after: string | null = cursor;
-  while (after !== null && found.length < limit) {
-    const { leads, last } = await nextInSegment(db, when, { after, newestFirst: true }, now);
-    found.push(...leads);
-    after = last;
-    await nextTurn();
-  }
-  return found.slice(0, limit);
+  return within(db, 'The segment', async (goOn) => {
+    const found: LeadRow[] = [];
+    let after: string | null = cursor;
+    while (after !== null && found.length < limit) {
+      goOn();
+      const { leads, last } = await nextInSegment(db, when, { after, newestFirst: true }, now);
+      found.push(...leads);
+      after = last;
+      await nextTurn();
+    }
+    return found.slice(0, limit);
+  });
 }
 
 /** The ids of the leads of a segment, in a range; of a person who is several leads, the first. */
@@ -164,7 +199,7 @@ export async function idsInSegment(
   return [...ids.values()];
 }
 
-/** How many leads are in each of the segments. Reads each lead once. */
+/** How many leads are in each of the segments. Reads each lead once. @throws TooManyToJudge */
 export async function countSegments(
   db: TenantDb,
   segments: readonly SegmentRow[],
@@ -172,18 +207,24 @@ export async function countSegments(
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map(segments.map(({ id }) => [id, 0]));
   const needs = needsOf(segments.flatMap(({ conditions }) => conditions));
-  let after: string | undefined = segments.length > 0 ? '' : undefined;
-  while (after !== undefined) {
-    const rows = await nextOf(db, { after });
-    const facts = await factsOf(db, rows, needs, null);
-    const judged = segments.flatMap((segment) => [...facts.values()].map((known) => ({ segment, known })));
-    await mapInTurns(judged, ({ segment: { id, conditions }, known }) => {
-      if (holdAll(conditions, known, now)) counts.set(id, (counts.get(id) ?? 0) + 1);
-    });
-    after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
-    await nextTurn();
-  }
-  return counts;
+  if (segments.length === 0) return counts;
+  const what =
+    segments.length === 1 ? `The segment ${segments[0]?.id}` : `So many segments (${segments.length})`;
+  return within(db, what, async (goOn) => {
+    let after: string | undefined = '';
+    while (after !== undefined) {
+      goOn();
+      const rows: readonly LeadRow[] = await nextOf(db, { after });
+      const facts = await factsOf(db, rows, needs, null);
+      const judged = segments.flatMap((segment) => [...facts.values()].map((known) => ({ segment, known })));
+      await mapInTurns(judged, ({ segment: { id, conditions }, known }) => {
+        if (holdAll(conditions, known, now)) counts.set(id, (counts.get(id) ?? 0) + 1);
+      });
+      after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
+      await nextTurn();
+    }
+    return counts;
+  });
 }
 
 export const presentSegment = (
