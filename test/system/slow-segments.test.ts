@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connected } from '#db/connection/connected.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { createWorkspace } from '#test/support/factories.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-it('a segment that cannot be judged in time is refused by name, and so are its conditions', async () => {
+test('a segment that cannot be judged in time is refused by name, and so are its conditions', async () => {
   const { api } = await createWorkspace(app);
   const leads = Array.from({ length: 30 }, (_, index) => ({ email: `a${index}@example.com` }));
   expect((await api('POST', '/api/leads', { leads })).status).toBe(201);
