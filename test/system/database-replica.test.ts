@@ -89,6 +89,8 @@ describe('with DATABASE_REPLICA_URL', () => {
     expect([status, body]).toMatchObject([201, { segment: { count: 1 } }]);
     const changed = await workspace.api('PATCH', `/api/segments/${body.segment._id}`, { name: 'Everybody' });
     expect(changed).toMatchObject({ status: 200, body: { segment: { count: 1 } } });
+    const stored = await connected(app.ownerUrl, (client) => client.query('select name from segments'));
+    expect(stored.rows).toEqual([{ name: 'Everybody' }]);
   });
 
   it('a process refuses to start whose login at the replica owns the schema', async () => {
