@@ -34,9 +34,9 @@ import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
 const ROUND_MS = 60_000;
 /** Of a round that a process takes itself, so that all connections get turns. */
 const POLLED_MS = 15_000;
-/** A token that is refused is tried again so often: its scopes may have been granted. */
 /** What was read is told at once, or read again: a process that was suspended meanwhile has lost the connection to another. */
 const TELL_WITHIN_MS = 5000;
+/** A token that is refused is tried again so often: its scopes may have been granted. */
 const DENIED_AGAIN_MS = 10 * 60_000;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 10 * 60_000;
