@@ -145,7 +145,8 @@ describe('linking a chat', () => {
   it('believes only requests with the secret of the webhook', async () => {
     const response = await telegram.post({ message: {} }, 'wrong');
     expect(response.status).toBe(401);
-    expect((await telegram.post({ message: 'x' })).status).toBe(400);
+    // Telegram repeats what is refused, and the other updates wait.
+    expect((await telegram.post({ message: 'x' })).status).toBe(200);
     expect((await telegram.post({ poll: {} })).status).toBe(200);
   });
 
