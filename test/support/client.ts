@@ -50,7 +50,7 @@ function refuseAddresses(status: number, request: string, body: unknown): void {
   } = body as { error?: string; code?: string; issues?: { message: string }[] };
   const texts = [error, ...issues.map(({ message }) => message)].join('\n');
   const asked = request.replaceAll('%2B', '+').replaceAll('%40', '@');
-  const repeated = asked.match(ADDRESS)?.find((address) => texts.includes(address));
+  const repeated = texts.match(ADDRESS)?.find((address) => asked.includes(address));
   if (repeated !== undefined && code !== 'CARRIER_NOT_USABLE')
     throw new Error(`an error repeats ${repeated}: ${texts}`);
 }
