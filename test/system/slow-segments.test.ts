@@ -15,7 +15,7 @@ test('a segment that cannot be judged in time is refused by name, and so are its
   expect((await api('POST', '/api/leads', { leads })).status).toBe(201);
   const segment = { name: 'All', when: [{ field: 'email', op: 'exists' }] };
   const { _id: id } = (await api('POST', '/api/segments', segment)).body.segment;
-  // Each lead takes a second to read, so that all take longer than a request may.
+  // Each lead takes a second to read, so that all take longer than a statement may.
   await connected(app.ownerUrl, (owner) =>
     owner.query(
       'create policy slow on leads as restrictive for select to linepace_tenant using (pg_sleep(1) is not null)',
@@ -27,7 +27,7 @@ test('a segment that cannot be judged in time is refused by name, and so are its
     api('POST', '/api/segments', { ...segment, name: 'Another' }),
     api('PATCH', `/api/segments/${id}`, { name: 'Renamed' }),
   ]);
-  const late = 'cannot be judged within 10 s for all leads of the workspace';
+  const late = 'cannot be judged in time for all leads of the workspace';
   const invalid = {
     status: 400,
     body: { code: 'VALIDATION_ERROR', issues: [{ path: 'when', message: late }] },

@@ -125,12 +125,14 @@ export async function nextInSegment(
 /** Sorts after every id, because ids are hexadecimal. */
 const MAX_ID = 'g';
 
-/** How long a request may look through the leads of its workspace. A segment with the largest conditions takes a fraction of it for 50,000. */
-const LOOK_MS = 10_000;
+/** How long a request may look through the leads of its workspace. */
+const LOOK_MS = 60_000;
+/** Of these, for one statement. */
+const STATEMENT_MS = 10_000;
 
-/** Conditions cannot be judged for all leads of the workspace within `LOOK_MS`. */
+/** Conditions cannot be judged for all leads of the workspace in time. */
 export class TooManyToJudge extends Refusal {
-  static readonly problem = `cannot be judged within ${LOOK_MS / 1000} s for all leads of the workspace`;
+  static readonly problem = 'cannot be judged in time for all leads of the workspace';
 
   /** @param what whose conditions. */
   constructor(what: string) {
@@ -146,7 +148,7 @@ export class TooManyToJudge extends Refusal {
  */
 async function within<T>(db: TenantDb, what: string, look: (goOn: () => void) => Promise<T>): Promise<T> {
   const begun = performance.now();
-  await db.query(sql.type(NoRows)`select set_local('statement_timeout', ${String(LOOK_MS)})`);
+  await db.query(sql.type(NoRows)`select set_local('statement_timeout', ${String(STATEMENT_MS)})`);
   try {
     return await look(() => {
       if (performance.now() - begun > LOOK_MS) throw new TooManyToJudge(what);
