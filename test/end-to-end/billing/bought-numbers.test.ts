@@ -215,10 +215,11 @@ describe('a purchased SMS line', () => {
     await app.stopWorker();
     const move = { action: 'transfer', lineId: id, targetWorkspaceId: to.id };
     expect((await owner('POST', '/api/agency/lines', move)).status).toBe(200);
-    await eventually(async () => app.temporal.workflow.getHandle(workflowId).terminate());
     const { firstExecutionRunId } = await app.temporal.workflow.start('lineRequest', {
       taskQueue: MAIN_QUEUE,
       workflowId,
+      // The move may have started one.
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
       args: [{ workspaceId: from.id, subjectId: id }],
     });
     await owner('POST', '/api/agency/lines', { action: 'delete', lineId: id });
