@@ -115,7 +115,7 @@ describe('a mailbox', () => {
     );
     const reader = mailboxReaderId(emailLineId);
     await eventually(async () => (await stateOf(reader)).state === 'waiting');
-    expect((await stateOf(reader)).reason).toBe('a worker reads the inbox at least every 1 seconds');
+    expect((await stateOf(reader)).reason).toBe('a worker reads the inbox every 1 seconds');
     const before = await activitiesOf(app, reader);
 
     for (let n = 0; n < 3; n += 1) {
