@@ -37,7 +37,6 @@ import {
   sendNow,
   skipMessage,
 } from '#workflows/protocol/updates.ts';
-import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import {
   aiDraftId,
   campaignWorkflowId,
@@ -60,7 +59,7 @@ import { release } from './ops-release.ts';
 import { replay } from './ops-replay.ts';
 import { setAside } from './ops-set-aside.ts';
 import { TENANT_COMMANDS } from './ops-tenants.ts';
-import { SWEEP_TIMEOUT } from './schedules.ts';
+import { startSweep } from './schedules.ts';
 
 /** @throws if a workspace is named that does not exist. */
 async function known(pools: Session['pools'], workspace: string | undefined): Promise<string | null> {
@@ -184,12 +183,7 @@ export const COMMANDS: Record<string, Command> = {
     argument: null,
     summary: 'wakes every workflow that is overdue, as the schedule does every two minutes',
     async run({ client }) {
-      await client.workflow.start('sweep', {
-        taskQueue: MAIN_QUEUE,
-        workflowId: 'sweep-by-operator',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        workflowRunTimeout: SWEEP_TIMEOUT,
-      });
+      await startSweep(client, 'sweep-by-operator');
       return { triggered: 'sweep' };
     },
   },

@@ -5,9 +5,8 @@ import { systemDb } from '#db/connection/transactions.ts';
 import { wakesOf } from '#db/wakes/wakes.ts';
 import { findFailingTask, restartWorkflow } from '#providers/failing-tasks.ts';
 import { type Command, orderCommand, Refused, type Session, WrongUsage } from './ops-command.ts';
-import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import { failingNow } from './release-gate.ts';
-import { SWEEP_TIMEOUT } from './schedules.ts';
+import { startSweep } from './schedules.ts';
 
 const LISTED = 10;
 const MAX_LISTED = 1000;
@@ -44,13 +43,7 @@ export const probe: Command = {
     if (!before?.isProbed)
       throw new Refused('INVALID_STATE', 'The line is not active, or not connected to a carrier');
     await requestProbe(db, workspaceId, lineId);
-    await client.workflow.start('sweep', {
-      taskQueue: MAIN_QUEUE,
-      workflowId: `probe-by-operator:${lineId}`,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [{ carriers: [owner.carrier] }],
-      workflowRunTimeout: SWEEP_TIMEOUT,
-    });
+    await startSweep(client, `probe-by-operator:${lineId}`, { carriers: [owner.carrier] });
     const end = performance.now() + PROBED_WITHIN_MS;
     while (performance.now() < end) {
       await pause(LOOK_EVERY_MS);

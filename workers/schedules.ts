@@ -52,7 +52,7 @@ export async function upsertSchedules(client: Client): Promise<void> {
 }
 
 /** Longer than its activities may take. A sweep that hangs must not prevent the next one. */
-export const SWEEP_TIMEOUT = '20 minutes';
+const SWEEP_TIMEOUT = '20 minutes';
 
 /** Lets the sweep start all workflows if Temporal's namespace is a new one. */
 export async function startAllIfNew(
@@ -68,12 +68,20 @@ export async function startAllIfNew(
 }
 
 /** Starts sweeps at and after the process start, so that what waits, and signals lost in a crash, need not wait for housekeeping. */
-export async function sweepAfterStart(client: Client): Promise<void> {
+export const sweepAfterStart = (client: Client): Promise<void> =>
+  startSweep(client, 'sweep-after-start', { again: true });
+
+/** Starts the workflow `sweep`, unless the one with this id is running. */
+export async function startSweep(
+  client: Client,
+  workflowId: string,
+  options: { again?: boolean; carriers?: readonly string[] } = {},
+): Promise<void> {
   await client.workflow.start('sweep', {
     taskQueue: MAIN_QUEUE,
-    workflowId: 'sweep-after-start',
+    workflowId,
     workflowIdConflictPolicy: 'USE_EXISTING',
-    args: [{ again: true }],
+    args: [options],
     workflowRunTimeout: SWEEP_TIMEOUT,
   });
 }
