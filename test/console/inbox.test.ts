@@ -177,6 +177,20 @@ describe('the inbox', () => {
       await page.keyboard.press('Enter');
     };
 
+    /** Writes a note about a new question up to the menu of mentions. @returns the contact. */
+    async function openMentions(question: string): Promise<string> {
+      const { page } = tab;
+      const contact = await receive(question);
+      await page.getByText(question).first().waitFor();
+      await open(contact);
+      await page.getByRole('log').getByText(question).waitFor();
+      await page.keyboard.press('n');
+      await page.getByPlaceholder('A note for your team').waitFor();
+      await page.keyboard.type('Ask @');
+      await page.locator('[role="menu"]:focus, [role="menu"]:focus-within').waitFor();
+      return contact;
+    }
+
     it('has one stop for Tab among its conversations, and arrows between them', async () => {
       const { page } = tab;
       const asked = [newId(), newId(), newId()];
@@ -234,15 +248,7 @@ describe('the inbox', () => {
 
     it('leaves the focus in the menu of mentions when the contact writes meanwhile', async () => {
       const { page } = tab;
-      const question = `Is a cellar ${newId()} included?`;
-      const contact = await receive(question);
-      await page.getByText(question).first().waitFor();
-      await open(contact);
-      await page.getByRole('log').getByText(question).waitFor();
-      await page.keyboard.press('n');
-      await page.getByPlaceholder('A note for your team').waitFor();
-      await page.keyboard.type('Ask @');
-      await page.locator('[role="menu"]:focus, [role="menu"]:focus-within').waitFor();
+      const contact = await openMentions(`Is a cellar ${newId()} included?`);
       await writeIn(tab.app, { lineId: workspace.lineId, from: contact, text: 'And an attic?' });
       // Of the thread, which the menu hides from readers of the screen.
       await page.locator('[role="log"]').getByText('And an attic?').waitFor();
@@ -255,15 +261,7 @@ describe('the inbox', () => {
 
     it('takes keys that follow the choice of a mention for the note, however late the next frame is', async () => {
       const { page } = tab;
-      const question = `Is a bath ${newId()} included?`;
-      const contact = await receive(question);
-      await page.getByText(question).first().waitFor();
-      await open(contact);
-      await page.getByRole('log').getByText(question).waitFor();
-      await page.keyboard.press('n');
-      await page.getByPlaceholder('A note for your team').waitFor();
-      await page.keyboard.type('Ask @');
-      await page.locator('[role="menu"]:focus, [role="menu"]:focus-within').waitFor();
+      await openMentions(`Is a bath ${newId()} included?`);
       await page.evaluate(
         'globalThis.nextFrame = requestAnimationFrame; globalThis.requestAnimationFrame = (call) => setTimeout(call, 1000, 0)',
       );

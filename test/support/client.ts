@@ -14,6 +14,7 @@ export interface ApiClient {
 /** Calls the API over HTTP with a bearer credential; '' for none. */
 export function apiClient(url: string, credential: string): ApiClient {
   return async (method, path, body, headers = {}) => {
+    const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const response = await fetch(url + path, {
       method,
       headers: {
@@ -21,28 +22,24 @@ export function apiClient(url: string, credential: string): ApiClient {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(sent !== undefined && { body: sent }),
     });
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
       // An event stream does not end; `openEventStream` reads it.
       await response.body?.cancel();
       return { status: response.status, headers: response.headers, body: '' };
     }
-    const text = await response.text();
-    refuseAddresses(
-      response.status,
-      `${path} ${typeof body === 'string' ? body : JSON.stringify(body)}`,
-      parse(text),
-    );
-    return { status: response.status, headers: response.headers, body: parse(text) };
+    const answer = parse(await response.text());
+    if (!response.ok) refuseAddresses(`${path} ${sent}`, answer);
+    return { status: response.status, headers: response.headers, body: answer };
   };
 }
 
 const ADDRESS = /\+\d{8,15}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 
 /** Callers log errors, which so must not repeat the addresses of a request. What a carrier says about its own account may. */
-function refuseAddresses(status: number, request: string, body: unknown): void {
-  if (status < 400 || body === null || typeof body !== 'object') return;
+function refuseAddresses(request: string, body: unknown): void {
+  if (body === null || typeof body !== 'object') return;
   const {
     error,
     code,
