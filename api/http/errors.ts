@@ -83,8 +83,8 @@ export interface Issue {
 }
 
 /**
- * An error response. Callers log it, so it names the field or the place that is wrong, never the address of a contact. `text` replaces the default message; `fields` are added
- * to the body.
+ * An error response. Callers log it, so it names the field or the place that is wrong, never the address of a contact.
+ * `text` replaces the default message; `fields` are added to the body.
  */
 export class ApiError extends Error {
   readonly code: ErrorCode;

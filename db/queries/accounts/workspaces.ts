@@ -112,14 +112,11 @@ export async function workspaceProfile(db: TenantDb): Promise<{ name: string; ti
 /** Changes what is given. */
 export async function setWorkspaceProfile(
   db: TenantDb,
-  {
-    name = null,
-    timezone = null,
-  }: { name?: string | null | undefined; timezone?: string | null | undefined },
+  { name, timezone }: { name?: string | undefined; timezone?: string | undefined },
 ): Promise<void> {
-  if (name === null && timezone === null) return;
+  if (name === undefined && timezone === undefined) return;
   await db.query(sql.type(NoRows)`
-    update workspaces set name = coalesce(${name}, name), timezone = coalesce(${timezone}, timezone)
+    update workspaces set name = coalesce(${name ?? null}, name), timezone = coalesce(${timezone ?? null}, timezone)
     where id = ${db.workspaceId}`);
 }
 
