@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
+import type { Announcements } from '#db/connection/announcements.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import type { Retention } from '#domain/base/retention.ts';
 import type { StorageQuota } from '#domain/messages/storage-quota.ts';
@@ -24,6 +25,7 @@ import type { WebhookDeliverer } from './events/webhook-deliverer.ts';
 /** The services that a worker passes to its activities. */
 export interface Dependencies {
   pools: Pools;
+  announcements: Announcements;
   carriers: CarrierRegistry;
   payments: PaymentProvider;
   chats: Chats;

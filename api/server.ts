@@ -2,6 +2,7 @@ import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { checkKeys } from '#db/connection/key-check.ts';
 import { recordMessageTraces } from '#db/connection/message-traces.ts';
+import { listenToAnnouncements } from '#db/connection/announcements.ts';
 import { createApiPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
@@ -78,6 +79,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const links = createSignedLinks(config.publicUrl, signer);
   const untrusted = createUntrustedWork();
   const { codecKeys } = config.temporal;
+  const announcements = listenToAnnouncements(config.database.listenUrl);
   const presence = createPresenceBoard(config.database.listenUrl, secrets);
   const storage = await createStorage(config.storage, (operation) =>
     metrics.storageFailures.inc({ operation }),
@@ -154,7 +156,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
     presence,
-    streams: createEventStreams({ pools, presence, logger, openStreams: metrics.openStreams }),
+    streams: createEventStreams({ pools, announcements, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   // A process with wrong keys is not ready (`/readyz`). The first process of a database creates what others check.
@@ -200,6 +202,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         temporal.connection.close(),
         services.callers.close(),
         presence.close(),
+        announcements.close(),
         services.rateLimits.close(),
       ]);
       await services.requestLog.close();

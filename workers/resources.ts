@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
+import { listenToAnnouncements } from '#db/connection/announcements.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { createPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
@@ -55,6 +56,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     keySeal: createKeySeal(secrets),
   });
   polled.watch(pools);
+  const announcements = listenToAnnouncements(config.database.listenUrl);
   const clock = startClock(pools, logger);
   await clock.ready;
   const metrics = createWorkerMetrics(pools, config.temporal, logger);
@@ -113,6 +115,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   return {
     dependencies: {
       pools,
+      announcements,
       carriers,
       payments: createPayments(config),
       chats,
@@ -150,6 +153,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
       untrusted.close();
       await mailer?.close();
+      await announcements.close();
       polled.close();
       await clock.stop();
       await pools.close();

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Announcements } from '#db/connection/announcements.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import {
   claimRounds,
@@ -109,8 +110,8 @@ interface PollingEnd {
   goesOn: boolean;
 }
 
-/** How often to look for due rounds: one query for all kinds. */
-const POLL_MS = 50;
+/** How often to look for due rounds that no event announces: one query for all kinds. */
+const POLL_MS = 100;
 const RECORD_EVERY_MS = 10_000;
 /** Time for the workflow to take over. */
 const HANDOVER_MS = 15_000;
@@ -133,7 +134,14 @@ export function createPolling(
     waker,
     logger,
     roundClaims,
-  }: { pools: Pools; waker: WakeSignals; logger: Logger; roundClaims: RoundClaims },
+    announcements,
+  }: {
+    pools: Pools;
+    waker: WakeSignals;
+    logger: Logger;
+    roundClaims: RoundClaims;
+    announcements: Announcements;
+  },
   rounds: Readonly<Record<string, Rounds>>,
   {
     carriers,
@@ -254,9 +262,10 @@ export function createPolling(
 
   async function take(canceled: AbortSignal): Promise<PollingEnd> {
     const end = performance.now() + DAY_MS;
+    using events = announcements.subscribe(() => true);
     while (!canceled.aborted && isServing() && performance.now() < end) {
       await turn(canceled);
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await events.next(POLL_MS);
     }
     // Rounds that are under way after a day go on in the next activity, which shows them.
     if (!canceled.aborted && isServing()) return { reason: 'a day is over', goesOn: true };

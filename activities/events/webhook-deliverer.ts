@@ -29,8 +29,8 @@ export interface DeliverySlots {
   start(delivery: StartedDelivery): void;
   /** Records a claimed delivery as failed, unsent. */
   refuse(delivery: StartedDelivery, error: string): void;
-  /** Resolves when a delivery has ended, or after `atMostMs`. */
-  progress(atMostMs: number): Promise<void>;
+  /** Resolves when a delivery has ended. */
+  progress(): Promise<void>;
 }
 
 /**
@@ -248,11 +248,10 @@ export function createWebhookDeliverer(services: {
         begin(delivery, this);
         finish(end(delivery.webhookId, unsent(delivery, error)));
       },
-      async progress(atMostMs) {
+      async progress() {
         const { promise, resolve } = Promise.withResolvers<void>();
-        const timer = setTimeout(resolve, atMostMs);
         notify = resolve;
-        await promise.finally(() => clearTimeout(timer));
+        await promise;
       },
     };
   }

@@ -48,9 +48,8 @@ const LINGER_MS = 1000;
 const RESTART_MS = 5000;
 /** Processes of the previous release wake no dispatcher that is at work. What they commit meanwhile is found by one more look. */
 const LATE_EVENTS_MS = 30_000;
-const POLL_MS = 50;
-/** The interval grows to this while no deliveries come. */
-const SLOWEST_POLL_MS = 200;
+/** For what is not announced. */
+const POLL_MS = 200;
 
 /** How long a worker relies on what a look into all days has found, unless a webhook is changed, such as reactivated. */
 const OPEN_FROM_MS = 3_600_000;
@@ -58,7 +57,11 @@ const OPEN_FROM_MS = 3_600_000;
 type Tenant = <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>;
 
 /** @returns starts the deliveries of a workspace, to all endpoints concurrently, until none are pending or the time is over. */
-function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 'deliverer'>) {
+function createDeliveryRound({
+  pools,
+  deliverer,
+  announcements,
+}: Pick<Dependencies, 'pools' | 'deliverer' | 'announcements'>) {
   /** Where the deliveries of workspaces begin that are not done, see `openFrom`. */
   const begins = new Map<string, { id: string; changedAt: string | null; until: number }>();
   async function beginOf(db: TenantDb): Promise<string> {
@@ -96,15 +99,12 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
     const rest = () => decide(pools, workspaceId, webhookDispatcherId(workspaceId), look);
     const end = Date.now() + ROUND_MS;
     let lastFound = 0;
-    let poll = POLL_MS;
+    using events = announcements.subscribe((announced) => announced === workspaceId);
     const claims = createDispatch(tenant, beginOf, () => endOfBudget(workspaceId));
     while (Date.now() < end && !canceled.aborted) {
       const slots = deliverer.slots(workspaceId);
       const found = await claims.start(slots);
-      if (found !== 'none') {
-        lastFound = Date.now();
-        poll = POLL_MS;
-      }
+      if (found !== 'none') lastFound = Date.now();
       if (found === 'full batch') continue;
       // The clock of test mode waits for each round.
       if (found === 'none' && (Date.now() - lastFound >= LINGER_MS || isTestTime())) {
@@ -113,8 +113,7 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
         claims.restart();
         lastFound = Date.now();
       }
-      await slots.progress(poll);
-      poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
+      await events.next(POLL_MS, slots.progress());
     }
     return (await tenant(isBehind)) ? dueNow(MORE) : LEFT_DUE;
   };
@@ -126,8 +125,8 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
   }
 }
 
-export function createWebhookActivities({ pools, deliverer, roundClaims }: Dependencies) {
-  const deliver = createDeliveryRound({ pools, deliverer });
+export function createWebhookActivities({ roundClaims, ...dependencies }: Dependencies) {
+  const deliver = createDeliveryRound(dependencies);
   return {
     /** Delivers the events of a workspace until none are pending, where the rounds of polling processes did not suffice. */
     async deliverWebhooks({ workspaceId }: { workspaceId: string }): Promise<Round> {
@@ -143,7 +142,7 @@ export function createWebhookActivities({ pools, deliverer, roundClaims }: Depen
 
 /** The rounds of webhook dispatchers that processes take themselves. */
 export function webhookRounds(
-  dependencies: Pick<Dependencies, 'pools' | 'deliverer'>,
+  dependencies: Pick<Dependencies, 'pools' | 'deliverer' | 'announcements'>,
   slots: number,
 ): Rounds {
   const deliver = createDeliveryRound(dependencies);

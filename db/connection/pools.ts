@@ -1,6 +1,7 @@
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { createPool, type DatabasePool, sql } from 'slonik';
 import { createFairQueue, type FairQueue } from '#domain/base/fair-queue.ts';
+import { type Announcer, createAnnouncer } from './announcements.ts';
 import { boundPool, type BoundedPool, type PoolWatch, watchPools } from './bounded-pool.ts';
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
@@ -35,6 +36,8 @@ export interface Pools {
   /** Signals the workflows that a committed transaction woke; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
   readonly addressHashes: AddressHashes;
+  /** Announces the events of committed transactions. */
+  readonly announcer: Announcer;
   /** Of all pools but that of a replica. */
   readonly watch: PoolWatch;
   close(): Promise<void>;
@@ -89,6 +92,7 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     autocommit,
     waker: options.waker ?? null,
     addressHashes: createAddressHashes(autocommit, options.keySeal ?? null),
+    announcer: createAnnouncer(autocommit),
     watch,
     close: async () => {
       watch.close();
@@ -165,6 +169,7 @@ export async function createApiPools(
     autocommit,
     waker,
     addressHashes: createAddressHashes(autocommit, keySeal),
+    announcer: createAnnouncer(autocommit),
     watch,
     auth: {
       pool: auth,

@@ -83,15 +83,16 @@ export async function withTenantReads<T>(
 }
 
 async function tenantTransaction<T>(
-  { waker, autocommit, addressHashes }: Pools,
+  pools: Pools,
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
   { genericPlans = false }: TenantOptions = {},
 ): Promise<T> {
+  const { autocommit, addressHashes } = pools;
   const settings = genericPlans ? sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}` : LIMITED_LOCKS;
   const run = (): Promise<T> =>
-    transact(pool, waker, async (transaction, wakes) => {
+    transact(pool, pools, async (transaction, wakes) => {
       const { aheadMs } = await transaction.one(
         sql.type(EnteredRow)`select ${settings}, enter_workspace(${workspaceId}) ahead_ms`,
       );
@@ -141,7 +142,7 @@ const BRIEF_LOCKS = sql.fragment`set_local('lock_timeout', '100')`;
 /** slonik retries a transaction after a serialization failure, so each run collects its own wakes. */
 async function transact<T>(
   pool: DatabasePool,
-  waker: WakeSignals | null,
+  { waker, announcer }: Pick<Pools, 'waker' | 'announcer'>,
   work: (transaction: DatabaseTransactionConnection, wakes: Wakes) => Promise<T>,
 ): Promise<T> {
   const { result, signals, wakes } = await transaction(pool, async (db) => {
@@ -150,6 +151,7 @@ async function transact<T>(
     return { result, signals: await wakes.write(db), wakes };
   });
   wakes.runAfterCommit();
+  for (const workspaceId of wakes.withEvents) announcer.announce(workspaceId);
   for (const { workflowId, workspaceId, signal, carrier } of signals)
     waker?.wake(workflowId, workspaceId, signal, carrier);
   return result;
@@ -248,12 +250,13 @@ const intakeOf = (workspaceIds: readonly string[]): FragmentSqlToken =>
   sql.fragment`set_local('app.intake_workspaces', ${workspaceIds.join(',')})`;
 
 async function systemTransaction<T>(
-  { waker, autocommit, addressHashes }: Pools,
+  pools: Pools,
   pool: DatabasePool,
   settings: FragmentSqlToken,
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
-  return transact(pool, waker, async (transaction, wakes) => {
+  const { autocommit, addressHashes } = pools;
+  return transact(pool, pools, async (transaction, wakes) => {
     await transaction.query(sql.type(NoRows)`select ${settings}`);
     return work(
       Object.assign(transaction, { wakes, autocommit, addressHashes }) as unknown as SystemTransaction,

@@ -66,6 +66,8 @@ interface Entry {
 export class Wakes {
   /** How far the clock of the workspace is ahead, in milliseconds. The rows have the real time, in which workflows wait. */
   aheadMs = 0;
+  /** The workspaces that have new events. */
+  readonly withEvents = new Set<string>();
   /** By workspace and workflow. */
   readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #signals: Signal[] = [];
@@ -157,6 +159,7 @@ export class Wakes {
       for (const [workflowId, entry] of entries) this.#merge(workspaceId, workflowId, entry);
     this.#signals.push(...part.#signals);
     this.#afterCommit.push(...part.#afterCommit);
+    for (const workspaceId of part.withEvents) this.withEvents.add(workspaceId);
   }
 
   /** Runs the transaction's last statements. @returns the workflows to signal after the commit. */

@@ -137,14 +137,14 @@ const DATABASE = {
     optional(PostgresUrl),
     'URL of a replica for the login `linepace_tenant`. Analytics, searches and exports read from it, so they [may be slightly out of date](scaling.md#a-replica)',
   ),
-  DATABASE_DIRECT_URL: forApi(
+  DATABASE_DIRECT_URL: forBoth(
     optional(PostgresUrl),
     'direct URL of the same database for the login `linepace_system`, bypassing a pooler ([PgBouncer](scaling.md#pgbouncer))',
     '`DATABASE_SYSTEM_URL`',
   ),
   DATABASE_POOL_SIZE: forBoth(
     z.coerce.number().int().min(1).max(200).default(10),
-    'connections of an API process for requests of workspaces. In total, an API process opens up to 2.5 times as many plus 11, and a worker process 4 times as many plus 2',
+    'connections of an API process for requests of workspaces. In total, an API process opens up to 2.5 times as many plus 12, and a worker process 4 times as many plus 3',
   ),
 };
 

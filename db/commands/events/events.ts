@@ -72,6 +72,7 @@ export async function emitEvents(
         select from leads l, unnest(l.tags) tag, unnest(h.tags) asked
         where l.workspace_id = ${db.workspaceId} and l.id = e.lead_id and lower(tag) = lower(asked)))))
     returning null`);
+  db.wakes.withEvents.add(db.workspaceId);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
   // One that was connected a moment ago is told at its next look.
   if (isTold) for (const id of await recentCrmConnections(db)) wakeSelf(db, crmConnectionId(id), now);

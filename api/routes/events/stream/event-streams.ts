@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Gauge } from 'prom-client';
 import { realTime } from '#domain/base/clock.ts';
+import type { Announcements } from '#db/connection/announcements.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { closeStreams, keepStreams, openStream } from '#db/queries/events/event-streams.ts';
 import { lastEventUntil, type StreamPosition, positionOf } from '#db/queries/events/published-events.ts';
@@ -61,16 +62,18 @@ interface Open extends StreamRequest {
 
 export function createEventStreams({
   pools,
+  announcements,
   presence,
   logger,
   openStreams,
 }: {
   pools: Pools;
+  announcements: Announcements;
   presence: PresenceBoard;
   logger: Logger;
   openStreams: Gauge;
 }): EventStreams {
-  const publications = createPublications(pools, logger);
+  const publications = createPublications(pools, announcements, logger);
   const feed = createFeed(pools);
   const db = systemDb(pools);
   const open = new Map<string, Open>();

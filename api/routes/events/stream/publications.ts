@@ -1,6 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { publishEvents } from '#db/commands/events/publish-events.ts';
+import type { Announcements } from '#db/connection/announcements.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { Busy } from '#domain/base/fair-queue.ts';
 
@@ -20,10 +21,11 @@ export interface Publications {
   close(): Promise<void>;
 }
 
+/** For what is not announced. */
 const POLL_MS = 200;
 const TIMEOUT_MS = 5000;
 
-export function createPublications(pools: Pools, logger: Logger): Publications {
+export function createPublications(pools: Pools, announcements: Announcements, logger: Logger): Publications {
   const followers = new Map<string, Set<(position: number) => void>>();
   const closing = new AbortController();
   /** The calls of `publish` that have not begun, by workspace: later ones share them. */
@@ -68,11 +70,11 @@ export function createPublications(pools: Pools, logger: Logger): Publications {
   }
 
   /** @returns whether some of a backlog is left. */
-  async function poll(): Promise<boolean> {
+  async function poll(workspaceIds: readonly string[]): Promise<boolean> {
     let failure: unknown = null;
     let published: Awaited<ReturnType<typeof publishNext>> = [];
     try {
-      published = await publishNext([...followers.keys()], (error) => (failure ??= error));
+      published = await publishNext(workspaceIds, (error) => (failure ??= error));
     } catch (error) {
       failure = error;
     }
@@ -83,10 +85,16 @@ export function createPublications(pools: Pools, logger: Logger): Publications {
   }
 
   async function run(): Promise<void> {
+    using events = announcements.subscribe((workspaceId) => followers.has(workspaceId));
+    const closed = once(closing.signal, 'abort');
     while (!closing.signal.aborted) {
       if (followers.size === 0) await followed.promise;
-      const hasMore = await poll();
-      if (!hasMore) await pause(POLL_MS, undefined, { signal: closing.signal }).catch(() => {});
+      const end = performance.now() + POLL_MS;
+      let hasMore = await poll([...followers.keys()]);
+      while (!hasMore && !closing.signal.aborted && performance.now() < end) {
+        const announced = await events.next(end - performance.now(), closed);
+        if (announced !== null) hasMore = await poll([...announced]);
+      }
     }
   }
 
