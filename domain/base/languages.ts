@@ -245,7 +245,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       like: 'aimé|aime|pouce',
       dislike: 'désapprouvé|détesté|déplu',
       laugh: 'ri|rit|rigolé|rire|rires|rigole|haha',
-      emphasize: 'insisté|insiste|souligné|souligne|évidence|exclamation|accentué|accentue|accent|exergue',
+      emphasize:
+        'insisté|insiste|souligné|souligne|évidence|exclamation|accentué|accentue|accent|exergue|avant',
       question: 'question|interrogé|interrogée|interrogation|interroge|questionné|questionne',
       removed: 'retiré|retire|supprimé|supprime|enlevé|enlève|annulé',
       reacted: 'réagi|réagit|réaction',

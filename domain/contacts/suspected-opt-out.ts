@@ -37,7 +37,7 @@ export function plain(text: string): string {
 
 /** A last sentence that is nothing but a request to stop. */
 const BARE =
-  /^(?:ok |yes |hello |hey |hi |reply |text |send |please |pls |plz |bitte |por favor |porfa |per favore |alstublieft |alsjeblieft |just |so |no |now )*(?:stop|sotp|stpo|tsop|stopp(?:en)?|parad?|paren?|pare[im]?|parar|parem|alto|baja|detener|cancelar|sair|desinscrever|arretez?|arret|annuler|cessez|basta|smettetela|smettila|cancellami|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| plz| thx| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp| aub| a u b| alstublieft| alsjeblieft| por favor| porfa| per favore| s il (?:vous|te) plait| prosze| venligst| tack| пожалуиста)*$/;
+  /^(?:ok |yes |hello |hey |hi |reply |text |send |please |pls |plz |bitte |por favor |porfa |per favore |alstublieft |alsjeblieft |just |so |no |now )*(?:stop|sotp|stpo|tsop|stopp(?:en)?|parad?|paren?|pare[im]?|parar|parem|alto|baja|detener|cancelar|sair|desinscrever|arretez?|arret(?:er)?|annuler|cessez|basta|smettetela|smettila|cancellami|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| plz| thx| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp| aub| a u b| alstublieft| alsjeblieft| por favor| porfa| per favore| s il (?:vous|te) plait| prosze| venligst| tack| пожалуиста)*$/;
 
 interface Rule {
   asks: RegExp;
@@ -90,6 +90,9 @@ const ENGLISH: Rule[] = [
   rule(`${CONTACTING} ${any('need to', 'have to', 'must', 'should')} (?:stop|end)\\b`),
   rule(`${CONTACTING} to (?:stop|end)\\b`),
   rule('make it stop$'),
+  rule(
+    '^(?:please |just |now )*(?:fuck off|piss off|bugger off|get lost|go away)(?: already| now| please| spammers?)*$',
+  ),
   rule(`${any('stop', 'quit', 'cease')}${words(1)} all communication`),
   rule('cease and desist'),
   rule(
@@ -165,7 +168,9 @@ const ENGLISH: Rule[] = [
 ];
 
 const SPANISH: Rule[] = [
-  rule('(?:elimin|borr)\\w+ mis datos|cancelar (?:la |mi )?suscripcion$|^no contactar$'),
+  rule(
+    '(?:elimin|borr)\\w+ mis datos|cancelar (?:la |mi )?suscripcion$|^no contactar$|^(?:por favor )?darse de baja$',
+  ),
   rule(
     `${any('dej[aeo]n?', 'paren?', 'para', 'cesen?')} de ${any('escribir', 'enviar', 'mandar', 'llamar', 'molestar', 'contactar', 'hacer(?:me)? spam', 'textear')}`,
     String.raw`\bno (?:dejen?|deje|paren?) de\b`,
@@ -461,7 +466,7 @@ const POLISH: Rule[] = [
   phrase(
     '(?:usuń|usuńcie|usunąć|skasuj|skasujcie|wykreśl|wykreślcie|wykreślić) (?:mnie|mój numer|mój telefon|moje dane)|mnie (?:usunąć|wypisać|wykreślić)|usunięcie (?:mnie|mojego numeru|moich danych)',
   ),
-  phrase('wypisz(?:cie)? mnie|wypisuję się|chcę się wypisać'),
+  phrase('wypisz(?:cie)? mnie|wypisuję się|chcę się wypisać|^wypisz(?: proszę)?$'),
   phrase('(?:zły|błędny|nie ten) numer|^(?:to )?pomyłka(?: \\S+ numer)?$', 'faktur|nie pomyłka'),
   phrase('daj(?:cie)? (?:mi|nam) (?:święty )?spokój|zostaw(?:cie)? (?:mnie|nas) w spokoju'),
   phrase(

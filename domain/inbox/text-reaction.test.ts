@@ -124,6 +124,7 @@ const FORMS: [reaction: string, removed: boolean, ...forms: string[]][] = [
     'A insisté sur « % »',
     'A mis l’accent sur « % »',
     'A mis en exergue « % »',
+    'A mis en avant « % »',
     'Enfatizó “%”',
     'Exclamó por “%”',
     'Enfatizou “%”',
