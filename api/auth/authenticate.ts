@@ -36,7 +36,6 @@ export const AGENCY_ENDPOINTS = [
   'GET /api/agency/webhooks',
   'POST /api/agency/webhooks',
   'DELETE /api/agency/webhooks/{id}',
-  'GET /api/agency/billing/prices',
   'POST /api/agency/billing/subscribe',
 ] as const;
 

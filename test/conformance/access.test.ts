@@ -231,11 +231,26 @@ function problemOfRefusal(
     : 'the body does not say which endpoints and which path';
 }
 
-test('the list of agency endpoints is exactly those that accept an agency key', () => {
+// Callers compare the list with the documented one, so an endpoint that is not in it takes sessions only.
+test('agency keys are accepted by the eleven documented endpoints and listed in refusals', () => {
   const open = tenantRoutes
     .filter((route) => kindOf(route) === 'agency')
     .map(({ method, path }) => `${method} ${path}`);
-  expect(open.toSorted()).toEqual([...AGENCY_ENDPOINTS].toSorted());
+  const documented = [
+    'GET /api/agency/subaccounts',
+    'POST /api/agency/subaccounts',
+    'GET /api/agency/lines',
+    'POST /api/agency/lines',
+    'GET /api/agency/overview',
+    'GET /api/agency/email-preferences',
+    'POST /api/agency/email-preferences',
+    'GET /api/agency/webhooks',
+    'POST /api/agency/webhooks',
+    'DELETE /api/agency/webhooks/{id}',
+    'POST /api/agency/billing/subscribe',
+  ];
+  expect(AGENCY_ENDPOINTS).toEqual(documented);
+  expect(open.toSorted()).toEqual(documented.toSorted());
 });
 
 test('only admins may change webhooks, carriers, the SMS fallback, the quiet hours and the team', () => {

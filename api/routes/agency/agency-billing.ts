@@ -35,6 +35,7 @@ export const agencyBillingRoutes = [
     tag: 'Agency',
     transaction: false,
     summary: 'Get what the plans of clients cost',
+    credential: 'session',
     responses: {
       200: z.object({
         success: z.literal(true),

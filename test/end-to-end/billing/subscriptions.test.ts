@@ -78,7 +78,8 @@ describe('the card of an agency', () => {
 describe('prices', () => {
   it('of plans are told to the agency, and those of another line to the workspace', async () => {
     const plan = (amount: number) => ({ amount, currency: 'usd', interval: 'month', intervalCount: 1 });
-    expect(await agencyApi('GET', '/api/agency/billing/prices')).toMatchObject({
+    const ownerOf = ({ ownerId: userId }: TestAgency) => sessionClient(app, { userId, organizationId: null });
+    expect(await (await ownerOf(agency))('GET', '/api/agency/billing/prices')).toMatchObject({
       status: 200,
       body: { success: true, plans: { mini: plan(4900), starter: plan(9900), growth: plan(29_900) } },
     });
@@ -90,7 +91,7 @@ describe('prices', () => {
     await createLine(app, workspaceId, 'imessage');
     expect(await prices()).toEqual({ success: true, phone: { grant: null, price: null }, email });
     const free = await createAgency(app, { billing_mode: 'none' });
-    expect(await free.api('GET', '/api/agency/billing/prices')).toMatchObject({
+    expect(await (await ownerOf(free))('GET', '/api/agency/billing/prices')).toMatchObject({
       status: 409,
       body: { code: 'BILLING_DISABLED' },
     });

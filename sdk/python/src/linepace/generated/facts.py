@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "6919363e20578078e7d81af78ae07a92af5823954e8106dd4e46e886b3b9c0d8"
+DIGEST = "e833c49eb82be557cee2f196e593d3867ec37f33672c51f3fd029d35e5157be1"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
