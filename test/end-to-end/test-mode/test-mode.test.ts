@@ -64,6 +64,22 @@ describe('a key for test mode', () => {
     expect((await successor('GET', '/api/workspace')).status).toBe(401);
   });
 
+  it('finds the team of its workspace, which owns the contacts and may be away', async () => {
+    const owner = { userId: workspace.ownerId, email: `${workspace.ownerId}@example.test`, isOwner: true };
+    for (const path of ['/api/team', '/api/team/members'])
+      expect((await api('GET', path)).body.members).toMatchObject([owner]);
+    const { body } = await api('POST', '/api/leads', { leads: [{ phone: phone() }] });
+    const { lead } = (await api('GET', `/api/leads/${body.leadIds[0]}`)).body;
+    expect(lead.contactOwnerEmail).toBe(owner.email);
+    const session = await sessionClient(app, { userId: owner.userId, organizationId: workspace.id });
+    const inTwin = { 'X-Workspace-Id': twin.id };
+    expect(await session('PUT', `/api/team/${owner.userId}/away`, { away: true }, inTwin)).toMatchObject({
+      status: 200,
+      body: { member: { away: true } },
+    });
+    expect((await workspace.api('GET', '/api/team')).body.members).toMatchObject([{ away: false }]);
+  });
+
   it('finds a line of each channel, and adds others that are active at once', async () => {
     const types = async () =>
       (await api('GET', '/api/lines/by-user')).body.lines.map(
