@@ -375,8 +375,9 @@ const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g,
 function anyWord(words: readonly string[]): RegExp {
   const known = EXPRESSIONS.get(words);
   if (known) return known;
+  const different = new Set(words.map((word) => escaped(word.trim())));
   const expression = new RegExp(
-    String.raw`(?<![\p{L}\p{N}])(?:${words.map((word) => escaped(word.trim())).join('|')})(?![\p{L}\p{N}])`,
+    String.raw`(?<![\p{L}\p{N}])(?:${[...different].join('|')})(?![\p{L}\p{N}])`,
     'iu',
   );
   EXPRESSIONS.set(words, expression);

@@ -55,6 +55,13 @@ const branching = steps(
 );
 
 describe('a walk', () => {
+  it('gives others a turn before each list of conditions', () => {
+    const branches = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, when: [tagged(name)], steps: [] }));
+    const all = steps({ id: 'ask', kind: 'branch', branches, else: [] });
+    const turns = [...walk(all, START, { facts: facts(), reaches: () => true, now })];
+    expect(turns.length).toBeGreaterThan(branches.length);
+  });
+
   it('sends all messages of a campaign that only sends as one run', () => {
     const linear = steps(message('a'), message('b', { days: 1 }), message('c', { hours: 2 }));
     const { rest, passed } = go(linear, START, facts());

@@ -81,7 +81,7 @@ export interface Walk {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Walks on from where a lead is, as far as it gets now; others may get a turn after each step. What a `do` changes in the lead counts for the conditions after it.
+ * Walks on from where a lead is, as far as it gets now; others may get a turn after each list of conditions. What a `do` changes in the lead counts for the conditions after it.
  * @param received steps that are not taken again. In a campaign whose steps never changed places, there are none ahead.
  * @param stopWhen what stops a lead before any step.
  * @param reaches whether a message of the step can be sent to the lead.
@@ -139,6 +139,7 @@ export function* walk(
       });
       return { passed, does, rest: { kind: 'stops' } };
     }
+    yield;
     switch (step.kind) {
       case 'wait': {
         const until = new Date(at.getTime() + durationMs(step.for));
@@ -165,7 +166,11 @@ export function* walk(
         break;
       }
       case 'branch': {
-        const judged = step.branches.map((branch) => ({ branch, ...judgeAll(branch.when, facts, now) }));
+        const judged: (Judgement & { branch: (typeof step.branches)[number] })[] = [];
+        for (const branch of step.branches) {
+          yield;
+          judged.push({ branch, ...judgeAll(branch.when, facts, now) });
+        }
         const taken = judged.find(({ holds }) => holds);
         decide(
           current,

@@ -26,6 +26,8 @@ import {
 
 /** Leads that continue at a time: they are locked, and so are their messages' lines. */
 const CONTINUE_BATCH = 200;
+/** Fewer, if their conditions take longer to judge: under the locks they are judged once more. */
+const JUDGE_MS = 1000;
 
 const DueRow = z.object({
   leadId: z.string(),
@@ -71,15 +73,18 @@ export async function continueLeads(
   const waiting = await db.any(sql.type(DueRow)`
     select ${columns} from campaign_leads where ${due}
     order by ${which === 'due' ? sql.fragment`due_at` : sql.fragment`version`} limit ${CONTINUE_BATCH}`);
-  const ids = waiting.map(({ leadId }) => leadId);
-  const leads = new Map((await lockLeads(db, ids)).map((lead) => [lead.id, lead]));
+  const found = waiting.map(({ leadId }) => leadId);
+  const leads = new Map((await lockLeads(db, found)).map((lead) => [lead.id, lead]));
   await rest(
     db,
     campaign,
-    ids.filter((id) => !leads.has(id)),
+    found.filter((id) => !leads.has(id)),
   );
   const lists = await lockListsOfSteps(db, campaign);
-  const before = await walkLeads(db, campaign, await travellersOf(db, campaign, leads, waiting, now), now);
+  const going = await travellersOf(db, campaign, leads, waiting, now);
+  const before = await walkLeads(db, campaign, going, now, JUDGE_MS);
+  const later = new Set(going.slice(before.length).map(({ lead }) => lead.id));
+  const ids = found.filter((id) => !later.has(id));
   const planned = await planRuns(db, campaign, runsOf(before), now);
   await lockConversationsToAssign(db, before);
   await lockRunning(db, ids);
@@ -124,9 +129,9 @@ export async function continueLeads(
     lists,
   );
   // The outcome of what is being sent makes these due.
-  const found = new Set(travellers.map(({ lead }) => lead.id));
+  const walked = new Set(travellers.map(({ lead }) => lead.id));
   const beingSent = locked.filter(
-    (row) => isOutdated(campaign, row) && leads.has(row.leadId) && !found.has(row.leadId),
+    (row) => isOutdated(campaign, row) && leads.has(row.leadId) && !walked.has(row.leadId),
   );
   await unschedule(
     db,

@@ -154,12 +154,16 @@ export const runsOf = (walks: readonly Walked[]): Run[] =>
       : [],
   );
 
-/** Walks on with leads, by what is known about them now. */
+/**
+ * Walks on with leads, by what is known about them now.
+ * @param withinMs leaves out those to which it does not come in this time. It comes to the first.
+ */
 export async function walkLeads(
   db: TenantDb,
   { id, steps, stopWhen }: CampaignRow,
   travellers: readonly Traveller[],
   now: Date,
+  withinMs = Infinity,
 ): Promise<Walked[]> {
   const facts = await factsOf(
     db,
@@ -167,11 +171,13 @@ export async function walkLeads(
     needsOf([...stopWhen, ...conditionsOf(steps)]),
     id,
   );
+  const begun = performance.now();
   return runInTurns(walkAll());
 
   function* walkAll(): Generator<void, Walked[]> {
     const all: Walked[] = [];
     for (const traveller of travellers) {
+      if (all.length > 0 && performance.now() - begun > withinMs) break;
       const known = facts.get(traveller.lead.id);
       if (!known) continue;
       const walked = yield* walk(steps, traveller.cursor, {

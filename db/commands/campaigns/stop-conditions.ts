@@ -8,6 +8,7 @@ import { factsOf } from '#db/queries/campaigns/facts.ts';
 import { findLeads } from '#db/queries/contacts/leads.ts';
 import { newId } from '#domain/base/ids.ts';
 import { truncate } from '#domain/base/text.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
 import { needsOf } from '#domain/campaigns/condition.ts';
 import { type CampaignStep, placedSteps, stepsById } from '#domain/campaigns/step.ts';
 import { type Passed, stopsBefore } from '#domain/campaigns/walk.ts';
@@ -50,7 +51,7 @@ export async function stopWhenMet(
   });
   const asked = [...stopWhen, ...rows.flatMap(({ stepId }) => stepOf(stepId).stopWhen ?? [])];
   const facts = await factsOf(db, leads, needsOf(asked), id);
-  const stopped = rows.flatMap(({ leadId, stepId }) => {
+  const judged = await mapInTurns(rows, ({ leadId, stepId }) => {
     const known = facts.get(leadId);
     const why = known ? stopsBefore(stepOf(stepId), stopWhen, known, now) : null;
     if (why === null) return [];
@@ -58,6 +59,7 @@ export async function stopWhenMet(
     const passed = { stepId: at, kind: 'stop', outcome: 'stopped', why, at: now } as const;
     return [{ leadId, passed: [passed] }];
   });
+  const stopped = judged.flat();
   await insertDecisions(db, id, stopped, now);
   const ids = stopped.map(({ leadId }) => leadId);
   if (ids.length > 0) await stopByCondition(db, id, ids, now);
