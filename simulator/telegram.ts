@@ -56,6 +56,8 @@ export interface TelegramStandIn {
   person(): TelegramPerson;
   /** A group with the bot. @returns its id. */
   group(): number;
+  /** Makes a supergroup of a group. @param silently the bot is not told. @returns its new id. */
+  upgrade(chatId: number, options?: { silently?: boolean }): Promise<number>;
   /** @param times how many requests have the fault. */
   fault(chatId: number, fault: TelegramFault, times?: number): void;
   /** Posts an update, with the secret of the webhook unless another is given. */
@@ -119,6 +121,8 @@ export async function startTelegram(): Promise<TelegramStandIn> {
   const faults = new Map<number, { fault: TelegramFault; times: number }>();
   const blocked = new Set<number>();
   const known = new Set<number>();
+  /** The supergroups that groups became. */
+  const upgraded = new Map<number, number>();
   const pressed = new Set<string>();
   let lastId = 1000;
   let lastUpdate = 1;
@@ -138,6 +142,20 @@ export async function startTelegram(): Promise<TelegramStandIn> {
       lastId += 1;
       known.add(-lastId);
       return -lastId;
+    },
+    async upgrade(chatId, { silently = false } = {}) {
+      lastId += 1;
+      const to = -1_000_000_000_000 - lastId;
+      known.delete(chatId);
+      known.add(to);
+      upgraded.set(chatId, to);
+      const stamp = () => ({ message_id: (lastId += 1), from: BOT, date: Math.floor(Date.now() / 1000) });
+      if (silently) return to;
+      const old = { id: chatId, type: 'group' };
+      await deliver({ message: { ...stamp(), chat: old, migrate_to_chat_id: to } });
+      const current = { id: to, type: 'supergroup' };
+      await deliver({ message: { ...stamp(), chat: current, migrate_from_chat_id: chatId } });
+      return to;
     },
     fault: (chatId, fault, times = 1) => void faults.set(chatId, { fault, times }),
     async post(update, secret) {
@@ -327,6 +345,11 @@ export async function startTelegram(): Promise<TelegramStandIn> {
     const carryOut = methods[method];
     if (!carryOut) return refuse(context, 404, 'Not Found');
     if (chatId !== null) {
+      const to = upgraded.get(chatId);
+      if (to !== undefined)
+        return refuse(context, 400, 'Bad Request: group chat was upgraded to a supergroup chat', {
+          migrate_to_chat_id: to,
+        });
       if (!known.has(chatId)) return refuse(context, 400, 'Bad Request: chat not found');
       if (blocked.has(chatId)) return refuse(context, 403, 'Forbidden: bot was blocked by the user');
       const { fault, times } = faults.get(chatId) ?? { times: 0 };

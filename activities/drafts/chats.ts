@@ -5,6 +5,7 @@ import {
   claimChatMessage,
   deleteChatMessage,
   emailDraft,
+  moveChat,
   nextChatMessageAt,
   postponeChatMessage,
   settleChatMessage,
@@ -131,6 +132,8 @@ async function keep(
     const until = new Date(now.getTime() + waitMs);
     return postponeChatMessage(db, message, { until, restsChat: outcome.retryAfterMs !== null });
   }
+  // Its messages are due, or were when somebody else found out.
+  if (outcome?.kind === 'moved') return moveChat(db, message.connectionId, outcome.to, now);
   if (outcome?.kind === 'gone') await breakChat(db, message.connectionId, outcome.reason, now);
   const isUnsent = message.messageId === null && outcome?.kind !== 'done';
   if (step.kind === 'forget' || step.kind === 'remove' || isUnsent) await deleteChatMessage(db, message.id);

@@ -7,6 +7,8 @@ export type ChatOutcome =
   | { kind: 'later'; retryAfterMs: number | null; reason: string }
   /** Nothing can be delivered to the chat any more, for example because the bot was blocked. */
   | { kind: 'gone'; reason: string }
+  /** The chat has another id now, under which none of its messages is known. */
+  | { kind: 'moved'; to: string }
   | { kind: 'refused'; reason: string };
 
 /** Where something happened, and who did it, by the provider's ids. */
@@ -27,6 +29,8 @@ export type ChatEvent =
    */
   | (ChatPlace & { kind: 'text'; messageId: string; data: string | null; ownId: string; text: string | null })
   | { kind: 'blocked'; chatId: string }
+  /** As the outcome. */
+  | { kind: 'moved'; chatId: string; to: string }
   /** The provider checks the address. @param body what it wants to hear. */
   | { kind: 'challenge'; body: object };
 

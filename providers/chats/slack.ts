@@ -73,20 +73,21 @@ const Interaction = z.object({
   actions: firstOf(z.object({ value: z.string().optional() }), 1).default([]),
 });
 
-/** Nothing reaches the conversation any more. */
-const GONE = new Set([
-  'account_inactive',
-  'channel_not_found',
-  'channel_is_archived',
-  'is_archived',
-  'not_in_channel',
-  'user_disabled',
+/** Nothing reaches the conversation any more, for people. */
+const GONE = new Map([
+  ['channel_not_found', 'the channel was deleted, or the app is not in it'],
+  ['channel_is_archived', 'the channel is archived'],
+  ['is_archived', 'the channel is archived'],
+  ['not_in_channel', 'the app is not in the channel'],
+  ['user_disabled', 'the account was deactivated'],
 ]);
-/** The credentials are the operator's to mend; the others are faults of Slack. */
+/** The credentials are the operator's to mend, and `check` tells of them; the others are faults of Slack. */
 const LATER = new Set([
+  'account_inactive',
   'fatal_error',
   'internal_error',
   'invalid_auth',
+  'missing_scope',
   'not_authed',
   'request_timeout',
   'service_unavailable',
@@ -180,7 +181,7 @@ export function createSlack({ token, signingSecret, apiUrl, caFile = null }: Sla
     },
 
     async answer(event, text) {
-      if (event.kind === 'challenge' || event.kind === 'blocked') return {};
+      if (event.kind !== 'code' && event.kind !== 'press' && event.kind !== 'text') return {};
       const { chatId: channel, userId: user } = event;
       if (event.kind === 'press') await ask('chat.postEphemeral', { channel, user, text: escaped(text) });
       else
@@ -220,7 +221,8 @@ function outcomeOf(
     };
   }
   if (status >= 500 || LATER.has(error)) return { kind: 'later', retryAfterMs: null, reason };
-  return { kind: GONE.has(error) ? 'gone' : 'refused', reason };
+  const gone = GONE.get(error);
+  return gone === undefined ? { kind: 'refused', reason } : { kind: 'gone', reason: `${gone} (${error})` };
 }
 
 /** Blocks of plain text: nothing of a contact's words becomes a link or a mention. `text` is for notifications. */

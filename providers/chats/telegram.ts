@@ -49,7 +49,9 @@ const Answer = z.union([
     ok: z.literal(false),
     error_code: z.int(),
     description: z.string().default(''),
-    parameters: z.object({ retry_after: z.number().optional() }).optional(),
+    parameters: z
+      .object({ retry_after: z.number().optional(), migrate_to_chat_id: z.int().optional() })
+      .optional(),
   }),
 ]);
 type Answer = z.infer<typeof Answer>;
@@ -77,6 +79,7 @@ const Update = z.object({
       // Absent in channels.
       from: User.optional(),
       text: z.string().optional(),
+      migrate_to_chat_id: z.int().optional(),
       reply_to_message: z
         .object({ message_id: z.int(), from: User.optional(), reply_markup: Keyboard.optional() })
         .optional(),
@@ -260,6 +263,8 @@ function outcomeOf(answer: Answer, messageId: string | null): ChatOutcome {
   if (code === 429) return { kind: 'later', retryAfterMs: (parameters?.retry_after ?? 1) * 1000, reason };
   // A token that is refused is the operator's to mend.
   if (code >= 500 || code === 401) return { kind: 'later', retryAfterMs: null, reason };
+  if (parameters?.migrate_to_chat_id !== undefined)
+    return { kind: 'moved', to: String(parameters.migrate_to_chat_id) };
   if (code === 403 || /chat not found|upgraded to a supergroup/i.test(description))
     return { kind: 'gone', reason };
   if (messageId !== null && /message is not modified/i.test(description)) return { kind: 'done', messageId };
@@ -281,6 +286,9 @@ function eventOf(
     };
   if (member && ['kicked', 'left'].includes(member.new_chat_member.status))
     return { kind: 'blocked', chatId: String(member.chat.id) };
+  // A group became a supergroup.
+  if (message?.migrate_to_chat_id !== undefined)
+    return { kind: 'moved', chatId: String(message.chat.id), to: String(message.migrate_to_chat_id) };
   if (!message?.from) return null;
   const place = { chatId: String(message.chat.id), userId: String(message.from.id) };
   // In groups the command names the bot: `/start@LinepaceBot CODE`.

@@ -3,6 +3,7 @@ import {
   breakChat,
   closeChats,
   findChatMessage,
+  moveChat,
 } from '#db/commands/drafts/chat-messages.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
@@ -72,6 +73,12 @@ export function chatEventHandler(services: Services, provider: ChatProvider) {
     return null;
   }
 
+  async function move({ chatId, to }: Of<'moved'>): Promise<null> {
+    for (const { workspaceId, id } of await chatsOf(chatId))
+      await withTenant(pools, workspaceId, (db) => moveChat(db, id, to, currentTime()));
+    return null;
+  }
+
   /** Finds the message in the workspaces that have linked the chat, and acts on it there. */
   async function inItsWorkspace(
     chatId: string,
@@ -128,6 +135,8 @@ export function chatEventHandler(services: Services, provider: ChatProvider) {
         return write(event);
       case 'blocked':
         return block(event);
+      case 'moved':
+        return move(event);
       case 'challenge':
         return null;
     }

@@ -7,6 +7,7 @@ import { ANSWERED } from '#db/queries/drafts/ai-drafts.ts';
 import {
   breakChatConnection,
   chatsToTell,
+  moveChatConnection,
   removeChatConnectionsOf,
 } from '#db/queries/drafts/chat-connections.ts';
 import { contactName, SAID, shownText } from '#db/queries/inbox/replies.ts';
@@ -58,6 +59,15 @@ const OpenRow = z.object({ replyId: z.string(), leadId: z.string().nullable() })
 /** Nothing reaches the chat any more: others are told at once of the open drafts of which it was told. */
 export async function breakChat(db: TenantDb, connectionId: string, error: string, now: Date): Promise<void> {
   if (await breakChatConnection(db, connectionId, error)) await tellOthers(db, [connectionId], now);
+}
+
+/** The chat has another id, and is told anew of the open drafts: its earlier messages cannot be changed any more. */
+export async function moveChat(db: TenantDb, connectionId: string, to: string, now: Date): Promise<void> {
+  if (!(await moveChatConnection(db, connectionId, to))) return;
+  await db.query(sql.type(NoRows)`
+    update chat_messages set message_id = null, due_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and connection_id = ${connectionId}`);
+  wakeMessenger(db, now);
 }
 
 /** Tells others of the open drafts of which chats were told that are not reached any more. */

@@ -152,6 +152,15 @@ export async function breakChatConnection(db: TenantDb, id: string, error: strin
   return rowCount > 0;
 }
 
+/** The chat has another id, and the bot is in it. @returns false if that was known. */
+export async function moveChatConnection(db: TenantDb, id: string, chatId: string): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update chat_connections set chat_id = ${chatId}, error = null,
+      status = case status when 'broken' then 'linked' else status end
+    where workspace_id = ${db.workspaceId} and id = ${id} and chat_id <> ${chatId}`);
+  return rowCount > 0;
+}
+
 const UserIdRow = z.object({ userId: z.string() });
 
 /** The user who acts with an account of the provider; null: nobody has linked it. */

@@ -71,17 +71,30 @@ describe('in Slack, a draft', () => {
     expect(await draftFor(desk, second, 'approved')).toMatchObject({ approvalChannel: 'chat_app_edit' });
   });
 
-  it('waits as long as Slack asks, and a channel without the app is broken', async () => {
+  it('waits as long as Slack asks, and for a token that the operator mends', async () => {
     const desk = await createCopilot(app, receiver);
     const { channel } = await linkedChannel(desk);
-    slack.fault(channel, 1, 'internal_error');
+    slack.fault(channel, 1, 'internal_error', 'token_revoked', 'account_inactive');
+    const draft = await createDraft(desk);
+    await shownIn(channel, draft.draftMessage);
+    const { chatConnections } = (await desk.call('GET', '/api/chat-connections')).body;
+    expect(chatConnections[0]).toMatchObject({ status: 'linked', error: null });
+  });
+
+  it.each([
+    ['not_in_channel', 'the app is not in the channel (not_in_channel)'],
+    ['is_archived', 'the channel is archived (is_archived)'],
+    ['channel_not_found', 'the channel was deleted, or the app is not in it (channel_not_found)'],
+  ])('says why nothing reaches a channel any more: %s', async (fault, reason) => {
+    const desk = await createCopilot(app, receiver);
+    const { channel } = await linkedChannel(desk);
     const draft = await createDraft(desk);
     const message = await shownIn(channel, draft.draftMessage);
-    slack.fault(channel, 'not_in_channel');
+    slack.fault(channel, fault);
     expect((await decideDraft(desk, draft.replyId, 'reject')).status).toBe(200);
     await eventually(async () => {
       const { chatConnections } = (await desk.call('GET', '/api/chat-connections')).body;
-      return chatConnections[0].status === 'broken' && chatConnections[0].error === '200 not_in_channel';
+      return chatConnections[0].status === 'broken' && chatConnections[0].error === reason;
     });
     expect(message.buttons).toHaveLength(3);
   });

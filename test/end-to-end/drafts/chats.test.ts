@@ -442,6 +442,29 @@ describe('a provider that misbehaves', () => {
     expect(await person.reply({ ...second, messageId: 1, buttons: [] }, 'Thanks')).toContain('not open');
   });
 
+  it.each([
+    ['says so', false],
+    ['refuses its messages', true],
+  ])('%s when a group becomes a supergroup, which is told anew of what is open', async (_, silently) => {
+    const desk = await createCopilot(app, receiver);
+    const { chatId, person } = await linkedGroup(desk);
+    const [open, decided, next] = [phone(), phone(), phone()];
+    await createDraft(desk, open);
+    const { replyId } = await createDraft(desk, decided);
+    const told = await shownIn(chatId, decided);
+    await decideDraft(desk, replyId, 'reject');
+    await eventually(async () => told.text.includes('Rejected'));
+    const to = await telegram.upgrade(chatId, { silently });
+    await createDraft(desk, next);
+    await shownIn(to, next);
+    const message = await shownIn(to, open);
+    expect(await person.press(message, 'Approve')).toBe('It is being sent.');
+    await eventually(async () => message.text.includes('Approved'));
+    expect(messagesIn(to).some(({ text }) => text.includes(decided))).toBe(false);
+    const [connection] = (await desk.call('GET', '/api/chat-connections')).body.chatConnections;
+    expect(connection).toMatchObject({ status: 'linked', error: null });
+  });
+
   it('says that the bot was blocked: the connection is broken, and the chat of the workspace takes over', async () => {
     const desk = await createCopilot(app, receiver);
     const ada = await addMember(desk);
