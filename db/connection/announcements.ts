@@ -52,7 +52,7 @@ export interface Announcements {
 /** Has one caller at a time. */
 export interface Subscription extends Disposable {
   /**
-   * Waits for an announcement, but no longer than `atMostMs`, nor than `sooner`.
+   * Waits for an announcement, but no longer than `atMostMs`, nor than `sooner`, which is to be a new promise each time.
    * @returns the workspaces that were announced since the last call; null: if it has waited in vain, or some may have been lost.
    */
   next(atMostMs: number, sooner?: Promise<unknown>): Promise<ReadonlySet<string> | null>;
@@ -103,7 +103,7 @@ async function until(
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  sooner?.then(() => resolve());
+  void sooner?.then(() => resolve());
   onWaiting(resolve);
   await promise.finally(() => clearTimeout(timer));
 }

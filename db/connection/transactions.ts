@@ -11,7 +11,7 @@ import type { AddressHashes } from './address-hashes.ts';
 import type { ApiPools, Pools, TenantPool } from './pools.ts';
 import { NoRows } from './rows.ts';
 import { LineSignals } from './transaction-line-signals.ts';
-import { Wakes, type WakeSignals } from '../wakes/transaction-wakes.ts';
+import { Wakes } from '../wakes/transaction-wakes.ts';
 import { withClock } from './workspace-clock.ts';
 
 declare const tenantBrand: unique symbol;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { publishEvents } from '#db/commands/events/publish-events.ts';
 import type { Announcements } from '#db/connection/announcements.ts';
@@ -86,13 +85,12 @@ export function createPublications(pools: Pools, announcements: Announcements, l
 
   async function run(): Promise<void> {
     using events = announcements.subscribe((workspaceId) => followers.has(workspaceId));
-    const closed = once(closing.signal, 'abort');
     while (!closing.signal.aborted) {
       if (followers.size === 0) await followed.promise;
       const end = performance.now() + POLL_MS;
       let hasMore = await poll([...followers.keys()]);
       while (!hasMore && !closing.signal.aborted && performance.now() < end) {
-        const announced = await events.next(end - performance.now(), closed);
+        const announced = await events.next(end - performance.now());
         if (announced !== null) hasMore = await poll([...announced]);
       }
     }
