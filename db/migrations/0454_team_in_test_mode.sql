@@ -10,4 +10,5 @@ create or replace function current_team() returns table (user_id text, email tex
   join users u on u.id = m.user_id
   where w.id = current_workspace();
 end;
+-- old processes: they log in as others.
 revoke linepace_definer from current_user;
