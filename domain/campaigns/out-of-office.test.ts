@@ -29,6 +29,34 @@ describe('an automatic reply of somebody who is away', () => {
     ['I was out of office on December 1st.', '2026-12-17'],
     ['I am on parental leave until 1 July 2027.', '2027-02-08'],
     ['Ich bin im Urlaub bis 31.2.2027.', '2026-12-17'],
+    ['I will be back on 21 December.', '2026-12-21'],
+    ['Returning December 21', '2026-12-21'],
+    ["Thanks for your mail of Nov 12. I'm out until the 21st of December.", '2026-12-21'],
+    ['I am out from December 11 through December 18.', '2026-12-18'],
+    ["I'm out until next Monday.", '2026-12-14'],
+    ['Our shop is closed until 21 December.', '2026-12-21'],
+    ['I am out today and will be back tomorrow.', '2026-12-11'],
+    ["I'll be back in two weeks.", '2026-12-24'],
+    ['OOO, back in 3 days', '2026-12-13'],
+    ['Back on Monday!', '2026-12-14'],
+    ['I will be back next week.', '2026-12-14'],
+    ['Guten Morgen, ich bin ab Montag wieder da.', '2026-12-14'],
+    ['Ab dem 21. Dezember bin ich wieder erreichbar.', '2026-12-21'],
+    ['Ich bin nächste Woche wieder zurück.', '2026-12-14'],
+    ['Ich bin in drei Tagen zurück.', '2026-12-13'],
+    ['Je serai de retour lundi.', '2026-12-14'],
+    ['Je serai de retour le 21/12.', '2026-12-21'],
+    ['Vuelvo el lunes 21 de diciembre.', '2026-12-21'],
+    ['Estaré de vuelta la próxima semana.', '2026-12-14'],
+    ['Regresso no dia 21/12.', '2026-12-21'],
+    ['Volto na segunda-feira.', '2026-12-14'],
+    ['Rientro il 21 dicembre.', '2026-12-21'],
+    ['Torno domani.', '2026-12-11'],
+    ['Ik ben vanaf 21 december weer bereikbaar.', '2026-12-21'],
+    ['Ik ben over twee weken terug.', '2026-12-24'],
+    ['Jag är tillbaka på måndag.', '2026-12-14'],
+    ['Jeg er tilbage den 21. december.', '2026-12-21'],
+    ['Wracam w poniedziałek.', '2026-12-14'],
   ])('%j: until %s', (text, day) => {
     expect(isOutOfOffice(text)).toBe(true);
     expect(dayOf(text)).toBe(`${day}T08:00:00.000Z`);
@@ -44,14 +72,24 @@ describe('an automatic reply of somebody who is away', () => {
     'We have received your message and answer within two days.',
     "I'm driving right now. I'll get back to you later.",
     'Your ticket 2026-12-24 was opened.',
+    'We will get back to you by Monday, December 14.',
+    'Returns are accepted until 24 December.',
+    'Our office is open Monday to Friday.',
+    'Wir melden uns bis Montag bei Ihnen.',
+    'I’ll be right back.',
+    'You can return it until 24 December.',
+    'We call you back on Monday.',
+    'Your parcel goes out on Monday.',
+    'Wir rufen Sie am Montag zurück.',
+    'Frais de retour offerts jusqu’au 24 décembre.',
   ])('is told from other automatic replies: %j', (text) => expect(isOutOfOffice(text)).toBe(false));
 
   it('is read in linear time', () => {
-    for (const unit of ['1.', '1/1', 'dec ', '1 of ', '2026-'])
+    for (const unit of ['1.', '1/1', 'dec ', '1 of ', '2026-', 'back ', 'be back on ', 'in two ', 'until '])
       expect(
         growth(
           (length) => unit.repeat(length / unit.length),
-          (text) => dayOf(text),
+          (text) => [isOutOfOffice(text), dayOf(text)],
           4000,
         ),
       ).toBeLessThan(LINEAR);

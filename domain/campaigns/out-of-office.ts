@@ -26,6 +26,25 @@ const ABSENCE = new RegExp(
   'iu',
 );
 
+/** Who is back, or away until then, if a day is named nearby. What shops and help desks promise is not meant: "We get back to you". */
+const RETURN = new RegExp(
+  String.raw`(?<![\p{L}\p{N}])(?:${[
+    String.raw`(?:be|am|are|i['’]m|we['’]re) (?:back|out|off|gone|closed|unavailable|not available)|(?<=(?:^|[.,:;!\n])\s{0,2})back|(?:out|off|gone|closed|unavailable) (?:from|until|till|through)|(?:i|we|will|['’]ll) return|returning|return date`,
+    String.raw`wieder (?:da|zurück|erreichbar|verfügbar|für sie da|im (?:büro|buero|haus))|(?:bin|sind) (?:\S+ ){0,5}zurück|nicht (?:erreichbar|verfügbar)|geschlossen`,
+    String.raw`weer (?:bereikbaar|aanwezig|terug|beschikbaar|op kantoor)|(?:ben|zijn) (?:\S+ ){0,5}terug|niet bereikbaar|gesloten`,
+    String.raw`(?:serai|suis|serons|sommes) (?:à nouveau |de nouveau )?(?:de retour|joignable)|reviens|reviendrai|rentre|rentrerai|fermée?s?`,
+    String.raw`vuelvo|volver[ée]|de vuelta|regreso|regresaré|cerrad[oa]s?`,
+    String.raw`regresso|regressarei|volto|voltarei|retorno|retornarei|de volta|fechad[oa]s?`,
+    String.raw`rientro|rientrerò|torno|tornerò|di ritorno|chius[oaie]`,
+    String.raw`(?:är|kommer) (?:\S+ ){0,3}tillbaka|stängt`,
+    String.raw`(?:er|kommer) (?:\S+ ){0,3}(?:tilbage|tilbake)|lukket|stengt`,
+    String.raw`wracam|wrócę|nieczynne`,
+  ].join('|')})(?![\p{L}\p{N}])`,
+  'giu',
+);
+/** How far from it the day may be, in characters. */
+const NEARBY = 60;
+
 const MONTHS: readonly (readonly string[])[] = [
   [
     'january',
@@ -206,6 +225,47 @@ const DAY_OF_WEEK = whole(
   `(?<weekday>${[...WEEKDAY_OF.keys()].toSorted((a, b) => b.length - a.length).join('|')})`,
 );
 
+const TOMORROW = whole(
+  String.raw`tomorrow|(?<!guten |goeden? )morgen|demain|(?<!la )mañana|amanhã|domani|i ?morgon|jutro`,
+);
+const NEXT_WEEK = whole(
+  [
+    'next week|(?:nächste|kommende)r? woche|volgende week|semaine prochaine|(?:próxima semana|semana que viene)|semana que vem',
+    'settimana prossima|prossima settimana|nästa vecka|neste uke|næste uge|(?:przyszłym|następnym) tygodniu',
+  ].join('|'),
+);
+const COUNTS: readonly string[] = [
+  'an?|one|eine[mrn]?|een|une?|un[ao]?|uma?|ett?|en',
+  'two|zwei|twee|deux|dos|dois|duas|due|två|to|dwa',
+  'three|drei|drie|trois|tres|três|tre|trzy',
+  'four|vier|quatre|cuatro|quatro|quattro|fyra|fire|cztery',
+];
+const IN_DAYS = whole(
+  String.raw`(?:(?<count>[1-9]\d?)|${COUNTS.map((words, index) => `(?<count${index + 1}>${words})`).join('|')})\s+(?:(?<days>days?|tage?n?|dag(?:en|ar|er|e)?|jours?|d[ií]as?|giorn[oi]|dni)|weeks?|wochen?|weken|semaines?|semanas?|settiman[ae]|veck(?:a|or)|uger?|uker?|tygodnie)`,
+);
+
+/** The parts of a text that say when somebody is back. */
+const returnsIn = (text: string): string[] =>
+  [...text.matchAll(RETURN)].map(({ 0: { length }, index }) =>
+    text.slice(Math.max(0, index - NEARBY), index + length + NEARBY),
+  );
+
+/** @returns in how many days somebody is back; null: the text does not say so. */
+function daysUntilReturn(text: string, weekday: number): number | null {
+  for (const part of returnsIn(text)) {
+    const groups = part.matchAll(IN_DAYS).next().value?.groups;
+    if (groups !== undefined) {
+      const word = COUNTS.findIndex((_, index) => groups[`count${index + 1}`] !== undefined) + 1;
+      return (word || Number(groups['count'])) * (groups['days'] === undefined ? 7 : 1);
+    }
+    if (part.search(NEXT_WEEK) >= 0) return (1 - weekday + 7) % 7 || 7;
+    if (part.search(TOMORROW) >= 0) return 1;
+  }
+  return null;
+}
+
+const DAYS = [ISO, NUMBERS, DAY_MONTH, MONTH_DAY, DAY_OF_WEEK, IN_DAYS, NEXT_WEEK, TOMORROW];
+
 interface Day {
   year: number | null;
   month: number;
@@ -233,12 +293,18 @@ function* daysIn(text: string, isAmerican: boolean): Generator<Day> {
     }
 }
 
-/** Whether an automatic reply says that the contact is away. */
-export const isOutOfOffice = (text: string): boolean => ABSENCE.test(text.slice(0, MAX_LENGTH));
+/** Whether an automatic reply says that the contact is away, or when they are back. */
+export function isOutOfOffice(text: string): boolean {
+  const beginning = text.slice(0, MAX_LENGTH);
+  return (
+    ABSENCE.test(beginning) ||
+    returnsIn(beginning).some((part) => DAYS.some((pattern) => part.search(pattern) >= 0))
+  );
+}
 
 /**
- * When a contact who is away is written to again: in the morning of the last date in the text that is ahead, or of the named day of the
- * week; after 7 days without one, and after at most 60.
+ * When a contact who is away is written to again: in the morning of the last date in the text that is ahead, of the named day of the
+ * week, or after the time that it names; after 7 days without one, and after at most 60.
  * @param country ISO 3166-1 alpha-2: in the United States, 3/4 is the fourth of March.
  */
 export function returnsAt(
@@ -265,7 +331,10 @@ export function returnsAt(
   if (ahead.length > 0) return morning(Math.min(Math.max(...ahead), midnight + LONGEST_DAYS * DAY_MS));
   const weekday = [...beginning.matchAll(DAY_OF_WEEK)].at(-1)?.groups?.['weekday']?.toLowerCase();
   const index = WEEKDAY_OF.get(weekday ?? '');
-  if (index === undefined || days.length > 0) return morning(midnight + WITHOUT_DATE_DAYS * DAY_MS);
+  if (index === undefined || days.length > 0) {
+    const named = days.length > 0 ? null : daysUntilReturn(beginning, today.getUTCDay());
+    return morning(midnight + Math.min(named ?? WITHOUT_DATE_DAYS, LONGEST_DAYS) * DAY_MS);
+  }
   const away = (index - today.getUTCDay() + 7) % 7;
   return morning(midnight + (away === 0 ? 7 : away) * DAY_MS);
 }
