@@ -3,6 +3,7 @@ import { earliest } from '#domain/base/earliest.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
+import { hasTakenSegment } from '#db/queries/campaigns/audience.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import { continueLeads, nextDue } from '#db/commands/campaigns/campaign-continuation.ts';
 import {
@@ -219,6 +220,11 @@ async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promis
     await enterLeads(db, campaign, changed, now);
     if (changed.length === 0) await continueLeads(db, campaign, now);
     return;
+  }
+  if (!campaign.enteredAll && hasTakenSegment(campaign)) {
+    await enterLeads(db, campaign, await changedLeads(db, campaign, ROWS_PER_TRANSACTION, now), now);
+    const isLeft = await haveLeadsChanged(db, campaign.id);
+    return setEntryProgress(db, campaign.id, campaign.enteredTo, !isLeft, now);
   }
   // A live campaign begins anew.
   const from = campaign.enteredAll ? { ...campaign, enteredTo: '' } : campaign;

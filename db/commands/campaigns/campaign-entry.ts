@@ -55,8 +55,8 @@ export async function nextLeads(
 const CandidateRow = z.object({ leadId: z.string(), isSentOn: z.boolean() });
 
 /**
- * The leads that changed and are in the segment of a live campaign now, and those that another campaign sent on. Forgets those that it
- * looked at.
+ * The leads that changed and are in the segment of a live campaign now, those that were in that of a snapshot at the start, and those
+ * that another campaign sent on. Forgets those that it looked at.
  */
 export async function changedLeads(
   db: TenantDb,

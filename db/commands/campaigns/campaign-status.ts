@@ -12,7 +12,7 @@ import { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { findPool } from '#db/queries/lines/line-pools.ts';
 import { usableLines } from '#db/queries/lines/lines.ts';
 import { findList, shareList } from '#db/queries/contacts/lists.ts';
-import { countSegments, findSegment, shareSegment } from '#db/queries/contacts/segments.ts';
+import { findSegment, idsOfSegment, shareSegment } from '#db/queries/contacts/segments.ts';
 import { requireRoomForMessages } from '#db/queries/accounts/limits.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
 import { requireRoomForTestMessages } from '#db/commands/test-mode/twin.ts';
@@ -56,12 +56,19 @@ export async function requireLines(
 export const hasItsAudience = async (db: TenantDb, { listId, segmentId }: CampaignRow): Promise<boolean> =>
   segmentId === null ? listId === null || shareList(db, listId) : shareSegment(db, segmentId);
 
-async function sizeOf(db: TenantDb, segmentId: string): Promise<number> {
+/** Keeps who is in the segment of a campaign now, for it to enter. @returns how many. @throws TooManyToJudge */
+async function takeSegment(db: TenantDb, { id, audience }: CampaignRow, segmentId: string): Promise<number> {
   const segment = await findSegment(db, segmentId);
-  return segment ? ((await countSegments(db, [segment], currentTime())).get(segmentId) ?? 0) : 0;
+  const leadIds = segment ? await idsOfSegment(db, segment, currentTime()) : [];
+  if (audience === 'snapshot')
+    await db.query(sql.type(NoRows)`
+      insert into campaign_candidates (workspace_id, campaign_id, lead_id, is_sent_on)
+      select ${db.workspaceId}, ${id}, lead_id, true from unnest(${sql.array(leadIds, 'text')}) as s (lead_id)
+      on conflict (workspace_id, campaign_id, lead_id) do update set is_sent_on = true`);
+  return leadIds.length;
 }
 
-/** @throws Refusal, LimitReached unless the campaign can start now. */
+/** @throws Refusal, LimitReached, TooManyToJudge unless the campaign can start now. */
 async function requireStart(
   db: TenantDb,
   campaign: CampaignRow,
@@ -80,7 +87,7 @@ async function requireStart(
       ? listId === null
         ? 0
         : ((await findList(db, listId))?.leadCount ?? 0)
-      : await sizeOf(db, segmentId);
+      : await takeSegment(db, campaign, segmentId);
   // The maximum that it queues.
   const messages = leads * messageSteps(steps).length;
   if (isTest) await requireRoomForTestMessages(db, messages);
@@ -102,7 +109,7 @@ export async function changeCampaignStatus(
   now: Date,
   { byWorkflow = false }: { byWorkflow?: boolean } = {},
 ): Promise<CampaignRow> {
-  const { id, listId, segmentId, needsAiPersonalization, status } = campaign;
+  const { id, listId, segmentId, audience, needsAiPersonalization, status } = campaign;
   if (!canTake(action, status))
     throw new Refusal('INVALID_STATE', null, `A campaign that is ${status} cannot ${action}`);
   const runs = action === 'start' || action === 'resume';
@@ -111,7 +118,8 @@ export async function changeCampaignStatus(
     await requireStart(db, campaign, { isTest: workspace.liveWorkspaceId !== null });
   const also =
     action === 'start'
-      ? sql.fragment`, started_at = ${sql.timestamp(now)}, entered_all = ${listId === null && segmentId === null}`
+      ? sql.fragment`, started_at = ${sql.timestamp(now)}, entered_all = ${listId === null && segmentId === null},
+          scanned_at = ${segmentId !== null && audience === 'snapshot' ? sql.timestamp(now) : sql.fragment`null`}`
       : sql.fragment``;
   await setStatus(db, id, action, also);
   if (runs) await wakeCampaignLines(db, id);
@@ -195,6 +203,7 @@ export async function clearMessages(db: TenantDb, id: string, limit: number): Pr
  * @returns true when nothing is left.
  */
 export async function clearCampaign(db: TenantDb, id: string, limit: number): Promise<boolean> {
+  if ((await deleteRows(db, { table: 'campaign_candidates', key: 'lead_id' }, id, limit)) > 0) return false;
   if ((await clearLeads(db, id, limit)) > 0) return false;
   if ((await clearMessages(db, id, limit)) > 0) return false;
   // Those that were missed.

@@ -15,7 +15,15 @@ export const leadsOfList = (db: TenantDb, listId: string): FragmentSqlToken => s
 /** The leads of a draft enter when it starts. */
 const hasEnteredAll = ({ status, enteredAll }: CampaignRow): boolean => status !== 'draft' && enteredAll;
 
-/** Those of a segment that enter: for a snapshot, who was there at the start. */
+/** Whether all leads of the segment were judged when the campaign started, and are its candidates. */
+export const hasTakenSegment = ({
+  segmentId,
+  audience,
+  scannedAt,
+}: Pick<CampaignRow, 'segmentId' | 'audience' | 'scannedAt'>): boolean =>
+  segmentId !== null && audience === 'snapshot' && scannedAt !== null;
+
+/** Those of a segment that enter. A campaign that an older release started takes a snapshot bit by bit, of who was there at the start. */
 export const enters = (
   db: TenantDb,
   { id, audience, startedAt }: Pick<CampaignRow, 'id' | 'audience' | 'startedAt'>,
@@ -35,6 +43,9 @@ export const enters = (
 export async function leadsYetToEnter(db: TenantDb, campaign: CampaignRow): Promise<FragmentSqlToken | null> {
   if (hasEnteredAll(campaign)) return null;
   const { listId, segmentId, enteredTo, steps } = campaign;
+  if (hasTakenSegment(campaign))
+    return sql.fragment`
+      select lead_id from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id}`;
   if (segmentId !== null) {
     const segment = await findSegment(db, segmentId);
     if (!segment) return null;

@@ -179,17 +179,23 @@ export async function leadsOfSegment(
   });
 }
 
-/** The ids of the leads of a segment, in a range; of a person who is several leads, the first. */
+/** The ids of all leads of a segment. @throws TooManyToJudge */
+export const idsOfSegment = (db: TenantDb, { id, conditions }: SegmentRow, now: Date): Promise<string[]> =>
+  within(db, `The segment ${id}`, (goOn) => idsInSegment(db, conditions, {}, now, (lead) => lead.id, goOn));
+
+/** The ids of the leads of a segment, in a range; of a person who is several leads, the first. @param goOn is called before each page. */
 export async function idsInSegment(
   db: TenantDb,
   when: readonly Condition[],
   range: Partial<Pick<Range, 'after' | 'only'>>,
   now: Date,
   personOf: (lead: LeadRow) => string,
+  goOn: () => void = () => {},
 ): Promise<string[]> {
   const ids = new Map<string, string>();
   let after: string | null = range.after ?? '';
   while (after !== null) {
+    goOn();
     const { leads, last } = await nextInSegment(db, when, { ...range, after }, now);
     for (const lead of leads) {
       const person = personOf(lead);

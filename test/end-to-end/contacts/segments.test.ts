@@ -150,6 +150,24 @@ describe('a campaign of a segment', () => {
     });
   });
 
+  it('gets those also who have left it before they enter, and nobody who came meanwhile', async () => {
+    const { leadIds } = await newList([lead('e-gold'), lead('e-gold'), lead('e-free')]);
+    const [left, stays, came] = leadIds;
+    const segmentId = await newSegment([ofPlan('e-gold')]);
+    const id = await newCampaign({ segmentId, steps: [{ message: 'Hi' }], start: true });
+    const change = (leadId: string | undefined, plan: string) =>
+      api('PATCH', `/api/leads/${leadId}`, { customFields: { plan } });
+    const changes = await Promise.all([
+      change(left, 'e-free'),
+      change(came, 'e-gold'),
+      api('PATCH', `/api/segments/${segmentId}`, { when: [ofPlan('e-free')] }),
+    ]);
+    expect(changes.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    const got = (await messagesOf(id)).map(({ leadId }) => leadId);
+    expect(got.toSorted()).toEqual([left, stays].toSorted());
+  });
+
   it('that is live also gets who comes to be in it, once, and stays active', async () => {
     const { leadIds } = await newList([lead('c-gold'), lead('c-free')]);
     const segmentId = await newSegment([ofPlan('c-gold')]);
