@@ -183,7 +183,7 @@ export const campaignLeadRoutes = [
       const campaign = await findCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
       const paths = allPaths(campaign.steps);
-      const warnings = campaignWarnings(messageSteps(campaign.steps), null, await knownCustomFields(db));
+      const warnings = campaignWarnings(campaign.steps, null, await knownCustomFields(db));
       const lead = body.leadId === undefined ? null : await findLead(db, body.leadId);
       if (lead === null && body.leadId !== undefined) throw leadNotFound();
       const { assume = {} } = body;

@@ -154,7 +154,7 @@ export const campaignRoutes = [
       await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);
       const quiet = body.start ? await quietUntilOfFirstStep(db, made, now) : null;
-      const warnings = campaignWarnings(messageSteps(made.steps), quiet, await knownCustomFields(db));
+      const warnings = campaignWarnings(made.steps, quiet, await knownCustomFields(db));
       if (!body.start)
         return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
       const campaign = await changeCampaignStatus(db, made, 'start', now);
@@ -262,7 +262,7 @@ export const campaignRoutes = [
       } else if (finishBy !== undefined) wake(db, campaignWorkflowId(row.id), now, 'progressDue');
       const changed = await findCampaign(db, row.id);
       if (!changed) throw campaignNotFound();
-      const warnings = campaignWarnings(messageSteps(changed.steps), null, await knownCustomFields(db));
+      const warnings = campaignWarnings(changed.steps, null, await knownCustomFields(db));
       return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };
     },
   }),
