@@ -51,7 +51,7 @@ function deliveredLate(retries: 'none' | 'standard') {
   return Object.fromEntries([...Map.groupBy(late, (how) => how)].map(([how, { length }]) => [how, length]));
 }
 
-// The table in docs/webhooks.md.
+// As docs/webhooks.md says.
 test('an endpoint that is down for two hours gets everything with retries, and nothing of it without', () => {
   expect(deliveredLate('none')).toEqual({ never: 120 });
   expect(deliveredLate('standard')).toEqual({
