@@ -71,6 +71,10 @@ const OWN_PROPERTIES = [
   },
 ];
 
+/** HubSpot Developer Changelog, Unique Properties support for newly created Contact properties. */
+const UNIQUE_LIMIT =
+  '. Contacts have at most ten properties with unique values: if there are as many, delete one in HubSpot and connect again';
+
 const Failure = z.object({
   message: z.string().default(''),
   category: z.string().default(''),
@@ -233,8 +237,13 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
       if (found.status !== 404) continue;
       const created = await call(account, 'POST', '/crm/v3/properties/contacts', property);
       // 409: another process was faster.
-      if (created.status >= 400 && created.status !== 409)
-        throw new CrmDenied(`HubSpot refuses the property ${property.name} of contacts`);
+      if (created.status >= 400 && created.status !== 409) {
+        const said = truncate(toStorable(messageOfFailure(created)), MAX_REASON);
+        const hint = 'hasUniqueValue' in property ? UNIQUE_LIMIT : '';
+        throw new CrmDenied(
+          `HubSpot refuses the property ${property.name} of contacts${said && `: ${said}`}${hint}`,
+        );
+      }
     }
   }
 

@@ -215,6 +215,30 @@ describe('a connected HubSpot', () => {
     expect((await get('/api/crm-connections')).body.crmConnections).toEqual([]);
   });
 
+  it('is refused with what HubSpot says and what helps if it takes no further unique property', async () => {
+    workspace = await createWorkspaceWithLine(app);
+    const absent = { status: 404, body: { status: 'error', message: 'none', category: 'OBJECT_NOT_FOUND' } };
+    hubspot.fault(
+      '/crm/v3/properties/contacts',
+      absent,
+      { status: 409, body: { status: 'error', message: 'exists', category: 'OBJECT_ALREADY_EXISTS' } },
+      absent,
+      {
+        status: 400,
+        body: { status: 'error', message: 'Too many unique properties', category: 'VALIDATION_ERROR' },
+      },
+    );
+    const { status, body } = await workspace.api('POST', '/api/crm-connections', {
+      provider: 'hubspot',
+      token: hubspot.token,
+    });
+    expect([status, body.error]).toEqual([
+      400,
+      expect.stringMatching(/linepace_made_for.*Too many unique properties.*delete one in HubSpot/),
+    ]);
+    expect((await get('/api/crm-connections')).body.crmConnections).toEqual([]);
+  });
+
   it('is connected by nobody whom it would outlive, or who reads less than it is told', async () => {
     workspace = await createWorkspaceWithLine(app);
     const { id: organizationId, ownerId: userId } = workspace;
