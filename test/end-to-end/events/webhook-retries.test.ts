@@ -142,6 +142,44 @@ describe('a webhook that retries', { timeout: 120_000 }, () => {
   });
 });
 
+test(
+  'of an endpoint that is down for two hours, a webhook that retries delivers each event once it is back, another those that are replayed',
+  { timeout: 120_000 },
+  async () => {
+    const { api } = await openTestMode(app, await createWorkspace(app));
+    const [retried, once] = [await startTestEndpoint(503), await startTestEndpoint(503)];
+    const retrying = await registerWebhook(api, retried.url, { retries: 'standard' });
+    const plain = await registerWebhook(api, once.url);
+    const since = (await api('GET', '/api/test/clock')).body.now;
+    const ids: string[] = [];
+    for (let hour = 0; hour < 2; hour += 1) {
+      for (let index = 0; index < 3; index += 1) ids.push(await send(api));
+      for (const { path } of [retrying, plain])
+        await eventually(
+          async () => (await api('GET', `${path}/deliveries`)).body.deliveries.length === ids.length,
+        );
+      await advanceClock(api, 3600);
+    }
+    for (const endpoint of [retried, once]) endpoint.behave(204);
+    const tried = [retried.received.length, once.received.length];
+    expect(tried[0]).toBeGreaterThan(2 * ids.length);
+    expect(tried[1]).toBe(ids.length);
+
+    await advanceClock(api, 86_400);
+    const delivered = (endpoint: Endpoint, before = 0) =>
+      endpoint.received.slice(before).map(({ json }) => json.messageId as string);
+    await eventually(() => delivered(retried, tried[0]).length >= ids.length);
+    await advanceClock(api, 86_400);
+    expect(delivered(retried, tried[0]).toSorted()).toEqual(ids.toSorted());
+    expect(once.received).toHaveLength(ids.length);
+    const replay = await api('POST', `${plain.path}/replay`, { since, onlyFailed: true });
+    expect(replay.body).toMatchObject({ queued: ids.length });
+    await arrived(once, 2 * ids.length);
+    expect(delivered(once, tried[1]).toSorted()).toEqual(ids.toSorted());
+    expect((await api('POST', `${retrying.path}/replay`, { since, onlyFailed: true })).body.queued).toBe(0);
+  },
+);
+
 test('past deliveries are replayed together, all or the failed ones', async () => {
   const { api } = await createWorkspaceWithLine(app);
   const endpoint = await startTestEndpoint(500);
