@@ -1,10 +1,10 @@
 /**
- * The catalogs of texts that each folder of pages needs: its own, and those of the folders that it imports from
- * (catalogs.test.ts checks that). `lingui.config.ts` says which files a catalog is extracted from.
+ * The catalogs of texts that each folder of pages needs: its own, and those of the folders that it imports from, without its
+ * parts (catalogs.test.ts checks that). `lingui.config.ts` says which files a catalog is extracted from.
  */
 export const PAGE_CATALOGS = {
-  home: ['home', 'contacts', 'lines', 'messages', 'settings', 'webhooks'],
-  inbox: ['inbox', 'contacts'],
+  home: ['home'],
+  inbox: ['inbox', 'messages'],
   lines: ['lines'],
   contacts: ['contacts', 'inbox'],
   campaigns: ['campaigns'],
@@ -12,12 +12,20 @@ export const PAGE_CATALOGS = {
   webhooks: ['webhooks'],
   requests: ['requests'],
   analytics: ['analytics'],
-  compliance: ['compliance', 'analytics', 'contacts', 'inbox', 'lines'],
+  compliance: ['compliance', 'lines'],
   settings: ['settings', 'campaigns'],
   operations: ['operations'],
   agency: ['agency', 'lines', 'settings', 'webhooks'],
 } as const satisfies Record<string, readonly string[]>;
 
+/** The further catalogs of what is loaded when a page shows it first, by the file that it begins with. */
+export const PART_CATALOGS = {
+  'home/setup/setup': ['contacts', 'lines', 'messages', 'settings', 'webhooks'],
+  'inbox/contact-drawer': ['contacts'],
+  'compliance/opt-outs': ['analytics', 'contacts', 'inbox'],
+} as const satisfies Record<string, readonly string[]>;
+
+export type PagePart = keyof typeof PART_CATALOGS;
 export type PageFolder = keyof typeof PAGE_CATALOGS;
 /** `shell`: what every page has. */
 export type Catalog = PageFolder | 'shell';

@@ -57,7 +57,9 @@ function messageOf({
   // The API's message is then about the first of them.
   if (first && error === `${first.path}: ${first.message}`)
     return `${first.path}: ${textOfIssue(first.message)}`;
-  return textOfCode(code) ?? error ?? t`The server did not answer. Check your connection and try again.`;
+  return (
+    textOfCode(code, error) ?? error ?? t`The server did not answer. Check your connection and try again.`
+  );
 }
 
 /** Whether what was asked for is refused because the workspace does not send and change anything at present. */

@@ -1,11 +1,64 @@
-import { t } from '@lingui/core/macro';
+import { i18n, type MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import type { ErrorCode } from '#api/http/errors.ts';
+import { locale } from '#console/lib/locale.ts';
 
-/** What a refusal means whose message in the API is a code; undefined: the message says it. */
-export function textOfCode(code: string | undefined): string | undefined {
+/**
+ * What a refusal means whose message in the API is a code, or is in another language than the console; undefined: the message says it.
+ * @param said the message of the API.
+ */
+export function textOfCode(code: string | undefined, said = ''): string | undefined {
   if (code === 'READ_ONLY') return t`The subscription is past due. Nothing can be changed until it is paid.`;
   if (code === 'SUBSCRIPTION_REQUIRED') return t`Nothing can be sent without a subscription.`;
-  return code === 'FORBIDDEN_LINE_TYPE' ? t`The plan does not include such a line.` : undefined;
+  if (code === 'FORBIDDEN_LINE_TYPE') return t`The plan does not include such a line.`;
+  if (locale === 'en' || code === undefined) return undefined;
+  const [whole, part] = [WHOLE[code], PART[code]];
+  if (whole) return i18n._(whole);
+  return part && `${i18n._(part)} (${said})`;
 }
+
+type Texts = Partial<Record<string, MessageDescriptor>>;
+type TextsOfCodes = Partial<Record<ErrorCode, MessageDescriptor>>;
+
+/** Errors that their code explains. */
+const WHOLE: Texts = {
+  UNAUTHORIZED: msg`You are not signed in.`,
+  CARD_DECLINED: msg`The saved card was declined; nothing has changed.`,
+  ADMIN_REQUIRED: msg`Only an owner or admin of the workspace can do this.`,
+  AGENCY_OWNER_REQUIRED: msg`Only the owner of the agency can do this.`,
+  SESSION_REQUIRED: msg`Only somebody who is signed in can do this; a key cannot.`,
+  INSUFFICIENT_SCOPE: msg`The key may not do this.`,
+  LIVE_MODE_ONLY: msg`This is not available in test mode.`,
+  WORKSPACE_SUSPENDED: msg`The operator of this installation has suspended the workspace; nothing can be changed and nothing is sent.`,
+  LINK_NOT_VALID: msg`This link is not valid or has expired.`,
+  NOT_FOUND: msg`This does not exist any more.`,
+  PAYMENT_PENDING: msg`Another line request awaits payment: pay or cancel it first.`,
+  NO_CARRIER_FOR_LINE: msg`No carrier of this installation provides such a line.`,
+  NO_ACTIVE_LINE: msg`The workspace has no active line for this channel.`,
+  QUICK_SENDS_STAYS: msg`The list Quick Sends can be neither renamed nor deleted.`,
+  DUPLICATE_LEAD: msg`Another contact of the list has this email or phone number.`,
+  MESSAGE_NOT_CANCELABLE: msg`Only a message that waits can be canceled.`,
+  DRAFT_ALREADY_RESOLVED: msg`Somebody has already decided about the draft.`,
+  WEBHOOK_INACTIVE: msg`The webhook is off: turn it on first.`,
+  LAST_WAY_IN: msg`This is the last way in which the person can sign in.`,
+  CONTACT_ERASED: msg`The contact has been erased.`,
+  BODY_TOO_LARGE: msg`This is too large.`,
+  STORAGE_QUOTA_EXCEEDED: msg`The storage of the workspace is full.`,
+  RATE_LIMITED: msg`These are too many requests. Wait a moment and try again.`,
+  INTERNAL_ERROR: msg`Something went wrong.`,
+  UNAVAILABLE: msg`The server cannot do this at the moment. Try again.`,
+} satisfies TextsOfCodes;
+
+/** Errors whose message names what is meant. */
+const PART: Texts = {
+  VALIDATION_ERROR: msg`This is not valid`,
+  CONFLICT: msg`The current state does not allow this`,
+  INVALID_STATE: msg`The current state does not allow this`,
+  LIMIT_REACHED: msg`The limit is reached`,
+  UNSUPPORTED_BY_CARRIER: msg`The carrier of the line cannot do this`,
+  CARRIER_NOT_USABLE: msg`The carrier does not work with these settings; nothing has changed`,
+  URL_NOT_ALLOWED: msg`This address is not allowed`,
+} satisfies TextsOfCodes;
 
 /** A message about a field, without the words of the parser, which are about types. */
 export function textOfIssue(message: string): string {
@@ -16,5 +69,19 @@ export function textOfIssue(message: string): string {
     /^Invalid input: .*received undefined$|^Too small: expected string to have >=1 characters$/.test(message)
   )
     return t`This is required.`;
-  return /^Invalid (input|option):/.test(message) ? t`This is not a valid value.` : message;
+  if (/^Invalid (input|option):/.test(message)) return t`This is not a valid value.`;
+  const known = locale === 'en' ? undefined : ISSUES[message];
+  return known ? i18n._(known) : message;
 }
+
+const REQUIRED = msg`This is required.`;
+/** What the API says most often about a field. */
+const ISSUES: Texts = {
+  'is required': REQUIRED,
+  'must not be empty': REQUIRED,
+  'must not be blank': REQUIRED,
+  'must be in the future': msg`This must be in the future.`,
+  'must be an email address': msg`This must be an email address.`,
+  'must be a phone number or an email address': msg`This must be a phone number or an email address.`,
+  'must be an http or https URL': msg`This must be an address that begins with https.`,
+};

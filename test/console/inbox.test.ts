@@ -207,6 +207,13 @@ describe('the inbox', () => {
       });
       await page.keyboard.press('Enter');
       await page.getByRole('log').getByText(`Is ${asked[1]} free?`).waitFor();
+      // The focus stays in the list: a reader of the screen is told what the key did.
+      const said = page.getByRole('status').getByText('The conversation with');
+      const opened = await said.textContent();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('log').getByText(`Is ${asked[0]} free?`).waitFor();
+      await eventually(async () => (await said.textContent()) !== opened);
       const reply = page.getByRole('textbox', { name: 'Reply' }).and(page.locator(':focus'));
       let stops = 0;
       while ((await reply.count()) === 0 && stops < 60) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { newId } from '#domain/base/ids.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { inaccessible, openTab, sharedBrowser, TAB } from './browser.ts';
@@ -42,6 +43,15 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
   const drawer = page.getByRole('dialog');
   await drawer.getByText('Línea en pausa').first().waitFor();
   expect(await drawer.getByText(/is paused/).count()).toBe(0);
+  await drawer.getByText('Aceptado desde la API').waitFor();
+  await drawer.getByText('Retenido: Línea en pausa').waitFor();
+  await api('POST', `/api/lines/${lineId}/resume`, {});
+  await drawer.getByText('El operador aceptó el mensaje').waitFor();
+  await drawer.getByText('Entregado, según informa el operador').waitFor();
+  expect(await drawer.getByText(/Accepted|Held|Handed|carrier/).count()).toBe(0);
+  await tab.go(`/messages?message=${newId()}`);
+  await page.getByRole('alert').getByText('Esto ya no existe.').waitFor();
+  expect(tab.takeProblems().every((problem) => problem.includes('404'))).toBe(true);
   await tab.go('/contacts');
   await page.getByRole('button', { name: /Cuenta/ }).click();
   await page.getByRole('menuitem', { name: 'English' }).click();

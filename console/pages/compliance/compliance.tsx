@@ -3,11 +3,12 @@ import { lazy } from 'react';
 import { Page } from '#console/components/page.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { useRead } from '#console/api/queries.ts';
+import { pagePart } from '#console/lib/page-part.ts';
 import { useTabParam } from '#console/lib/search.ts';
 import { Rules } from './rules.tsx';
 
 const OptInLinks = lazy(() => import('./opt-in-links.tsx'));
-const OptOuts = lazy(() => import('./opt-outs.tsx'));
+const OptOuts = pagePart('compliance/opt-outs', () => import('./opt-outs.tsx'));
 
 /** Who is sent messages, when, and who no longer is. */
 export default function Compliance() {

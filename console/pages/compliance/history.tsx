@@ -1,4 +1,3 @@
-import { i18n } from '@lingui/core';
 import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMemo } from 'react';
@@ -48,7 +47,7 @@ const columns = (): readonly Column<Change>[] => [
     header: t`By`,
     width: 'minmax(7rem, 0.8fr)',
     wide: true,
-    cell: ({ source }) => i18n._(SOURCES[source] ?? source),
+    cell: ({ source }) => SOURCES[source] ?? source,
   },
   {
     header: t`In these words`,

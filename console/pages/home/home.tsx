@@ -8,13 +8,14 @@ import { Card, Page } from '#console/components/page.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { capitalised, dayOf, longDateOf, numberOf, percentOf } from '#console/lib/format.ts';
+import { pagePart } from '#console/lib/page-part.ts';
 import { useTestClock } from '#console/lib/test-clock.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Attention } from './attention.tsx';
 import { LinesAtAGlance } from './lines-at-a-glance.tsx';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
-const Setup = lazy(() => import('./setup/setup.tsx'));
+const Setup = pagePart('home/setup/setup', () => import('./setup/setup.tsx'));
 
 const DAYS = 14;
 /** Each request counts all messages again. */

@@ -10,6 +10,8 @@ import { Spinner } from '#console/components/spinner.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.ts';
 import { waitText } from '#console/lib/wait-names.ts';
+import { eventText } from '#console/pages/messages/event-text.ts';
+import { reasonName } from '#console/pages/messages/message.ts';
 import { Attachment } from './attachment.tsx';
 import { MessageMenu } from './message-menu.tsx';
 import type { Sending } from './sending.ts';
@@ -261,7 +263,7 @@ function Fate({ item }: { item: ThreadItem }) {
         )}
       </p>
       {status === 'failed' && errorMessage !== null && !why && (
-        <p className="max-w-sm text-bad">{errorMessage}</p>
+        <p className="max-w-sm text-bad">{reasonName(errorMessage)}</p>
       )}
       {why && (
         <Explanation messageId={messageId} cancelable={status === 'pending' || status === 'scheduled'} />
@@ -272,6 +274,7 @@ function Fate({ item }: { item: ThreadItem }) {
 
 function Explanation({ messageId, cancelable }: { messageId: string; cancelable: boolean }) {
   const { t } = useLingui();
+  const zone = useTimeZone();
   const timeline = useRead('GET /api/messages/{id}/timeline', { params: { id: messageId } });
   const cancel = useWrite('POST /api/messages/{id}/cancel', {
     refresh: [...REFRESH, 'GET /api/messages/{id}/timeline'],
@@ -279,9 +282,10 @@ function Explanation({ messageId, cancelable }: { messageId: string; cancelable:
   if (timeline.error && !timeline.data) return <p className="text-bad">{timeline.error.message}</p>;
   if (!timeline.data) return <Spinner />;
   const { waitingFor, events } = timeline.data;
+  const last = events.at(-1);
   return (
     <div className="flex max-w-sm flex-col items-start gap-1 rounded-lg border border-line bg-surface px-3 py-2 text-ink">
-      <p>{waitingFor ? waitText(waitingFor) : events.at(-1)?.text}</p>
+      <p>{waitingFor ? waitText(waitingFor) : last && eventText(last, zone)}</p>
       {cancelable && (
         <button
           type="button"

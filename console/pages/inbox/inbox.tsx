@@ -8,6 +8,7 @@ import { useRead, useReadPages } from '#console/api/queries.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Page } from '#console/components/page.tsx';
 import { EmptyState } from '#console/components/states.tsx';
+import { addressName } from '#console/lib/format.ts';
 import { opensNext } from '#console/lib/opens-next.ts';
 import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
@@ -56,6 +57,7 @@ export default function Inbox() {
       listed && [...(search === '' && showsDrafted(view) ? draftedOnly(waiting, listed) : []), ...listed]
     );
   }, [conversations.data, view, search, waiting]);
+  const openedName = shown?.find((conversation) => conversation.address === address)?.name;
   const addresses = useMemo(() => (shown ?? []).map((conversation) => conversation.address), [shown]);
   // The order in which the open conversation was found in this view and search.
   const listOf = `${view} ${search}`;
@@ -103,6 +105,10 @@ export default function Inbox() {
 
   return (
     <Page title={t`Inbox`} fill bare>
+      {/* The focus stays in the list, so a reader of the screen would hear nothing. */}
+      <p role="status" className="sr-only">
+        {openedName !== undefined && <Opened name={addressName(openedName)} />}
+      </p>
       <div className="flex min-h-0 flex-1 bg-surface">
         <section
           aria-label={t`Conversations`}
@@ -172,3 +178,5 @@ export default function Inbox() {
     </Page>
   );
 }
+
+const Opened = ({ name }: { name: string }) => <Trans>The conversation with {name} is open</Trans>;

@@ -1,6 +1,6 @@
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { ArrowLeft, Ban } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { isNotFound } from '#console/api/client.ts';
 import { onPresence, useLiveInterval } from '#console/api/live.ts';
 import { refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
@@ -10,6 +10,7 @@ import { Button, IconButton } from '#console/components/button.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
+import { pagePart } from '#console/lib/page-part.ts';
 import { useSearchChange } from '#console/lib/search.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Bubble, SendingBubble } from './bubble.tsx';
@@ -27,7 +28,7 @@ import { Tags } from './tags.tsx';
 import { useUserId } from './team.ts';
 
 /** Loaded when somebody asks for it. */
-const ContactDrawer = lazy(() => import('./contact-drawer.tsx'));
+const ContactDrawer = pagePart('inbox/contact-drawer', () => import('./contact-drawer.tsx'));
 
 /** One conversation: who, what was said, and the answer. */
 export function Thread({

@@ -23,10 +23,14 @@ export const addressOf = ({ messageType, recipientPhone, recipientEmail }: Messa
 /** Whether it has not been sent yet, so that it can still be canceled. */
 export const isWaiting = ({ status }: Message): boolean => status === 'pending' || status === 'scheduled';
 
-/** Why it waits or was not sent, in a few words; codes of the API as words, anything else as it is. */
+/** Why it waits or was not sent, in a few words. */
 export function reasonOf(message: Message): string | null {
   const reason = isWaiting(message) ? message.holdReason : message.errorMessage;
-  if (reason === null) return null;
+  return reason === null ? null : reasonName(reason);
+}
+
+/** Codes of the API as words, anything else as it is. */
+export function reasonName(reason: string): string {
   const known = FAILURES[reason];
   const name = known ? i18n._(known) : waitNamed(reason);
   if (name !== null) return name;

@@ -4,9 +4,9 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
 import { fullTimeOf } from '#console/lib/format.ts';
+import { type Event, eventText } from './event-text.ts';
 
 export type Timeline = ResponseOf<'GET /api/messages/{id}/timeline'>;
-type Event = Timeline['events'][number];
 
 const DOTS: Partial<Record<Event['type'], string>> = {
   sent: 'bg-info',
@@ -33,7 +33,7 @@ export function Events({ events }: { events: readonly Event[] }) {
             aria-hidden="true"
           />
           <div className="min-w-0">
-            <p className="break-words">{event.text}</p>
+            <p className="break-words">{eventText(event, zone)}</p>
             <p className="text-xs text-muted">
               <time dateTime={event.at}>{fullTimeOf(event.at, zone)}</time>
               <DeliveryLink event={event} />
