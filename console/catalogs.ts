@@ -4,7 +4,7 @@
  */
 export const PAGE_CATALOGS = {
   home: ['home'],
-  inbox: ['inbox', 'messages'],
+  inbox: ['inbox'],
   lines: ['lines'],
   contacts: ['contacts', 'inbox'],
   campaigns: ['campaigns'],
@@ -20,8 +20,9 @@ export const PAGE_CATALOGS = {
 
 /** The further catalogs of what is loaded when a page shows it first, by the file that it begins with. */
 export const PART_CATALOGS = {
-  'home/setup/setup': ['contacts', 'lines', 'messages', 'settings', 'webhooks'],
+  'home/setup/setup': ['contacts', 'lines', 'settings', 'webhooks'],
   'inbox/contact-drawer': ['contacts'],
+  'inbox/explanation': ['messages'],
   'compliance/opt-outs': ['analytics', 'contacts', 'inbox'],
 } as const satisfies Record<string, readonly string[]>;
 

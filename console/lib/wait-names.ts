@@ -2,6 +2,7 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import type { WaitingFor } from '#domain/sending/waiting.ts';
 import type { WaitReason } from '#domain/sending/wait-reasons.ts';
+import { wordsOf } from './format.ts';
 import { locale } from './locale.ts';
 
 /** Typed by the API's reasons, so that none is without a text. */
@@ -49,6 +50,23 @@ const HOLDS: Partial<Record<string, MessageDescriptor>> = {
 export function waitNamed(reason: string): string | null {
   const known = HOLDS[reason];
   return known ? i18n._(known) : null;
+}
+
+const FAILURES: Partial<Record<string, MessageDescriptor>> = {
+  recipient_suppressed: msg`Recipient suppressed`,
+  outcome_unknown: msg`Outcome unknown`,
+  empty_message: msg`Empty message`,
+  message_too_long: msg`Message too long`,
+  fallback_not_configured: msg`Fallback not configured`,
+  no_phone_number_for_sms: msg`No phone number for sms`,
+};
+
+/** Why a message waits or was not sent: codes of the API as words, anything else as it is. */
+export function reasonName(reason: string): string {
+  const known = FAILURES[reason];
+  const name = known ? i18n._(known) : waitNamed(reason);
+  if (name !== null) return name;
+  return /^[a-z_]+$/.test(reason) ? wordsOf(reason) : reason;
 }
 
 /** Why a message waits. The API says it in English, with more details. */

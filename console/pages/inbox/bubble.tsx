@@ -2,20 +2,20 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Check, CheckCheck, CircleAlert, Clock, type LucideIcon, Reply } from 'lucide-react';
-import { useState } from 'react';
-import { useRead, useWrite } from '#console/api/queries.ts';
+import { Suspense, useState } from 'react';
+import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
-import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.ts';
-import { waitText } from '#console/lib/wait-names.ts';
-import { eventText } from '#console/pages/messages/event-text.ts';
-import { reasonName } from '#console/pages/messages/message.ts';
+import { pagePart } from '#console/lib/page-part.ts';
+import { reasonName } from '#console/lib/wait-names.ts';
 import { Attachment } from './attachment.tsx';
 import { MessageMenu } from './message-menu.tsx';
 import type { Sending } from './sending.ts';
-import { type Contact, reactionOf, REFRESH, type ThreadItem } from './conversations.ts';
+import { type Contact, reactionOf, type ThreadItem } from './conversations.ts';
+
+const Explanation = pagePart('inbox/explanation', () => import('./explanation.tsx'));
 
 /** Why a message opts nobody out, stops no campaign and gets no draft. */
 const WARNINGS: Record<NonNullable<ThreadItem['warning']>, MessageDescriptor> = {
@@ -266,39 +266,9 @@ function Fate({ item }: { item: ThreadItem }) {
         <p className="max-w-sm text-bad">{reasonName(errorMessage)}</p>
       )}
       {why && (
-        <Explanation messageId={messageId} cancelable={status === 'pending' || status === 'scheduled'} />
-      )}
-    </div>
-  );
-}
-
-function Explanation({ messageId, cancelable }: { messageId: string; cancelable: boolean }) {
-  const { t } = useLingui();
-  const zone = useTimeZone();
-  const timeline = useRead('GET /api/messages/{id}/timeline', { params: { id: messageId } });
-  const cancel = useWrite('POST /api/messages/{id}/cancel', {
-    refresh: [...REFRESH, 'GET /api/messages/{id}/timeline'],
-  });
-  if (timeline.error && !timeline.data) return <p className="text-bad">{timeline.error.message}</p>;
-  if (!timeline.data) return <Spinner />;
-  const { waitingFor, events } = timeline.data;
-  const last = events.at(-1);
-  return (
-    <div className="flex max-w-sm flex-col items-start gap-1 rounded-lg border border-line bg-surface px-3 py-2 text-ink">
-      <p>{waitingFor ? waitText(waitingFor) : last && eventText(last, zone)}</p>
-      {cancelable && (
-        <button
-          type="button"
-          className="font-medium text-bad hover:underline"
-          onClick={() =>
-            cancel.mutate(
-              { params: { id: messageId } },
-              { onSuccess: () => toast(t`The message was canceled`), onError: toastError },
-            )
-          }
-        >
-          <Trans>Cancel the message</Trans>
-        </button>
+        <Suspense fallback={<Spinner />}>
+          <Explanation messageId={messageId} cancelable={status === 'pending' || status === 'scheduled'} />
+        </Suspense>
       )}
     </div>
   );

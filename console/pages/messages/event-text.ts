@@ -3,7 +3,7 @@ import { msg, t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { fullTimeOf } from '#console/lib/format.ts';
 import { locale } from '#console/lib/locale.ts';
-import { reasonName } from './message.ts';
+import { reasonName } from '#console/lib/wait-names.ts';
 
 export type Event = ResponseOf<'GET /api/messages/{id}/timeline'>['events'][number];
 
