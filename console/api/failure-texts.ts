@@ -70,9 +70,16 @@ export function textOfIssue(message: string): string {
   )
     return t`This is required.`;
   if (/^Invalid (input|option):/.test(message)) return t`This is not a valid value.`;
-  const known = locale === 'en' ? undefined : ISSUES[message];
+  if (locale === 'en') return message;
+  const [, field, suggestion] = UNKNOWN_FIELD.exec(message) ?? [];
+  if (suggestion !== undefined)
+    return t`No contact has a field ${field}, so it is always empty. Do you mean ${suggestion}?`;
+  if (field !== undefined) return t`No contact has a field ${field}, so it is always empty.`;
+  const known = ISSUES[message];
   return known ? i18n._(known) : message;
 }
+
+const UNKNOWN_FIELD = /^No contact has a field (.+?), so it is always empty\.(?: Do you mean (.+)\?)?$/;
 
 const REQUIRED = msg`This is required.`;
 /** What the API says most often about a field. */

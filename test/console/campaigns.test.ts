@@ -641,3 +641,20 @@ test('a segment is made with conditions, counted exactly, and sent to by a campa
   await page.getByRole('button', { name: 'Start' }).click();
   await page.getByRole('region', { name: 'Check' }).getByText('2 leads get the first step.').waitFor();
 });
+
+test('a name that no lead has is refused at its field, with the name that was meant', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  await tab.signIn(key, '/campaigns');
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
+  await page.getByLabel('Name').fill('Viewings');
+  await page.getByLabel('List').selectOption({ label: 'Quick Sends' });
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Hallo {{ firstname }}');
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  await page
+    .getByText('No contact has a field firstname, so it is always empty. Do you mean firstName?')
+    .waitFor();
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+  expect(await inaccessible(page)).toEqual([]);
+  expect((await api('GET', '/api/campaigns')).body.campaigns).toEqual([]);
+});

@@ -58,6 +58,11 @@ describe('the page Compliance', () => {
     await form.getByLabel('Send until').fill('20:00');
     await form.getByLabel('Drips').press('Space');
     await waited.getByText('1 of 1', { exact: true }).waitFor();
+    // Another page does not lose what is not saved.
+    await page.getByRole('link', { name: 'Contacts' }).click();
+    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    await page.goBack();
+    expect(await form.getByLabel('Send until').inputValue()).toBe('20:00');
     await form.getByLabel('Send until').press('Enter');
     await page.getByText('The quiet hours were saved').waitFor();
     expect((await ask('GET', '/api/workspace/quiet-hours')).quietHours).toEqual({

@@ -592,3 +592,41 @@ test('a snippet is made from what is written, changed, and inserted at the curso
   await open('Way');
   await expect.poll(() => box().inputValue()).toBe('Hello. Fourth floor. Bye.');
 });
+
+test('while somebody may want to be left alone, no draft is offered and no key sends one', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Are dogs allowed?');
+  await workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+  const [from = ''] = contacts;
+  await writeIn(tab.app, { lineId: workspace.lineId, from, text: 'And cats?' });
+  await draft().waitFor();
+  await writeIn(tab.app, { lineId: workspace.lineId, from, text: 'Please take me off your list' });
+  await page.getByRole('region', { name: 'Suspected opt-out' }).waitFor();
+  await draft().waitFor({ state: 'detached' });
+  const decisions = await holdResponses(page, 'POST', DECIDE);
+  decisions.release();
+  await page.locator('[title="d"]').waitFor();
+  await page.keyboard.press('a');
+  await page.keyboard.press('d');
+  await page.getByRole('region', { name: 'Suspected opt-out' }).waitFor({ state: 'detached' });
+  expect(decisions.count()).toBe(0);
+});
+
+test('the box of the reply names its line and channel, and a message that failed is tried again', async () => {
+  const { page } = tab;
+  const { workspace } = await openInbox('Hello');
+  await page.getByText(/^From .* · iMessage$/).waitFor();
+  const to = phone('0002');
+  await workspace.api('POST', '/api/messages', { recipientPhone: to, message: 'Anybody there?' });
+  await tab.go(pathOf(to));
+  const failed = page.getByRole('log').getByText('Failed', { exact: true });
+  await failed.first().waitFor();
+  await page.getByRole('button', { name: 'Act on this message' }).click();
+  await page.getByRole('menuitem', { name: 'Try again' }).click();
+  await expect.poll(() => failed.count()).toBe(2);
+  const { messages } = (await workspace.api('GET', `/api/conversations/${encodeURIComponent(to)}`)).body;
+  expect(messages.map(({ message }: { message: string }) => message)).toEqual([
+    'Anybody there?',
+    'Anybody there?',
+  ]);
+});

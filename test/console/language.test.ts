@@ -52,6 +52,14 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
   await tab.go(`/messages?message=${newId()}`);
   await page.getByRole('alert').getByText('Esto ya no existe.').waitFor();
   expect(tab.takeProblems().every((problem) => problem.includes('404'))).toBe(true);
+  await tab.go('/campaigns');
+  await page.getByRole('link', { name: 'Nueva campaña' }).first().click();
+  await page.getByLabel('Nombre', { exact: true }).fill('Visitas');
+  await page.getByLabel('Lista', { exact: true }).selectOption({ label: 'Quick Sends' });
+  await page.getByRole('textbox', { name: 'Mensaje', exact: true }).fill('Hola {{ firstname }}');
+  await page.getByRole('button', { name: 'Crear borrador' }).click();
+  await page.getByText(/¿Quieres decir firstName\?/).waitFor();
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   await tab.go('/contacts');
   await page.getByRole('button', { name: /Cuenta/ }).click();
   await page.getByRole('menuitem', { name: 'English' }).click();

@@ -3,7 +3,12 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { newUserId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';
+import {
+  createLine,
+  createWorkspaceWithLine,
+  insertRow,
+  type WorkspaceWithLine,
+} from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { coveredButtons, inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -186,4 +191,42 @@ test('members, who may not pause a line, have no button for it', async () => {
   const drawer = page.getByRole('dialog');
   await drawer.getByRole('button', { name: 'Check now' }).waitFor();
   expect(await drawer.getByRole('button', { name: 'Pause' }).count()).toBe(0);
+});
+
+test('many lines are searched by name and state, and one that reputation slows down is healthy nowhere', async () => {
+  const { page, app } = tab;
+  const { id, key } = await createWorkspaceWithLine(app, {
+    line: { first_name: 'Robin', last_name: 'Öhman', health_status: 'healthy' },
+  });
+  for (let index = 0; index < 9; index += 1)
+    await createLine(app, id, 'sms', { first_name: 'Dana', last_name: `No. ${index}` });
+  await app.pools.system.query(
+    sql.unsafe`update lines set reputation_state = 'watch', reputation_since = now() where workspace_id = ${id} and first_name = 'Robin'`,
+  );
+  await tab.signIn(key, '/lines');
+  const rows = page.getByRole('row');
+  const robin = rows.filter({ hasText: 'Robin Öhman' });
+  await robin.getByText('Watch', { exact: true }).waitFor();
+  await page.getByRole('searchbox', { name: 'Search lines' }).fill('ohman');
+  await rows.filter({ hasText: 'Dana' }).first().waitFor({ state: 'detached' });
+  await page.getByRole('searchbox', { name: 'Search lines' }).fill('');
+  await page.getByLabel('State').selectOption('watch');
+  await rows.filter({ hasText: 'Dana' }).first().waitFor({ state: 'detached' });
+  expect(await robin.getByText('Healthy').count()).toBe(0);
+  expect(await inaccessible(page)).toEqual([]);
+  await robin.press('Enter');
+  await page.getByRole('dialog').getByText('Watch', { exact: true }).first().waitFor();
+  await page.keyboard.press('Escape');
+  await tab.go('/');
+  const today = page.getByRole('listitem').filter({ hasText: 'Robin Öhman' });
+  await today.getByText('Watch', { exact: true }).waitFor();
+  expect(await today.getByText('Healthy').count()).toBe(0);
+
+  await tab.go('/campaigns');
+  await page.getByRole('link', { name: 'New campaign' }).first().click();
+  const lines = page.getByRole('group', { name: 'Lines' });
+  await lines.getByRole('checkbox').nth(9).waitFor();
+  expect((await lines.boundingBox())?.height).toBeLessThan(450);
+  await lines.getByRole('searchbox', { name: 'Search lines' }).fill('ohman');
+  await expect.poll(() => lines.getByRole('checkbox').count()).toBe(1);
 });
