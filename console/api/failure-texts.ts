@@ -72,7 +72,7 @@ export function textOfIssue(message: string): string {
   if (/^Invalid (input|option):/.test(message)) return t`This is not a valid value.`;
   if (locale === 'en') return message;
   const [, field, suggestion] = UNKNOWN_FIELD.exec(message) ?? [];
-  if (suggestion !== undefined)
+  if (field !== undefined && suggestion !== undefined)
     return t`No contact has a field ${field}, so it is always empty. Do you mean ${suggestion}?`;
   if (field !== undefined) return t`No contact has a field ${field}, so it is always empty.`;
   const known = ISSUES[message];

@@ -39,7 +39,7 @@ const TEXTS: Record<Event['type'], (data: Data) => string> = {
     return source ? i18n._(source) : t`Accepted`;
   },
   scheduled: ({ timeOf }) => {
-    const time = timeOf('scheduledDate');
+    const time = timeOf('scheduledDate') ?? '';
     return t`Scheduled for ${time}`;
   },
   moved: ({ of, timeOf }) => {
@@ -64,7 +64,7 @@ const TEXTS: Record<Event['type'], (data: Data) => string> = {
   unsent: acted(msg`The message was taken back`, msg`The message could not be taken back`),
   reacted: acted(msg`We reacted to it`, msg`The reaction was not sent`),
   claimed: ({ of }) => {
-    const carrier = of('carrier');
+    const carrier = of('carrier') ?? '';
     return t`Handed to the carrier ${carrier}`;
   },
   sent: () => t`The carrier accepted the message`,
@@ -89,11 +89,11 @@ const TEXTS: Record<Event['type'], (data: Data) => string> = {
     return known ? i18n._(known) : t`The carrier answered late`;
   },
   webhook_delivered: ({ of }) => {
-    const event = of('event');
+    const event = of('event') ?? '';
     return t`A webhook took ${event}`;
   },
   webhook_failed: ({ of }) => {
-    const event = of('event');
+    const event = of('event') ?? '';
     return withDetails(t`A webhook did not take ${event}`, of('error'));
   },
 };

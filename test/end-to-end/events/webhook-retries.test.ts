@@ -168,7 +168,7 @@ test(
     await advanceClock(api, 86_400);
     const delivered = (endpoint: Endpoint, before = 0) =>
       endpoint.received.slice(before).map(({ json }) => json.messageId as string);
-    await eventually(() => delivered(retried, tried[0]).length >= ids.length);
+    await eventually(async () => delivered(retried, tried[0]).length >= ids.length);
     await advanceClock(api, 86_400);
     expect(delivered(retried, tried[0]).toSorted()).toEqual(ids.toSorted());
     expect(once.received).toHaveLength(ids.length);
