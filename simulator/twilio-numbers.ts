@@ -20,6 +20,8 @@ export interface TwilioService {
   inboundMethod?: string;
   useInboundWebhookOnNumber: boolean;
   smartEncoding?: boolean;
+  /** With an RCS sender, its messages leave by RCS, for which Twilio has other addresses: `rcs:+14155550123`. */
+  rcsAgent?: string;
   /** Whether its A2P campaign is registered. Default: true. */
   registered?: boolean;
 }

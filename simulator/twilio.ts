@@ -204,16 +204,15 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
         Page: z.coerce.number().default(0),
       })
       .parse(context.query);
-    const found = sent.filter(
-      ({ to, from }) =>
-        (query.To === undefined || to === query.To) && (query.From === undefined || from === query.From),
-    );
+    const found = sent
+      .map(resource)
+      .filter(
+        ({ to, from }) =>
+          (query.To === undefined || to === query.To) && (query.From === undefined || from === query.From),
+      );
     const size = Math.min(query.PageSize, standIn.maxPageSize);
     const start = query.Page * size;
-    const messages = found
-      .toReversed()
-      .slice(start, start + size)
-      .map(resource);
+    const messages = found.toReversed().slice(start, start + size);
     const following = new URLSearchParams(context.querystring);
     following.set('Page', String(query.Page + 1));
     following.set('PageToken', `PASM${query.Page + 1}`);
@@ -234,14 +233,18 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   const isSmart = (service: string | undefined): boolean =>
     service !== undefined && (standIn.services.get(service)?.smartEncoding ?? standIn.services.has(service));
 
+  const rcsAgentOf = ({ messagingServiceSid: service }: TwilioMessage): string | undefined =>
+    service === null ? undefined : standIn.services.get(service)?.rcsAgent;
+
   const resource = (message: TwilioMessage) => ({
     sid: message.sid,
     account_sid: account.sid,
     api_version: '2010-04-01',
     status: message.status,
     direction: 'outbound-api',
-    to: message.to,
-    from: message.from,
+    ...(rcsAgentOf(message) === undefined
+      ? { to: message.to, from: message.from }
+      : { to: `rcs:${message.to}`, from: `rcs:${rcsAgentOf(message)}` }),
     messaging_service_sid: message.messagingServiceSid,
     body: message.body,
     num_segments: '1',

@@ -4,6 +4,7 @@ import { extensionFor } from '#domain/messages/attachment-type.ts';
 import { type CarrierEvent, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { BadSignature, type CallbackRequest } from './carrier.ts';
+import { placeText } from './place-text.ts';
 import { lateFailure } from './twilio-errors.ts';
 import { readTwilioCall } from './twilio-voice.ts';
 
@@ -18,7 +19,17 @@ const InboundForm = z.object({
   From: z.string().min(1),
   Body: z.string().default(''),
   OptOutType: z.enum(['STOP', 'START', 'HELP']).optional().catch(undefined),
+  /** Of a place that the contact has shared. */
+  Latitude: z.string().optional(),
+  Longitude: z.string().optional(),
+  Label: z.string().optional(),
+  Address: z.string().optional(),
 });
+
+/** A messaging service also has senders of RCS and WhatsApp: `rcs:+14155550123`. It is the same contact. */
+const CHANNEL_PREFIX = /^(?:rcs|whatsapp):/i;
+/** The recipient of a message that left by RCS, in lists. */
+export const rcsAddress = (number: string): string => `rcs:${number}`;
 
 /** More than any callback has. Bounds the cost of verifying forged callbacks. */
 const MAX_FIELDS = 500;
@@ -136,7 +147,7 @@ export function statusEvents(
 }
 
 function inboundEvent(
-  { MessageSid, From, Body, OptOutType }: z.infer<typeof InboundForm>,
+  { MessageSid, From, Body, OptOutType, ...place }: z.infer<typeof InboundForm>,
   fields: Record<string, string>,
   at: Date,
 ): CarrierEvent {
@@ -149,13 +160,14 @@ function inboundEvent(
     .map(({ url, contentType }, index) => ({ url, contentType, name: mediaName(index, contentType) }));
   // The account can define its own keywords (Advanced Opt-Out), so Twilio's classification wins.
   const own = OptOutType === 'STOP' || OptOutType === 'START' ? OptOutType : null;
-  const text = own !== null && optOutKeyword(Body) !== own.toLowerCase() ? own : Body;
+  const said = Body || placeText(place.Latitude, place.Longitude, [place.Label, place.Address]);
+  const text = own !== null && optOutKeyword(Body) !== own.toLowerCase() ? own : said;
   return {
     kind: 'reply',
     eventId: MessageSid,
     carrierMessageId: MessageSid,
     at,
-    from: From,
+    from: From.replace(CHANNEL_PREFIX, ''),
     text,
     attachments,
     autoReply: false,

@@ -205,6 +205,20 @@ describe('a send whose response was lost', () => {
     expect(found).toMatchObject({ kind: 'accepted', carrierMessageId: sidTo(to) });
   });
 
+  it('is found although its messaging service sent it by RCS, for which Twilio has other addresses', async () => {
+    const [byRcs, bySms] = [recipient(), recipient()];
+    const config = { ...world.config, messagingServiceSid: 'MG-rcs' };
+    const service = { numbers: ['+14155550111'], inboundRequestUrl: null, useInboundWebhookOnNumber: true };
+    const startedAt = minutesAgo(1);
+    for (const [to, rcsAgent] of [[byRcs, { rcsAgent: 'our_agent' }] as const, [bySms, {}] as const]) {
+      world.twilio.services.set('MG-rcs', { ...service, ...rcsAgent });
+      world.twilio.fault(to, { kind: 'gateway_error' });
+      expect(await sendTo(to, {}, config)).toMatchObject({ kind: 'unknown' });
+      expect(await ask(to, { startedAt }, config)).toMatchObject({ carrierMessageId: sidTo(to) });
+      expect(await ask(to, { startedAt, takenIds: [sidTo(to)] }, config)).toEqual({ kind: 'not_sent' });
+    }
+  });
+
   it('is found on a later page', async () => {
     const to = recipient();
     await sendTo(to, { text: 'The first of several' });
@@ -576,6 +590,28 @@ describe('callbacks', () => {
         autoReply: false,
       },
     ]);
+  });
+
+  it.each(['rcs:+14155550123', 'RCS:+14155550123', 'whatsapp:+14155550123'])(
+    'report a message from %s as one of the contact with that number',
+    async (From) => {
+      const to = { To: 'rcs:our_agent' };
+      expect(await read({ ...inbound, ...to, From, Body: 'STOP' })).toMatchObject([
+        { kind: 'reply', from: '+14155550123', text: 'STOP' },
+      ]);
+    },
+  );
+
+  it.each([
+    [{ Latitude: '37.78', Longitude: '-122.4' }, 'https://maps.google.com/?q=37.78,-122.4'],
+    [
+      { Latitude: '37.78', Longitude: '-122.4', Label: 'Engines', Address: '1 Market St' },
+      'Engines\n1 Market St\nhttps://maps.google.com/?q=37.78,-122.4',
+    ],
+    [{ Latitude: '37.78', Longitude: '-122.4', Body: 'I am here' }, 'I am here'],
+    [{ Latitude: '', Longitude: '' }, ''],
+  ])('report the place that a contact has shared: %j', async (place, text) => {
+    expect(await read({ ...inbound, Body: '', ...place })).toMatchObject([{ kind: 'reply', text }]);
   });
 
   it.each([

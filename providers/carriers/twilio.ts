@@ -29,7 +29,7 @@ import {
   rangeFrom,
   readJson,
 } from './http-response.ts';
-import { readTwilioForm, statusEvents, verifyTwilioSignature } from './twilio-callback.ts';
+import { rcsAddress, readTwilioForm, statusEvents, verifyTwilioSignature } from './twilio-callback.ts';
 import {
   accountCheck,
   numberChecks,
@@ -208,28 +208,35 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
     /** Twilio stores no reference of ours, so the message is found by recipient, time and text. */
     async reconcile(config, attempt) {
       const since = attempt.startedAt.getTime() - CLOCK_SKEW_MS;
-      const query = new URLSearchParams({ To: attempt.to, PageSize: String(PAGE) });
+      // A message that a messaging service sends by RCS is listed for another address.
+      const addresses =
+        config.messagingServiceSid === undefined ? [attempt.to] : [attempt.to, rcsAddress(attempt.to)];
       const messages: ListedMessage[] = [];
-      let isReadable = true;
-      let next: string | null = `/Messages.json?${query.toString()}`;
-      // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
-      for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
-        const response: Exchange = await call(config, next, {
-          ...question(),
-          maxBytes: MAX_PAGE_BYTES,
-        });
-        const list: z.infer<typeof MessageList> | null =
-          response.status === 200 ? readJson(response, MessageList) : null;
-        if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
-        const read = list.messages.flatMap((raw) => ListedMessage.safeParse(raw).data ?? []);
-        messages.push(...read);
-        isReadable &&= read.length === list.messages.length;
-        const isOlder = list.messages.length > 0 && read.every((one) => createdAt(one) < since);
-        const following = list.next_page_uri ?? '';
-        next = following === '' || isOlder ? null : `/Messages.json${new URL(following, defaultUrl).search}`;
+      let isComplete = true;
+      for (const To of addresses) {
+        const query = new URLSearchParams({ To, PageSize: String(PAGE) });
+        let next: string | null = `/Messages.json?${query.toString()}`;
+        // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
+        for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
+          const response: Exchange = await call(config, next, {
+            ...question(),
+            maxBytes: MAX_PAGE_BYTES,
+          });
+          const list: z.infer<typeof MessageList> | null =
+            response.status === 200 ? readJson(response, MessageList) : null;
+          if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
+          const read = list.messages.flatMap((raw) => ListedMessage.safeParse(raw).data ?? []);
+          messages.push(...read);
+          isComplete &&= read.length === list.messages.length;
+          const isOlder = list.messages.length > 0 && read.every((one) => createdAt(one) < since);
+          const following = list.next_page_uri ?? '';
+          next =
+            following === '' || isOlder ? null : `/Messages.json${new URL(following, defaultUrl).search}`;
+        }
+        isComplete &&= next === null;
       }
       const recent = messages.filter((message) => !(createdAt(message) < since));
-      return findAttempt(recent, isReadable && next === null, { config, attempt, now: clock() });
+      return findAttempt(recent, isComplete, { config, attempt, now: clock() });
     },
 
     async checkAvailability(_config, address) {
