@@ -48,6 +48,8 @@ export interface LinqStandIn {
   sent: readonly LinqMessage[];
   /** The requests that act on messages and chats, without those that send. */
   actions: readonly { method: string; path: string; body: unknown }[];
+  /** The parts of what contacts wrote, by its id. The test stores them. */
+  written: Map<string, object[]>;
   numbers: Set<string>;
   subscriptions: LinqSubscription[];
   /** The largest page of a list, whatever was asked for. */
@@ -187,6 +189,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
     url: '',
     sent,
     actions,
+    written: new Map(),
     numbers: new Set(['+14155550111']),
     subscriptions: [],
     maxPageSize: 100,
@@ -309,6 +312,13 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
   routes.post('/chats/:chat/typing', (context) => act(context, 204, null));
   routes.delete('/chats/:chat/typing', (context) => act(context, 204, null));
   routes.post('/messages/:id/reactions', (context) => act(context, 200, { is_me: true }));
+  routes.get('/messages/:id', (context) => {
+    const id = String(context.params['id']);
+    const own = sent.find((message) => message.id === id);
+    const parts = standIn.written.get(id);
+    if (!own && !parts) return refuse(context, 404, 2002, 'Message not found');
+    context.body = own ? resource(own) : { id, is_from_me: false, parts };
+  });
   routes.patch('/messages/:id', (context) => {
     if (!sent.some(({ id }) => id === context.params['id']))
       return refuse(context, 404, 2002, 'Message not found');

@@ -122,6 +122,32 @@ test('failures that are reported later have their reason, and other statuses say
     expect(await told({ is_outbound: true, status: other })).toEqual([]);
 });
 
+test('a message that was read was delivered, each once', async () => {
+  const own = { is_outbound: true, number: '+14155550123', from_number: '+14155550111' };
+  const [delivered] = await told({ ...own, status: 'DELIVERED' });
+  expect(await told({ ...own, status: 'READ' })).toMatchObject([
+    { kind: 'receipt', status: 'delivered', eventId: delivered?.eventId },
+    { kind: 'read', carrierMessageId: 'H2' },
+  ]);
+});
+
+test('a place that a contact shares is a message', async () => {
+  const message = {
+    is_outbound: false,
+    status: 'RECEIVED',
+    from_number: '+14155550123',
+    sendblue_number: '+14155550111',
+    message_type: 'location',
+    content: '',
+  };
+  const location = { latitude: 37.78, longitude: -122.4, accuracy: 12 };
+  expect(await told({ ...message, location })).toMatchObject([
+    { kind: 'reply', text: 'https://maps.google.com/?q=37.78,-122.4' },
+  ]);
+  expect(await told({ ...message, location, content: 'Here' })).toMatchObject([{ text: 'Here' }]);
+  expect(await told({ ...message, location: { latitude: 'north' } })).toEqual([]);
+});
+
 test('a message of a contact has its file and what it answers, and is of the line’s own number', async () => {
   const message = {
     is_outbound: false,

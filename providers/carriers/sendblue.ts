@@ -24,6 +24,7 @@ import { credentialsCheck, failed, passed, serverCheck, unknown } from './connec
 import { createHostedApi, type HostedCarrierOptions, ownServerOf, unanswered } from './hosted-api.ts';
 import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
 import { CLOCK_SKEW_MS, findListedAttempt } from './listed-attempt.ts';
+import { placeText } from './place-text.ts';
 
 export const SendblueConfig = z.object({
   apiKeyId: HeaderToken.meta({ secret: true, description: 'The key of the API, sb-api-key-id.' }),
@@ -76,6 +77,8 @@ export const Reported = Message.extend({
   group_id: readable(z.string()),
   participants: readable(readableOf(z.string().min(1), MAX_PARTICIPANTS)),
   reply_to: readable(z.object({ message_handle: z.string().min(1) })),
+  /** What a contact shares has no other content. */
+  location: readable(z.object({ latitude: z.number(), longitude: z.number() })),
 });
 /** Sendblue's own errors; those of others have no status in capitals. */
 const Failure = z.object({
@@ -380,7 +383,8 @@ function eventsOf(
   // A webhook that names no number gets the messages of the whole account.
   const isOther = (line: string | null | undefined): boolean =>
     typeof line === 'string' && line !== fromNumber;
-  const isEmpty = !message.content && url === '';
+  const text = message.content || placeText(message.location?.latitude, message.location?.longitude);
+  const isEmpty = text === '' && url === '';
   const isInbound =
     message.is_outbound === false || (message.is_outbound !== true && message.status === 'RECEIVED');
   if (!isInbound) {
@@ -399,7 +403,7 @@ function eventsOf(
               carrierMessageId: id,
               at,
               to,
-              text: message.content ?? '',
+              text,
               fileNames: url === '' ? [] : [nameOf(url)],
               ...(group && { group: { id: group, participants: message.participants ?? [] } }),
             },
@@ -417,7 +421,7 @@ function eventsOf(
       carrierMessageId: message.message_handle,
       at,
       from,
-      text: message.content ?? '',
+      text,
       attachments: url === '' ? [] : [{ url, contentType: null, name: nameOf(url) }],
       ...(message.reply_to && { replyTo: message.reply_to.message_handle }),
       autoReply: false,
@@ -431,7 +435,14 @@ function statusEvents(
   at: Date,
 ): CarrierEvent[] {
   const about = { eventId: `${carrierMessageId}:${status}`, carrierMessageId, at };
-  if (status === 'DELIVERED') return [{ kind: 'receipt', ...about, status: 'delivered' }];
+  const delivered = {
+    kind: 'receipt',
+    ...about,
+    eventId: `${carrierMessageId}:DELIVERED`,
+    status: 'delivered',
+  } as const;
+  if (status === 'DELIVERED') return [delivered];
+  if (status === 'READ') return [delivered, { kind: 'read', ...about }];
   if (status !== 'ERROR' && status !== 'DECLINED') return [];
   const code = message.error_code ?? null;
   const text = message.error_message ?? status;

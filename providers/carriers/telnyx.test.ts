@@ -148,6 +148,45 @@ test('a message of a contact has its files, its own keyword for STOP, and whethe
   expect(ofGroup).toMatchObject({ group: { id: participants.toSorted().join(' '), participants } });
 });
 
+const REPLY = {
+  id: 'M4',
+  from: { phone_number: '+14155550123' },
+  to: [{ phone_number: '+14155550111' }],
+  text: 'STOP',
+};
+const FILE = { url: 'https://media.example/1', content_type: 'image/jpeg' };
+
+test.each<[string, object]>([
+  ['no recipient', { to: undefined }],
+  ['a recipient without a number', { to: [{ phone_number: '', status: 'webhook_delivered' }] }],
+  ['a recipient as a text', { to: '+14155550111' }],
+  ['a file without an address', { media: [{ url: null }, FILE] }],
+  ['entries of lists that are nothing', { media: [null, FILE], cc: [null], to: [null] }],
+  ['unexpected fields', { subject: {}, autoresponse_type: 7 }],
+])('loses nothing that a contact wrote because of %s', async (_name, fields) => {
+  const message = { media: [FILE], ...REPLY, ...fields };
+  expect(await told('message.received', message)).toMatchObject([
+    { kind: 'reply', from: '+14155550123', text: 'STOP', attachments: [{ url: FILE.url }] },
+  ]);
+});
+
+test.each([
+  [
+    { subject: 'STOP', text: '' },
+    { subject: 'STOP', text: 'STOP' },
+  ],
+  [
+    { subject: ' Quote ', text: 'For 20 chairs' },
+    { subject: 'Quote', text: 'Quote\nFor 20 chairs' },
+  ],
+  [{ subject: 'NoSubject', text: 'Hi' }, { text: 'Hi' }],
+  [{ subject: '(no subject)', text: 'Hi' }, { text: 'Hi' }],
+])('the subject of an MMS is a part of what was written: %j', async (fields, expected) => {
+  const [reply] = await told('message.received', { ...REPLY, ...fields });
+  expect(reply).toMatchObject(expected);
+  expect(reply && 'subject' in reply).toBe('subject' in expected);
+});
+
 test.each([
   ['originator_cancel', 'failed'],
   ['timeout', 'failed'],

@@ -78,11 +78,13 @@ const Party = z.object({ phone_number: z.string().min(1) });
 const Inbound = z.object({
   id: z.string().min(1),
   from: Party,
-  to: firstOf(Party, 100),
+  to: readable(readableOf(Party, MAX_PARTICIPANTS)),
   cc: readable(readableOf(Party, MAX_PARTICIPANTS)),
+  /** Of an MMS: phones show it above the text. */
+  subject: readable(z.string()),
   text: readable(z.string()),
   media: readable(
-    firstOf(z.object({ url: z.string().min(1), content_type: readable(z.string()) }), MAX_FILES),
+    readableOf(z.object({ url: z.string().min(1), content_type: readable(z.string()) }), MAX_FILES),
   ),
   autoresponse_type: readable(z.string()),
 });
@@ -362,7 +364,9 @@ function readWebhook({ from }: TelnyxConfig, body: unknown, now: Date): CarrierE
       return statusEvents(Outbound.parse(payload), time);
     case 'message.received': {
       const message = Inbound.parse(payload);
-      const isForAnother = from !== undefined && !message.to.some(({ phone_number: to }) => to === from);
+      const { to } = message;
+      const isForAnother =
+        from !== undefined && !!to?.length && !to.some(({ phone_number: number }) => number === from);
       return isForAnother ? [] : [inboundEvent(message, time)];
     }
     default: {
@@ -430,13 +434,17 @@ function statusEvents(
 
 /** A message to several numbers. Telnyx has no ids of such conversations: they are known by who is in them. */
 function groupOf({ from, to, cc }: z.infer<typeof Inbound>): InboundGroup | null {
-  if (to.length < 2 && !cc?.length) return null;
-  const participants = [from, ...to, ...(cc ?? [])].map(({ phone_number: number }) => number);
+  if ((to ?? []).length < 2 && !cc?.length) return null;
+  const participants = [from, ...(to ?? []), ...(cc ?? [])].map(({ phone_number: number }) => number);
   return { id: [...new Set(participants)].toSorted().join(' ').slice(0, MAX_CARRIER_ID), participants };
 }
 
+/** What phones write as the subject of an MMS that has none. */
+const NO_SUBJECT = /^\W*no[ -]?subject\W*$/i;
+
 function inboundEvent(message: z.infer<typeof Inbound>, at: Date): CarrierEvent {
-  const body = message.text ?? '';
+  const subject = (message.subject ?? '').replace(NO_SUBJECT, '').trim();
+  const body = [subject, message.text ?? ''].filter(Boolean).join('\n');
   // Telnyx blocks further messages by its own keywords, so its classification wins.
   const own =
     message.autoresponse_type === 'STOP' || message.autoresponse_type === 'START'
@@ -457,6 +465,8 @@ function inboundEvent(message: z.infer<typeof Inbound>, at: Date): CarrierEvent 
     carrierMessageId: message.id,
     at,
     from: message.from.phone_number,
+    // Also by itself, because words that opt out count there.
+    ...(subject !== '' && { subject }),
     text: own !== null && optOutKeyword(body) !== own.toLowerCase() ? own : body,
     attachments,
     autoReply: false,

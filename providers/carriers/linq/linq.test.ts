@@ -172,6 +172,46 @@ test('a message of a contact has its files and what it answers, and is of the li
   ).toMatchObject([{ kind: 'reaction', reaction: 'emoji', emoji: '🔥', removed: true }]);
 });
 
+test('an edit of one part of a message keeps the others', async () => {
+  const media = { type: 'media', url: 'https://storage.example/x', filename: 'photo.heic' };
+  const edit = (text: string) => ({
+    id: 'M9',
+    chat: { id: 'C1', is_group: false },
+    direction: 'inbound',
+    sender_handle: { handle: '+14155550123' },
+    part: { index: 2, text },
+  });
+  expect(await told('message.edited', edit('Stop'))).toMatchObject([{ kind: 'edited', text: 'Stop' }]);
+  const parts = (last: string) => [{ type: 'text', value: 'Before' }, media, { type: 'text', value: last }];
+  // Linq may show the message as it was, or as it is.
+  for (const last of ['After', 'Afterwards']) {
+    world.linq.written.set('M9', parts(last));
+    expect(await told('message.edited', edit('Afterwards'))).toMatchObject([
+      { kind: 'edited', eventId: 'E1', carrierMessageId: 'M9', text: 'Before\nAfterwards' },
+    ]);
+  }
+});
+
+const WRITTEN = {
+  id: 'M5',
+  chat: { id: 'C1', is_group: false, owner_handle: { handle: '+14155550111' } },
+  direction: 'inbound',
+  sender_handle: { handle: '+14155550123' },
+  parts: [{ type: 'text', value: 'STOP' }],
+};
+
+test.each<[string, object]>([
+  ['no chat', { chat: null }],
+  ['a chat in another form', { chat: 'C1' }],
+  ['no direction', { direction: undefined }],
+  ['parts that are nothing', { parts: [null, 'x', { type: 'text', value: 'STOP' }] }],
+  ['unexpected fields', { reply_to: 'M1', effect: 3, idempotency_key: {} }],
+])('loses nothing that a contact wrote because of %s', async (_name, fields) => {
+  expect(await told('message.received', { ...WRITTEN, ...fields })).toMatchObject([
+    { kind: 'reply', from: '+14155550123', text: 'STOP' },
+  ]);
+});
+
 const callbackCheck = async (callbackUrl: string) =>
   (await connectionResults(world, callbackUrl))['callback'];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { firstOf, readable } from '#domain/base/bounded-schema.ts';
+import { readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { type CarrierEvent, MAX_FILES } from '#domain/lines/carrier-event.ts';
 
 const Part = z.object({
@@ -11,7 +11,7 @@ const Part = z.object({
   filename: readable(z.string()),
   mime_type: readable(z.string()),
 });
-export const Parts = firstOf(Part, MAX_FILES);
+export const Parts = readableOf(Part, MAX_FILES);
 
 export const textOf = (parts: z.infer<typeof Parts> | null | undefined): string =>
   (parts ?? [])

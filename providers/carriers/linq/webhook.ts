@@ -3,7 +3,7 @@ import { readable } from '#domain/base/bounded-schema.ts';
 import { type CarrierEvent, sanitizeEvents, TAPBACKS } from '#domain/lines/carrier-event.ts';
 import { readJsonBody, withSecret } from '../callback-secret.ts';
 import { receiptOfFailure } from '../carrier-failure.ts';
-import { Explanation } from '../http-response.ts';
+import { Explanation, readOk } from '../http-response.ts';
 import { FAILURES, type LinqApi, type LinqConfig } from './api.ts';
 import { groupOf } from './chats.ts';
 import { Parts, reportsOf, textOf } from './message.ts';
@@ -38,15 +38,18 @@ const InChat = z.object({
 });
 const MessageEvent = z.object({
   id: z.string().min(1),
-  chat: InChat,
-  direction: z.string(),
+  chat: readable(InChat),
+  direction: readable(z.string()),
   sender_handle: readable(Handle),
   parts: readable(Parts),
   reply_to: readable(z.object({ message_id: readable(z.string()) })),
   /** Of messages of the API. */
   idempotency_key: readable(z.string()),
 });
-const EditEvent = MessageEvent.extend({ part: z.object({ text: readable(z.string()) }) });
+const EditEvent = MessageEvent.extend({
+  part: z.object({ index: readable(z.int()), text: readable(z.string()) }),
+});
+const EditedMessage = z.object({ parts: Parts });
 const FailedEvent = z.object({
   message_id: z.string().min(1),
   code: readable(z.int()),
@@ -77,9 +80,11 @@ export async function readWebhook(
 ): Promise<CarrierEvent[]> {
   const now = api.now();
   const reported = LinqWebhook.parse(readJsonBody(rawBody));
+  const at = createdAt(reported, now);
   const events = [
-    ...(await ownMessage(api, config, reported, createdAt(reported, now))),
-    ...eventsOf(config, reported, now),
+    ...(await ownMessage(api, config, reported, at)),
+    ...(await editedMessage(api, config, reported, at)),
+    ...eventsOf(config, reported, at),
   ];
   const complete = events.map(async (event) =>
     event.kind === 'reply' && event.group
@@ -99,7 +104,7 @@ async function ownMessage(
   if (type !== OWN_EVENT && type !== 'message.delivered') return [];
   const message = MessageEvent.safeParse(data).data;
   if (!message) return [];
-  const { id: chatId, is_group: isGroup } = message.chat;
+  const { id: chatId, is_group: isGroup } = message.chat ?? {};
   const isTyped = message.direction === 'outbound' && !message.idempotency_key;
   if (!isTyped || !chatId || !isOfNumber(message.chat, config)) return [];
   const chat = await groupOf(api, config, chatId);
@@ -113,18 +118,38 @@ async function ownMessage(
   return [{ ...about, at, to, text, fileNames, ...(group && { group }) }];
 }
 
+/** A report of an edit has the text of one part. The message itself has the others, which a contact wrote before and after a file. */
+async function editedMessage(
+  { ask }: LinqApi,
+  config: LinqConfig,
+  { data, event_id: eventId, event_type: type }: LinqWebhook,
+  at: Date,
+): Promise<CarrierEvent[]> {
+  if (type !== 'message.edited') return [];
+  const { id, direction, part } = EditEvent.parse(data);
+  if (direction !== 'inbound') return [];
+  const shown = readOk(
+    await ask(config, `/v3/messages/${encodeURIComponent(id.toWellFormed())}`),
+    EditedMessage,
+  );
+  const isAll = !shown?.parts.length;
+  const text = isAll
+    ? (part.text ?? '')
+    : textOf(shown.parts.map((one, index) => (index === part.index ? { ...one, value: part.text } : one)));
+  return [{ kind: 'edited', eventId, carrierMessageId: id, at, text }];
+}
+
 function createdAt({ created_at: text }: LinqWebhook, now: Date): Date {
   const created = new Date(text ?? '');
   return Number.isNaN(created.getTime()) ? now : created;
 }
 
-const isOfNumber = ({ owner_handle: owner }: z.infer<typeof InChat>, { fromNumber }: LinqConfig): boolean =>
-  !owner || owner.handle === fromNumber;
+const isOfNumber = (chat: z.infer<typeof InChat> | null | undefined, { fromNumber }: LinqConfig): boolean =>
+  !chat?.owner_handle || chat.owner_handle.handle === fromNumber;
 
 /** @throws ZodError */
-function eventsOf(config: LinqConfig, reported: LinqWebhook, now: Date): CarrierEvent[] {
+function eventsOf(config: LinqConfig, reported: LinqWebhook, at: Date): CarrierEvent[] {
   const { event_id: eventId, event_type: type, data } = reported;
-  const at = createdAt(reported, now);
   switch (type) {
     case 'message.delivered':
       return reportsOf(MessageEvent.parse(data).id, 'delivered', at);
@@ -152,12 +177,6 @@ function eventsOf(config: LinqConfig, reported: LinqWebhook, now: Date): Carrier
       // What an app of the phone has added is no message.
       const isEmpty = event.text === '' && event.attachments.length === 0;
       return isOfNumber(message.chat, config) && message.sender_handle && !isEmpty ? [event] : [];
-    }
-    case 'message.edited': {
-      const { id, direction, part } = EditEvent.parse(data);
-      return direction === 'inbound'
-        ? [{ kind: 'edited', eventId, carrierMessageId: id, at, text: part.text ?? '' }]
-        : [];
     }
     case 'reaction.added':
     case 'reaction.removed': {
@@ -206,6 +225,6 @@ function inboundEvent(
     attachments: filesOf(message),
     ...(replyTo && { replyTo }),
     autoReply: false,
-    ...(message.chat.is_group && message.chat.id && { group: { id: message.chat.id, participants: [] } }),
+    ...(message.chat?.is_group && message.chat.id && { group: { id: message.chat.id, participants: [] } }),
   };
 }
