@@ -45,17 +45,37 @@ const inOrder = (reactions: StoredReaction[]): StoredReaction[] =>
 /** More reactions of contacts to one message are forgotten, the oldest first: anybody can send any number of emoji. */
 const MAX_OF_CONTACTS = 200;
 
+/** Whether a phone shows only one of these reactions. Emails have any number of emoji, and stickers are put beside each other. */
+const isReplaced = (a: StoredReaction, b: StoredReaction, isEmail: boolean): boolean =>
+  !isEmail &&
+  a.by === b.by &&
+  a.from === b.from &&
+  !isSame(a, b) &&
+  ![a.reaction, b.reaction].includes('sticker');
+
 /**
- * Applies a reaction of a contact or its removal. The latest by the carrier's clock wins, whatever the order of arrival.
+ * Applies a reaction of a contact or its removal. The latest by the carrier's clock wins, whatever the order of arrival. Phones do not
+ * tell that a new reaction replaces the one before.
+ * @param isEmail whether it is about an email.
  * @returns null if a later event was applied before: nothing changes.
  */
 export function withReaction(
   known: readonly StoredReaction[],
   next: StoredReaction,
+  isEmail: boolean,
 ): StoredReaction[] | null {
   const before = known.find((other) => isSame(other, next));
   if (before && before.at >= next.at) return null;
-  const all = inOrder([...known.filter((other) => !isSame(other, next)), next]);
+  const others = known.filter((other) => !isSame(other, next));
+  const isPast = others.some(
+    (other) => !other.removed && other.at > next.at && isReplaced(other, next, isEmail),
+  );
+  const kept = others.map((other) =>
+    !next.removed && other.at <= next.at && isReplaced(other, next, isEmail)
+      ? { ...other, at: next.at, removed: true }
+      : other,
+  );
+  const all = inOrder([...kept, isPast ? { ...next, removed: true } : next]);
   const excess = all.filter(({ by }) => by === 'contact').length - MAX_OF_CONTACTS;
   const forgotten = new Set(all.filter(({ by }) => by === 'contact').slice(0, Math.max(0, excess)));
   return all.filter((one) => !forgotten.has(one));

@@ -19,6 +19,7 @@ type ReactionEvent = Extract<CarrierEvent, { kind: 'reaction' }>;
 const ReactedRow = MessageRow.pick({
   id: true,
   address: true,
+  channel: true,
   recipientPhone: true,
   leadId: true,
   campaignId: true,
@@ -36,7 +37,7 @@ export async function applyReaction(
   now: Date,
 ): Promise<void> {
   const message = await db.maybeOne(sql.type(ReactedRow)`
-    select m.id, m.address, m.recipient_phone, m.lead_id, m.campaign_id, m.crm, m.reactions, c.name campaign_name
+    select m.id, m.address, m.channel, m.recipient_phone, m.lead_id, m.campaign_id, m.crm, m.reactions, c.name campaign_name
     from messages m left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
     where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and not starts_with(m.address, 'erased:')
     for no key update of m`);
@@ -44,15 +45,9 @@ export async function applyReaction(
   const { reaction, emoji, removed } = event;
   const from = dialled(await contactAddress(db, event.from), message.recipientPhone);
   const at = event.at.toISOString();
-  const reactions = withReaction(message.reactions, {
-    by: 'contact',
-    status: 'sent',
-    reaction,
-    ...(emoji !== undefined && { emoji }),
-    from,
-    at,
-    removed,
-  });
+  const stored = { by: 'contact', status: 'sent', reaction, from, at, removed } as const;
+  const next = { ...stored, ...(emoji !== undefined && { emoji }) };
+  const reactions = withReaction(message.reactions, next, message.channel === 'email');
   if (!reactions) return;
   await db.query(sql.type(NoRows)`
     update messages set reactions = ${sql.jsonb(reactions)}, updated_at = now()
@@ -86,7 +81,8 @@ export async function applyGroupReaction(
   const from = await contactAddress(db, event.from);
   const at = event.at.toISOString();
   const stored = { by: 'contact', status: 'sent', reaction, from, at, removed } as const;
-  const reactions = withReaction(message.reactions, { ...stored, ...(emoji !== undefined && { emoji }) });
+  const next = { ...stored, ...(emoji !== undefined && { emoji }) };
+  const reactions = withReaction(message.reactions, next, false);
   if (!reactions) return true;
   await storeReactions(db, { id: message.id, direction: 'in' }, reactions);
   const about = { ...message, leadId: null, campaignId: null, campaignName: null, crm: {} };

@@ -437,7 +437,8 @@ describe('a group that is created', () => {
       message: { direction: 'in', fromPhone: ben, reaction: 'laugh' },
     });
     // A phone that writes it out.
-    await writes(ben, 'Liked “We have a date”', group);
+    await writes(ada, 'Liked “We have a date”', group);
+    await writes(ada, 'Loved “We have a date”', group);
     const reacted = await world.api('POST', `/api/messages/${inbound.messageId}/reactions`, {
       reaction: 'like',
     });
@@ -453,7 +454,7 @@ describe('a group that is created', () => {
     expect(messages).toHaveLength(2);
     expect(messages[1].reactions).toMatchObject([
       { reaction: 'love', from: ben },
-      { reaction: 'like', from: ben },
+      { reaction: 'love', from: ada },
     ]);
   });
 });
