@@ -98,8 +98,8 @@ await provePart({
       cpSync(file, at(path), { dereference: true, recursive: true });
     };
     put(process.execPath, '/usr/bin/node');
-    const npm = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim();
-    put(join(npm, 'npm'), '/usr/lib/node_modules/npm');
+    // The one that runs this: another Node in the PATH would have it look elsewhere.
+    put(join(dirname(process.env['npm_execpath'] ?? ''), '..'), '/usr/lib/node_modules/npm');
     put(temporal, '/usr/local/bin/temporal');
     if (existsSync(AUTHORITIES)) put(AUTHORITIES, '/usr/local/share/ca-certificates/registries.pem');
     machine.run('ln -sf /usr/lib/node_modules/npm/bin/npm-cli.js /usr/bin/npm');
