@@ -49,6 +49,11 @@ describe('the text of a reply', () => {
     'STOP, Ada',
     'Stop - Ada Lovelace',
     'STOP谢谢',
+    'ЅТОР',
+    'SТОР',
+    'SΤΟΡ.',
+    'Ѕtор аll',
+    'UΝSUΒSCRIΒΕ',
   ])('opts out: %j', (text) => {
     expect(optOutKeyword(text)).toBe('stop');
   });
@@ -89,6 +94,10 @@ describe('the text of a reply', () => {
     'Stop, Monday is fine',
     'Cancel, Ada',
     'Dana, end of the month?',
+    'Тор',
+    'ΤΟΠ',
+    'Тест',
+    'СТОП',
   ])('does neither: %j', (text) => {
     expect(optOutKeyword(text)).toBeNull();
   });
@@ -130,6 +139,22 @@ describe('the text of a reply', () => {
         fc.pre(!/^[\s]*[-*]{2,}[\s]*$/m.test(`${before}\n${after}`));
         const found = optOutKeyword(before + (wide ? fullWidth(text) : text) + after);
         expect(found).toBe(STOP.includes(word) ? 'stop' : 'start');
+      }),
+    );
+  });
+
+  it('is no keyword if it is only of letters of Russian, Ukrainian or Greek', () => {
+    const letters = fc.constantFrom('абвгґдеёєжзиіїйклмнопрстуфхцчшщъыьэюя', 'αβγδεζηθικλμνξοπρστυφχψω');
+    const words = letters.chain((alphabet) =>
+      fc.string({
+        unit: fc.constantFrom(...Array.from(alphabet + alphabet.toUpperCase())),
+        minLength: 1,
+        maxLength: 8,
+      }),
+    );
+    fc.assert(
+      fc.property(words, (text) => {
+        expect(optOutKeyword(text)).toBeNull();
       }),
     );
   });

@@ -67,10 +67,15 @@ const MAX_NAMES = 6;
 /** A longer reply is more than a keyword. */
 const MAX_LENGTH = 200;
 
+/** Capitals of Cyrillic and Greek that look like Latin ones. Phones mix them: `SΤΟΡ`. No word of those languages becomes a keyword. */
+const LOOK_ALIKES = { from: 'АВСЕІКМНОРЅТУХΑΒΕΙΚΜΝΟΡΤΥΧ', to: 'ABCEIKMHOPSTYXABEIKMNOPTYX' };
+const latinOf = (letter: string): string => LOOK_ALIKES.to[LOOK_ALIKES.from.indexOf(letter)] ?? letter;
+
 const wordsOf = (text: string): string[] =>
   normalize(text, 'NFKC', MAX_LENGTH)
     .replaceAll(/\p{DI}/gu, '')
     .toUpperCase()
+    .replaceAll(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, latinOf)
     .match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? [];
 
 /** Joined as well, for `opt-out` and `Stop all`. */

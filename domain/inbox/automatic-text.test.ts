@@ -151,6 +151,11 @@ describe('a text that a phone sends by itself', () => {
     '正在开车，稍后联系。',
     'Сейчас за рулём. Отвечу, когда приеду.',
     'Out of office',
+    'I am driving right now. (Sent automatically by Android Auto)',
+    'Thanks for your message. We are closed right now and will get back to you during business hours.',
+    'Thank you for contacting Acme Plumbing. Our office is currently closed. Our hours are Mon-Fri 8-5.',
+    'We’ve received your message and will respond within 24 hours.',
+    'Free Msg: Unable to send message - Message Blocking is active.',
   ])('is recognized: %s', (text) => {
     expect(isAutomaticText(text)).toBe(true);
     expect(isAutomaticText(`${text.replaceAll('’', "'")}\n`)).toBe(true);
@@ -196,6 +201,12 @@ describe('a text that a phone sends by itself', () => {
     'unable to reply to your email',
     'Do not reply to all',
     'I will call you when I arrive',
+    'We are closed on Monday',
+    'We are currently closed, come by tomorrow at 9',
+    'Our office is closed on Friday. Thursday works',
+    'We received your message, please call me',
+    'I was unable to send the message',
+    'I’m out of the office until Monday.',
     'will text you later',
     '',
   ])('is told from what people write: %j', (text) => expect(isAutomaticText(text)).toBe(false));
