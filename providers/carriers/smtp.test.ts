@@ -1,6 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { createServer, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-import { outbound, smtpWorld, type SmtpWorld } from '#test/conformance/carrier-worlds.ts';
+import { connectionResults, outbound, smtpWorld, type SmtpWorld } from '#test/conformance/carrier-worlds.ts';
+import { startMailbox } from '#test/support/mailbox.ts';
 import { startReplying } from '#test/support/replying-mail-server.ts';
 import { smtpCarrier } from './smtp.ts';
 
@@ -134,6 +139,53 @@ test('a server is greeted with the name in the settings of the line, otherwise w
     'EHLO mail.line.example',
   ]);
   await installation.close();
+});
+
+describe('servers with certificates of an authority of their own', () => {
+  const folder = join(import.meta.dirname, '../../test/fixtures/tls');
+  const pem = (name: string) => readFileSync(join(folder, name), 'utf8');
+
+  /** A server behind TLS. @returns its port. */
+  async function behindTls(port: number): Promise<number> {
+    const sockets = new Set<TLSSocket>();
+    const server = createServer({ cert: pem('server.pem'), key: pem('server-key.pem') }, (socket) => {
+      sockets.add(socket);
+      const plain = connect(port, '127.0.0.1');
+      for (const [end, other] of [
+        [socket, plain],
+        [plain, socket],
+      ] as const)
+        end.on('error', () => other.destroy());
+      socket.pipe(plain).pipe(socket);
+    });
+    server.on('tlsClientError', () => {});
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    return (server.address() as AddressInfo).port;
+  }
+
+  it('send and are read once the line trusts the authority', async () => {
+    const mailbox = await startMailbox();
+    onTestFinished(() => mailbox.stop());
+    const inbox = new URL(mailbox.url);
+    const imapPort = await behindTls(Number(inbox.port));
+    const smtpPort = await behindTls((world.config as { port: number }).port);
+    const config = {
+      url: `smtps://localhost:${smtpPort}`,
+      imapUrl: `imaps://${inbox.username}:${inbox.password}@localhost:${imapPort}/INBOX`,
+    };
+    const results = (given: object) => connectionResults({ ...world, config: given }, 'https://a.example/');
+    expect(await results(config)).toMatchObject({ encryption: 'fail', inbox_server: 'fail' });
+    const trusting = { ...config, caCertificates: pem('authority.pem') };
+    expect(await results(trusting)).toMatchObject({ server: 'pass', inbox: 'pass' });
+    const message = () => outbound(world, 'ada@example.com');
+    const never = new AbortController().signal;
+    expect((await world.carrier.send(config, message(), never)).kind).toBe('transient');
+    expect((await world.carrier.send(trusting, message(), never)).kind).toBe('accepted');
+  });
 });
 
 describe('an email', () => {
