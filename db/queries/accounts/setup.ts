@@ -37,7 +37,7 @@ export async function findSetup(db: TenantDb): Promise<Setup> {
         select from lead_lists l where ${workspace} and not is_quick_sends and deleted_at is null
           and exists (select from leads where ${workspace} and list_id = l.id)
       ) contacts,
-      (select count(*) > 1 from (select from workspace_members where ${workspace} limit 2) members) team,
+      (select count(*) > 1 from (select from current_team() limit 2) members) team,
       setup_dismissed_at is not null dismissed
     from workspaces where id = ${db.workspaceId}`);
   return setupOf(done, dismissed);

@@ -78,6 +78,19 @@ describe('a key for test mode', () => {
       body: { member: { away: true } },
     });
     expect((await workspace.api('GET', '/api/team')).body.members).toMatchObject([{ away: false }]);
+
+    const invited = async (): Promise<boolean> => {
+      const { steps } = (await api('GET', '/api/workspace/setup')).body.setup;
+      return steps.find(({ step }: { step: string }) => step === 'team').done;
+    };
+    expect(await invited()).toBe(false);
+    const colleague = newUserId();
+    await run(
+      sql.fragment`insert into users (id, email) values (${colleague}, ${`${colleague}@example.test`})`,
+    );
+    await run(sql.fragment`
+      insert into workspace_members (workspace_id, user_id, role) values (${workspace.id}, ${colleague}, 'org:member')`);
+    expect(await invited()).toBe(true);
   });
 
   it('finds a line of each channel, and adds others that are active at once', async () => {
