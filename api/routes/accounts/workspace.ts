@@ -74,7 +74,7 @@ const WorkspacePatch = z
     name: SubAccountInput.shape.name,
     timezone: TimeZone.meta({
       description:
-        'Days, caps and windows without a zone of their own follow it from the moment of the change.',
+        'Days and caps follow it from the moment of the change, and so do windows without a zone of their own, of what is planned from then on.',
     }),
     reputationPolicy: ReputationPolicy,
     aiTokensPerDay: z.int().min(0).max(1_000_000_000),

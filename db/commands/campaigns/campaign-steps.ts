@@ -67,7 +67,7 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   const campaign = await findCampaign(db, step.campaignId);
   if (!campaign) return;
   const waiting = await db.any(sql.type(Waiting)`
-    select id, coalesce(step_id, (step_index + 1)::text) step_id, scheduled_at, held and not exists (
+    select id, coalesce(step_id, (step_index + 1)::text) step_id, scheduled_at, window_timezone, held and not exists (
         select from personalizations p
         where p.workspace_id = ${db.workspaceId} and p.message_id = messages.id and p.status = 'waiting'
       ) held
@@ -92,6 +92,8 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
       ? planned
       : stepDate(campaign.steps, step.stepId, next.stepId, window, step.sentAt ?? now);
   if ((await stopWhenMet(db, campaign, [step.leadId], now)).size > 0) return;
+  // The workspace has moved to another time zone since the message was stored.
+  if (window && next.windowTimezone !== window.timezone) await moveWindow(db, next.id, window.timezone);
   if (await keepPaused(db, step, next.id, at)) return;
   const written = campaign.needsAiPersonalization;
   const released = await db.maybeOne(sql.type(QueuedMessageRow)`
@@ -106,8 +108,15 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   if (campaign.status === 'active') wakeLines(db, [released]);
 }
 
+/** Otherwise a step would be planned by the window of one zone, and wait for that of another. */
+async function moveWindow(db: TenantDb, messageId: string, timezone: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages set window_timezone = ${timezone} where workspace_id = ${db.workspaceId} and id = ${messageId}`);
+}
+
 const Waiting = Step.pick({ id: true, stepId: true }).extend({
   scheduledAt: MessageRow.shape.scheduledAt,
+  windowTimezone: MessageRow.shape.windowTimezone,
   held: z.boolean(),
 });
 

@@ -38,6 +38,8 @@ interface Sent {
   messageId: string;
 }
 
+const daysAgo = (days: number): string => new Date(Date.now() - days * DAY * 1000).toISOString().slice(0, 10);
+
 async function sentTo(to?: string): Promise<Sent[]> {
   const query = to === undefined ? '' : `&to=${encodeURIComponent(to)}`;
   const { body } = await api('GET', `/api/test/sent?limit=200${query}`);
@@ -290,6 +292,31 @@ describe('the clock of test mode', () => {
     expect(told[1].data).toMatchObject({ reason: 'recipient_quiet_hours' });
     expect(Date.parse(told[1].data.to)).toBeLessThanOrEqual(Date.parse(told[2].at));
     await api('PUT', '/api/workspace/quiet-hours', { enabled: false });
+  });
+
+  it('sends the next step of a campaign in the window of the time zone to which the workspace has moved', async () => {
+    const [eve, day, next] = [daysAgo(2), daysAgo(1), daysAgo(0)];
+    expect((await api('POST', '/api/test/reset', { startsAt: `${eve}T12:00:00Z` })).status).toBe(200);
+    const { campaign } = (
+      await api('POST', '/api/campaigns', {
+        name: 'Mornings',
+        sendWindowStart: '09:00',
+        sendWindowEnd: '11:00',
+        steps: [{ message: 'First' }, { message: 'Second', delay: { hours: 1 } }],
+        start: true,
+      })
+    ).body;
+    const to = '+14155550108';
+    const added = await api('POST', `/api/campaigns/${campaign._id}/leads`, { lead: { phone: to } });
+    expect(added.status).toBe(201);
+    await advanceClock(api, 0.8 * DAY);
+    expect((await api('PATCH', '/api/workspace', { timezone: 'Asia/Tokyo' })).status).toBe(200);
+    await advanceClock(api, DAY);
+    // One hour after the first it is evening in Tokyo.
+    expect((await sentTo(to)).map(({ text, sentAt }) => [text, sentAt.slice(0, 13)])).toEqual([
+      ['First', `${day}T09`],
+      ['Second', `${next}T00`],
+    ]);
   });
 
   it('tells when a campaign was started and completed', async () => {

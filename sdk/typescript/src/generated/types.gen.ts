@@ -1442,7 +1442,7 @@ export type ReplayInput = {
 export type WorkspacePatch = {
     name?: string;
     /**
-     * Days, caps and windows without a zone of their own follow it from the moment of the change.
+     * Days and caps follow it from the moment of the change, and so do windows without a zone of their own, of what is planned from then on.
      */
     timezone?: string;
     reputationPolicy?: 'protect' | 'observe' | 'off';
@@ -13222,7 +13222,7 @@ export type PatchApiWorkspaceData = {
     body?: {
         name?: string;
         /**
-         * Days, caps and windows without a zone of their own follow it from the moment of the change.
+         * Days and caps follow it from the moment of the change, and so do windows without a zone of their own, of what is planned from then on.
          */
         timezone?: string;
         reputationPolicy?: 'protect' | 'observe' | 'off';
@@ -13299,7 +13299,7 @@ export type PutApiWorkspaceData = {
     body?: {
         name?: string;
         /**
-         * Days, caps and windows without a zone of their own follow it from the moment of the change.
+         * Days and caps follow it from the moment of the change, and so do windows without a zone of their own, of what is planned from then on.
          */
         timezone?: string;
         reputationPolicy?: 'protect' | 'observe' | 'off';

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "e833c49eb82be557cee2f196e593d3867ec37f33672c51f3fd029d35e5157be1"
+DIGEST = "508e16f45be0de78c478648da14e8fe130e40aecd9219bfce70915aafc7e3443"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
