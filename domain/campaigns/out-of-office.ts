@@ -29,7 +29,7 @@ const ABSENCE = new RegExp(
 /** Who is back, or away until then, if a day is named nearby. What shops and help desks promise is not meant: "We get back to you". */
 const RETURN = new RegExp(
   String.raw`(?<![\p{L}\p{N}])(?:${[
-    String.raw`(?:be|am|are|i['’]m|we['’]re) (?:back|out|off|gone|closed|unavailable|not available)|(?<=(?:^|[.,:;!\n])\s{0,2})back|(?:out|off|gone|closed|unavailable) (?:from|until|till|through)|(?:i|we|will|['’]ll) return|returning|return date`,
+    String.raw`(?:be|am|are|i['’]m|we['’]re) (?:back|out|off|gone|closed|unavailable|not available)|(?<=(?:^|[.,:;!\n])\s{0,2})back|(?:out|off|gone|closed|unavailable) (?:from|until|till|through)|(?:office|leave|vacation|holidays?|away) for|(?:i|we|will|['’]ll) return|returning|return date`,
     String.raw`wieder (?:da|zurück|erreichbar|verfügbar|für sie da|im (?:büro|buero|haus))|(?:bin|sind) (?:\S+ ){0,5}zurück|nicht (?:erreichbar|verfügbar)|geschlossen`,
     String.raw`weer (?:bereikbaar|aanwezig|terug|beschikbaar|op kantoor)|(?:ben|zijn) (?:\S+ ){0,5}terug|niet bereikbaar|gesloten`,
     String.raw`(?:serai|suis|serons|sommes) (?:à nouveau |de nouveau )?(?:de retour|joignable)|reviens|reviendrai|rentre|rentrerai|fermée?s?`,
@@ -215,12 +215,16 @@ const ISO = whole(String.raw`(?<year>20\d\d)-(?<mm>\d{1,2})-(?<day>\d{1,2})`);
 const NUMBERS = whole(
   String.raw`(?<first>\d{1,2})(?<sign>[./-])\s?(?<second>\d{1,2})(?:\k<sign>\s?(?<year>20\d\d|\d\d))?`,
 );
-/** 3rd of December, 3. Dezember 2026, 3 de diciembre de 2026, 1er janvier. */
+/** 3rd of December, 3. Dezember 2026, 3 de diciembre de 2026, 1er janvier, 3-Dec-2026. */
 const DAY_MONTH = whole(
-  String.raw`(?<day>\d{1,2})(?:st|nd|rd|th|er|[.ºª°])?\s+(?:of\s+|de\s+)?${MONTH}\.?(?:,?\s+(?:de\s+)?(?<year>20\d\d))?`,
+  String.raw`(?<day>\d{1,2})(?:st|nd|rd|th|er|[.ºª°])?(?:\s+|-)(?:of\s+|de\s+)?${MONTH}\.?(?:(?:,?\s+|-)(?:de\s+)?(?<year>20\d\d))?`,
 );
-/** December 3rd, 2026. */
-const MONTH_DAY = whole(String.raw`${MONTH}\.?\s+(?<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(?<year>20\d\d))?`);
+/** December 3rd, 2026; December 3-10. */
+const MONTH_DAY = whole(
+  String.raw`${MONTH}\.?\s+(?:\d{1,2}(?:st|nd|rd|th)?\s?[-–]\s?)?(?<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(?<year>20\d\d))?`,
+);
+/** Until the 3rd. */
+const DAY_OF_MONTH = whole(String.raw`the\s+(?<day>\d{1,2})(?:st|nd|rd|th)`);
 const DAY_OF_WEEK = whole(
   `(?<weekday>${[...WEEKDAY_OF.keys()].toSorted((a, b) => b.length - a.length).join('|')})`,
 );
@@ -264,7 +268,7 @@ function daysUntilReturn(text: string, weekday: number): number | null {
   return null;
 }
 
-const DAYS = [ISO, NUMBERS, DAY_MONTH, MONTH_DAY, DAY_OF_WEEK, IN_DAYS, NEXT_WEEK, TOMORROW];
+const DAYS = [ISO, NUMBERS, DAY_MONTH, MONTH_DAY, DAY_OF_MONTH, DAY_OF_WEEK, IN_DAYS, NEXT_WEEK, TOMORROW];
 
 interface Day {
   year: number | null;
@@ -329,6 +333,12 @@ export function returnsAt(
   });
   const ahead = days.filter((day) => day > midnight);
   if (ahead.length > 0) return morning(Math.min(Math.max(...ahead), midnight + LONGEST_DAYS * DAY_MS));
+  const dayOfMonth = days.length > 0 ? null : [...beginning.matchAll(DAY_OF_MONTH)].at(-1)?.groups?.['day'];
+  if (dayOfMonth) {
+    const passed = Number(dayOfMonth) <= today.getUTCDate() ? 1 : 0;
+    const named = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + passed, Number(dayOfMonth));
+    return morning(Math.min(named, midnight + LONGEST_DAYS * DAY_MS));
+  }
   const weekday = [...beginning.matchAll(DAY_OF_WEEK)].at(-1)?.groups?.['weekday']?.toLowerCase();
   const index = WEEKDAY_OF.get(weekday ?? '');
   if (index === undefined || days.length > 0) {
