@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { campaignWarnings } from './campaign-warnings.ts';
 import type { CampaignStep } from './step.ts';
 
-const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [], delay: {} };
+const step = {
+  message: 'Hi',
+  messageType: 'imessage' as const,
+  attachmentUrls: [],
+  delay: {},
+  smsFallbackEnabled: false,
+};
 const link = { ...step, message: 'www.example.com' };
 const branch = (yes: CampaignStep[], no: CampaignStep[]): CampaignStep => ({
   kind: 'branch',

@@ -177,7 +177,8 @@ describe('servers with certificates of an authority of their own', () => {
       url: `smtps://localhost:${smtpPort}`,
       imapUrl: `imaps://${inbox.username}:${inbox.password}@localhost:${imapPort}/INBOX`,
     };
-    const results = (given: object) => connectionResults({ ...world, config: given }, 'https://a.example/');
+    const results = (given: Record<string, unknown>) =>
+      connectionResults({ ...world, config: given }, 'https://a.example/');
     expect(await results(config)).toMatchObject({ encryption: 'fail', inbox_server: 'fail' });
     const trusting = { ...config, caCertificates: pem('authority.pem') };
     expect(await results(trusting)).toMatchObject({ server: 'pass', inbox: 'pass' });
