@@ -98,7 +98,10 @@ export const Line = z
   .meta({ id: 'Line' });
 export type Line = z.infer<typeof Line>;
 
-const Limit = z.int().min(0).max(10_000);
+/** Of a cap in messages, and of a gap in seconds. */
+export const MAX_LIMIT = 10_000;
+
+const Limit = z.int().min(0).max(MAX_LIMIT);
 
 /** The body of `POST /api/lines/{id}/pause`. */
 export const LinePauseInput = z

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
 import { isGroupAddress } from '#domain/inbox/group.ts';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/sending/pacing.ts';
+import { MAX_LIMIT } from '#domain/lines/line.ts';
 import type { PersonHold } from '#domain/sending/person-holds.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/messages/voice-note.ts';
 import { ROWS_INSERTED } from '#db/connection/recordset.ts';
@@ -337,6 +338,20 @@ export async function restContacts(
     'contact_gap',
     moved.filter(({ again }) => !again),
   );
+}
+
+/** Makes the messages due that wait for the gaps of their contacts, which the line may have shortened. Skips locked messages. */
+export async function endRests(db: TenantDb, lineId: string, now: Date): Promise<void> {
+  const longest = new Date(now.getTime() + MAX_LIMIT * 1000);
+  await db.query(sql.type(NoRows)`
+    with free as materialized (
+      select m.id from messages m
+      where ${queued(db, lineId)} and m.hold_reason = 'contact_gap' and m.scheduled_at > ${sql.timestamp(now)}
+        and m.scheduled_at <= ${sql.timestamp(longest)}
+      for no key update of m skip locked
+    )
+    update messages m set scheduled_at = ${sql.timestamp(now)}, hold_reason = null, updated_at = now()
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
 }
 
 /** Postpones messages of campaigns that wait because of their persons. Skips locked messages. */

@@ -162,3 +162,17 @@ test('a line in a gap keeps no worker from ending, and goes on with the next one
   await api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
   await eventually(async () => (await unsent(contacts)).length === 0);
 });
+
+test('a shorter gap between messages to a contact counts for what already waits for the end of the longer one', async () => {
+  const fromLineId = await createLine(app, workspace.id, 'imessage', {
+    min_gap_seconds: 0,
+    contact_gap_seconds: 3600,
+  });
+  const recipientPhone = phone();
+  await api('POST', '/api/messages', { message: 'One', fromLineId, recipientPhone });
+  await eventually(() => isSent(recipientPhone));
+  const { _id } = (await api('POST', '/api/messages', { message: 'Two', fromLineId, recipientPhone })).body;
+  await eventually(async () => (await api('GET', `/api/messages/${_id}`)).body.holdReason === 'contact_gap');
+  expect((await api('PATCH', `/api/lines/${fromLineId}`, { contactGapSeconds: 0 })).status).toBe(200);
+  await eventually(async () => (await sentTo(app, recipientPhone)).length === 2);
+});
