@@ -225,8 +225,11 @@ const MONTH_DAY = whole(
 );
 /** Until the 3rd. */
 const DAY_OF_MONTH = whole(String.raw`the\s+(?<day>\d{1,2})(?:st|nd|rd|th)`);
-const DAY_OF_WEEK = whole(
-  `(?<weekday>${[...WEEKDAY_OF.keys()].toSorted((a, b) => b.length - a.length).join('|')})`,
+const WEEKDAY = `(?<weekday>${[...WEEKDAY_OF.keys()].toSorted((a, b) => b.length - a.length).join('|')})`;
+const DAY_OF_WEEK = whole(WEEKDAY);
+/** Monday to Friday 9am to 5pm, which names no day of a return. */
+const OPENING_DAYS = whole(
+  String.raw`${WEEKDAY}s?\s?(?:to|through|bis|tot|till?|do|à|au|al?|até|[-–])\s?${WEEKDAY.replace('weekday', 'last')}s?(?=\D{0,15}\d)`,
 );
 
 const TOMORROW = whole(
@@ -268,15 +271,13 @@ function daysUntilReturn(text: string, weekday: number): number | null {
   return null;
 }
 
-const DAYS = [ISO, NUMBERS, DAY_MONTH, MONTH_DAY, DAY_OF_MONTH, DAY_OF_WEEK, IN_DAYS, NEXT_WEEK, TOMORROW];
-
 interface Day {
   year: number | null;
   month: number;
   day: number;
 }
 
-const IN_ENGLISH = /\b(?:the|until|will|back|return(?:ing)?|office|am)\b/i;
+const IN_ENGLISH = /\b(?:the|until|will|back|return(?:ing)?|office|am|are|our)\b/i;
 
 /** The dates that a text names. @param isAmerican 3/4 is the fourth of March. */
 function* daysIn(text: string, isAmerican: boolean): Generator<Day> {
@@ -284,8 +285,11 @@ function* daysIn(text: string, isAmerican: boolean): Generator<Day> {
     given === undefined ? null : given.length === 2 ? 2000 + Number(given) : Number(given);
   for (const { groups = {} } of text.matchAll(ISO))
     yield { year: year(groups['year']), month: Number(groups['mm']), day: Number(groups['day']) };
-  for (const { groups = {} } of text.replaceAll(ISO, ' ').matchAll(NUMBERS)) {
+  for (const { 0: match, groups = {} } of text.replaceAll(ISO, ' ').matchAll(NUMBERS)) {
     const [first, second] = [Number(groups['first']), Number(groups['second'])];
+    // Hours, such as 9-5, 9-17 and 24/7.
+    const isSpan = groups['sign'] === '-' && (second > 12 || (first <= 12 && IN_ENGLISH.test(text)));
+    if (groups['year'] === undefined && (isSpan || match === '24/7')) continue;
     const monthFirst = second > 12 || (isAmerican && groups['sign'] === '/' && first <= 12);
     const [month, day] = monthFirst ? [first, second] : [second, first];
     yield { year: year(groups['year']), month, day };
@@ -297,13 +301,16 @@ function* daysIn(text: string, isAmerican: boolean): Generator<Day> {
     }
 }
 
+const beginningOf = (text: string): string => text.slice(0, MAX_LENGTH).replaceAll(OPENING_DAYS, ' ');
+
+const namesDay = (text: string): boolean =>
+  daysIn(text, false).next().done === false ||
+  [DAY_OF_MONTH, DAY_OF_WEEK, IN_DAYS, NEXT_WEEK, TOMORROW].some((pattern) => text.search(pattern) >= 0);
+
 /** Whether an automatic reply says that the contact is away, or when they are back. */
 export function isOutOfOffice(text: string): boolean {
-  const beginning = text.slice(0, MAX_LENGTH);
-  return (
-    ABSENCE.test(beginning) ||
-    returnsIn(beginning).some((part) => DAYS.some((pattern) => part.search(pattern) >= 0))
-  );
+  const beginning = beginningOf(text);
+  return ABSENCE.test(beginning) || returnsIn(beginning).some(namesDay);
 }
 
 /**
@@ -315,7 +322,7 @@ export function returnsAt(
   text: string,
   { timezone, country, now }: { timezone: string; country: string; now: Date },
 ): Date {
-  const beginning = text.slice(0, MAX_LENGTH);
+  const beginning = beginningOf(text);
   const today = wallClock(timezone, now);
   const midnight = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());
   const isAmerican = country === 'US' && IN_ENGLISH.test(beginning);
