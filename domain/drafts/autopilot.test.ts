@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
+import { growth, LINEAR } from '#test/support/growth.ts';
+import { labelledSentences } from '#test/support/opt-out-sentences.ts';
 import { Autopilot, heldBackBy, type Judged } from './autopilot.ts';
 
 const NOON = new Date('2026-11-30T17:00:00Z');
@@ -71,12 +74,40 @@ describe('the autopilot', () => {
     expect(held({ text })).toBe(reason);
   });
 
+  it.each(HOSTILE_REPLIES)('answers nobody who seems to write to the model: %j', (text) =>
+    expect(held({ text })).not.toBeNull(),
+  );
+
+  it('answers one request to stop in 200 at most, and takes no other sentence for an instruction', () => {
+    const all = labelledSentences().map(({ asks, text }) => ({ asks, reason: held({ text }) }));
+    const stops = all.filter(({ asks }) => asks);
+    expect(stops.length).toBeGreaterThan(700);
+    expect(stops.filter(({ reason }) => reason === null).length).toBeLessThanOrEqual(stops.length / 200);
+    expect(all.filter(({ reason }) => reason === 'instructs_model')).toEqual([]);
+  });
+
+  it('judges in linear time', () => {
+    for (const unit of ['ignore ', '<a', '"', 'role ', 'a', '{', 'follow it '])
+      expect(
+        growth(
+          (length) => unit.repeat(length / unit.length),
+          (text) => held({ text }),
+          2000,
+        ),
+      ).toBeLessThan(LINEAR);
+  });
+
   it.each([
     'Is Saturday at ten fine?',
     'Yes, that sounds good',
     'Do you have it in blue?',
     'Habt ihr morgen offen?',
     'Merci !',
+    'I forgot to ask: is parking free? <3',
+    'See you at 10 (or 11) ;) {maybe}',
+    "That's the one. From Monday on I'm back",
+    'Ich habe es vergessen, tut mir leid. Geht auch Mittwoch?',
+    'Here is the map: https://maps.example/place/4qWbZ0aTqWbZ0aT2?x=1',
   ])('answers %j', (text) => expect(held({ text })).toBeNull());
 
   it('hands over only what it is to', () => {

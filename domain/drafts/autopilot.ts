@@ -48,6 +48,18 @@ const WORDS: Record<Extract<HandOver, 'asks_for_person' | 'price' | 'legal'>, Re
     /\b(?:lawyer\w*|attorney\w*|legal\w*|illegal\w*|lawsuit\w*|law|sue|suing|court|police|gdpr|ccpa|tcpa|hipaa|data protection|privacy|complaint\w*|contract\w*|liab\w+|warrant\w*|compensat\w+|anwalt\w*|anwalt|rechtlich\w*|klage\w*|verklag\w*|gericht\w*|dsgvo|datenschutz|anzeige|vertrag\w*|haftung|avocat\w*|juridique\w*|tribunal|porter plainte|rgpd|contrat\w*|abogad\w+|demand\w+|juzgado|denunci\w+|contrato\w*|advogad\w+|processar|avvocat\w+|querela|contratto|advocaat|rechter|rechtszaak|avg)\b/u,
 };
 
+/** Texts that instruct the model, in the same form. Whoever writes them may talk it into an answer that no other rule looks for. */
+const INSTRUCTIONS: readonly RegExp[] = [
+  /\b(?:ignor\w*|disregard|forget|override|bypass|obey|follow it|vergiss|missachte|oublie[zr]?|olvida|esquec\w+|dimentica|negeer|vergeet)\b[^.!?\n]{0,40}\b(?:me|above|everything|what you|instruct\w*|rules?|guidelines?|prompts?|documents?|commands?|anweisung\w*|regeln|consignes|regles|instruc\w+|reglas|regras|istruzioni|regole|regels)\b/u,
+  /\b(?:(?:new|your|previous|secret) (?:instructions?|rules|guidelines|prompt|developer)|(?:system|developer|debug) (?:prompt|mode|message)|language model|if you are an? (?:ai|bot)|autopilot|copilot|confidence|(?:send|approve) (?:this|the|everything|all)\b[^.!?\n]{0,20}\b(?:draft|review\w*|everything)|approve everything|text above|i order you|from now on|new task|as an? (?:ai|assistant|bot)|pretend|act (?:as|like)|as if you (?:were|are)|you are an? \w+ now|(?:print|output|reveal|show|repeat|display) (?:your|the|all|everything)\b[^.!?\n]{0,30}\b(?:context|above|before|verbatim|instructions|prompt)|write (?:me )?(?:a |an |some )?(?:\w+ )?(?:code|poem|essay|story|script)|(?:answer|reply|respond) (?:only )?(?:with|in base64)|(?:call|run|execute) the (?:function|tool|command)|action: ?[a-z]+|send messages yourself|you are (?:now|no longer)|reply stop to)\b/u,
+  /(?:^|\n)\W{0,8}(?:system|assistant|instructions?|human|role)\b[^\n]{0,10}:/u,
+  // Code, and how programs mark who speaks.
+  /<\/?[a-z_|]{2,20}\|?>|\[\/?inst\]|<<|\{[{%]|"\s?[:}]|```|\/api\/|\w\(\w{0,30}=|';|\bsimulate:/u,
+  // A text in a code, or with characters that hide what it says.
+  /^\s*[a-z\d+/]{24,}={0,2}\s*$/u,
+  /[\u200B\u202D\u202E\u2060]/u,
+];
+
 /** In characters of what the contact wrote since the last answer. */
 const MAX_JUDGED = 8000;
 
@@ -77,6 +89,7 @@ export const HeldBackBy = z
   .enum([
     'taken_over',
     ...HandOverReason.options,
+    'instructs_model',
     'confidence',
     'tags',
     'hours',
@@ -87,7 +100,7 @@ export const HeldBackBy = z
   .meta({
     id: 'HeldBackBy',
     description:
-      'Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; a limit of `autopilot`; or `cannot_send`, because the workspace may not send.',
+      'Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; `instructs_model`, because the contact seems to write to the model; a limit of `autopilot`; or `cannot_send`, because the workspace may not send.',
   });
 export type HeldBackBy = z.infer<typeof HeldBackBy>;
 
@@ -99,6 +112,7 @@ export function heldBackBy(settings: Autopilot, judged: Judged, now: Date): Held
     (reason) => reasons.has(reason) && settings.handOver.includes(reason),
   );
   if (handedOver) return handedOver;
+  if (judged.texts.some(instructsModel)) return 'instructs_model';
   const { confidence, tags } = judged.draft;
   if (confidence < settings.minConfidence) return 'confidence';
   if (settings.tags.length > 0 && !tags.every((tag) => settings.tags.includes(tag))) return 'tags';
@@ -106,6 +120,11 @@ export function heldBackBy(settings: Autopilot, judged: Judged, now: Date): Held
     return 'hours';
   if (judged.sentInConversation >= settings.maxPerConversation) return 'conversation_limit';
   return judged.sentToday >= settings.maxPerDay ? 'day_limit' : null;
+}
+
+function instructsModel(text: string): boolean {
+  const plain = plainText(text);
+  return INSTRUCTIONS.some((pattern) => pattern.test(plain));
 }
 
 /** What the model and the rules find. Neither outvotes the other. */

@@ -18,6 +18,7 @@ type HeldBackBy = NonNullable<Case['heldBackBy']>;
 const HELD_BACK: Record<HeldBackBy, MessageDescriptor> = {
   ...HAND_OVER,
   taken_over: msg`A person has taken over`,
+  instructs_model: msg`Seems to write to the model`,
   confidence: msg`Not sure enough`,
   tags: msg`Other tags`,
   hours: msg`Out of hours`,

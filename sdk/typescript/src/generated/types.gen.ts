@@ -2635,9 +2635,9 @@ export type AutopilotDryRun = {
 };
 
 /**
- * Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; a limit of `autopilot`; or `cannot_send`, because the workspace may not send.
+ * Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; `instructs_model`, because the contact seems to write to the model; a limit of `autopilot`; or `cannot_send`, because the workspace may not send.
  */
-export type HeldBackBy = 'taken_over' | 'legal' | 'opt_out_doubt' | 'asks_for_person' | 'price' | 'objection' | 'wrong_person' | 'negative' | 'confidence' | 'tags' | 'hours' | 'conversation_limit' | 'day_limit' | 'cannot_send';
+export type HeldBackBy = 'taken_over' | 'legal' | 'opt_out_doubt' | 'asks_for_person' | 'price' | 'objection' | 'wrong_person' | 'negative' | 'instructs_model' | 'confidence' | 'tags' | 'hours' | 'conversation_limit' | 'day_limit' | 'cannot_send';
 
 export type AutopilotCase = {
     replyId: string;

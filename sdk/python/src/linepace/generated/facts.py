@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "508e16f45be0de78c478648da14e8fe130e40aecd9219bfce70915aafc7e3443"
+DIGEST = "b370116c91eca0f592e9fe499947b65b81c7ad86f070ef4d2f5fda317e46928f"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

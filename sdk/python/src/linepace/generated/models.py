@@ -1023,7 +1023,7 @@ class AutopilotCase(TypedDict):
     draftMessage: str | None
     confidence: float | None
     sharedWords: float | None
-    heldBackBy: Literal["taken_over", "legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative", "confidence", "tags", "hours", "conversation_limit", "day_limit", "cannot_send"] | None
+    heldBackBy: Literal["taken_over", "legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative", "instructs_model", "confidence", "tags", "hours", "conversation_limit", "day_limit", "cannot_send"] | None
     error: str | None
 
 
@@ -5926,7 +5926,7 @@ class AutopilotDryRun(TypedDict):
     finishedAt: str | None
     autopilot: AutopilotOutput
     wouldSend: int
-    heldBack: dict[Literal["taken_over", "legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative", "confidence", "tags", "hours", "conversation_limit", "day_limit", "cannot_send"], int]
+    heldBack: dict[Literal["taken_over", "legal", "opt_out_doubt", "asks_for_person", "price", "objection", "wrong_person", "negative", "instructs_model", "confidence", "tags", "hours", "conversation_limit", "day_limit", "cannot_send"], int]
     failed: int
     cases: list[AutopilotCase]
 
