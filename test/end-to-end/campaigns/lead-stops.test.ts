@@ -143,6 +143,15 @@ describe('a lead that is out of office', () => {
     expect((await step(id, leadId, 1, 'scheduled')).holdReason).toBeNull();
   });
 
+  it('may say so by a text message of which the carrier does not know that it is automatic', async () => {
+    const { to, place } = await enter({ steps: [{ message: 'One' }, soon] });
+    const date = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10);
+    await callBack(app, lineId, replyEvent(to, `Out of office: I am back on ${date}.`));
+    await eventually(async () => (await place()).pausedAt !== null);
+    const { resumesAt, pauseReason, state } = await place();
+    expect([state, pauseReason, resumesAt.slice(0, 10)]).toEqual(['running', 'out_of_office', date]);
+  });
+
   it('is told from other automatic replies', async () => {
     const { to, place } = await enter({ steps: [{ message: 'One' }, soon] });
     await callBack(app, lineId, replyEvent(to, 'We have received your message.', { autoReply: true }));
