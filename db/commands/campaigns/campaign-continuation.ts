@@ -13,6 +13,7 @@ import { lockConversationsToAssign, lockListsOfSteps } from './step-actions.ts';
 import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import {
+  JUDGE_MS,
   NOTHING,
   type Traveller,
   type Walked,
@@ -24,10 +25,11 @@ import {
   walkLeads,
 } from './campaign-walks.ts';
 
-/** Leads that continue at a time: they are locked, and so are their messages' lines. */
+/**
+ * Leads that continue at a time, fewer if it takes longer than `JUDGE_MS` to judge them: they are locked, and so are their messages'
+ * lines, and under the locks they are judged once more.
+ */
 const CONTINUE_BATCH = 200;
-/** Fewer, if their conditions take longer to judge: under the locks they are judged once more. */
-const JUDGE_MS = 1000;
 
 const DueRow = z.object({
   leadId: z.string(),

@@ -12,6 +12,7 @@ import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import {
   type EnteringLead,
+  JUDGE_MS,
   NOTHING,
   type StepMessage,
   type Traveller,
@@ -38,7 +39,8 @@ export async function nextLeads(
   if (segmentId !== null) {
     const segment = await findSegment(db, segmentId);
     if (!segment) return { leads: [], last: null };
-    return nextInSegment(db, segment.conditions, { after: enteredTo, only: enters(db, campaign) }, now);
+    const range = { after: enteredTo, only: enters(db, campaign) };
+    return nextInSegment(db, segment.conditions, range, now, JUDGE_MS);
   }
   if (listId === null) return { leads: [], last: null };
   const rows = await db.any(sql.type(LeadRow)`

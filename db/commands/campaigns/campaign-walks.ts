@@ -154,6 +154,9 @@ export const runsOf = (walks: readonly Walked[]): Run[] =>
       : [],
   );
 
+/** How long conditions are judged in one transaction. */
+export const JUDGE_MS = 1000;
+
 /**
  * Walks on with leads, by what is known about them now.
  * @param withinMs leaves out those to which it does not come in this time. It comes to the first.

@@ -4,7 +4,7 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
 import { Refusal } from '#domain/base/refusal.ts';
-import { mapInTurns, nextTurn } from '#domain/base/turns.ts';
+import { mapInTurns, nextTurn, yielding } from '#domain/base/turns.ts';
 import { Condition, holdAll, needsOf } from '#domain/campaigns/condition.ts';
 import type { Segment, SegmentInput, SegmentPatch } from '#domain/contacts/segment.ts';
 import { factsOf } from '../campaigns/facts.ts';
@@ -75,18 +75,34 @@ export async function deleteSegment(db: TenantDb, id: string): Promise<boolean> 
 const PAGE = 500;
 
 /** Those of the leads for whom all conditions hold. */
-export async function leadsFor<Lead extends LeadRow>(
+export const leadsFor = async <Lead extends LeadRow>(
   db: TenantDb,
   leads: readonly Lead[],
   when: readonly Condition[],
   now: Date,
-): Promise<Lead[]> {
+): Promise<Lead[]> => (await judgeLeads(db, leads, { when, now })).holding;
+
+/** @returns the leads for whom all conditions hold, and how many were judged in the time: at least one. */
+async function judgeLeads<Lead extends LeadRow>(
+  db: TenantDb,
+  leads: readonly Lead[],
+  {
+    when,
+    now,
+    withinMs = Infinity,
+  }: { when: readonly Condition[]; now: Date; withinMs?: number | undefined },
+): Promise<{ holding: Lead[]; judged: number }> {
   const facts = await factsOf(db, leads, needsOf(when), null);
-  const holds = await mapInTurns(leads, ({ id }) => {
-    const known = facts.get(id);
-    return known !== undefined && holdAll(when, known, now);
-  });
-  return leads.filter((_, index) => holds[index]);
+  const holding: Lead[] = [];
+  let judged = 0;
+  const begun = performance.now();
+  for await (const lead of yielding(leads)) {
+    if (judged > 0 && performance.now() - begun > withinMs) break;
+    const known = facts.get(lead.id);
+    if (known !== undefined && holdAll(when, known, now)) holding.push(lead);
+    judged += 1;
+  }
+  return { holding, judged };
 }
 
 interface Range {
@@ -110,16 +126,21 @@ async function nextOf(
     ])} order by id ${newestFirst ? sql.fragment`desc` : sql.fragment``} limit ${PAGE}`);
 }
 
-/** Looks at the next leads of a range. @returns those of them in the segment, and the last of all; null: there are no more. */
+/**
+ * Looks at the next leads of a range, as many as are judged in the time.
+ * @returns those of them in the segment, and the last of all; null: there are no more.
+ */
 export async function nextInSegment(
   db: TenantDb,
   when: readonly Condition[],
   range: Range,
   now: Date,
+  withinMs?: number,
 ): Promise<{ leads: LeadRow[]; last: string | null }> {
   const rows = await nextOf(db, range);
-  const leads = await leadsFor(db, rows, when, now);
-  return { leads, last: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
+  const { holding, judged } = await judgeLeads(db, rows, { when, now, withinMs });
+  const isEnd = rows.length < PAGE && judged === rows.length;
+  return { leads: holding, last: isEnd ? null : (rows[judged - 1]?.id ?? null) };
 }
 
 /** Sorts after every id, because ids are hexadecimal. */
