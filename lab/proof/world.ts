@@ -21,6 +21,7 @@ const PARTS = [
   'pgbouncer',
   'collector',
   'client-generators',
+  'n8n',
   'first-run',
 ];
 
