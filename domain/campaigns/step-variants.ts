@@ -5,7 +5,7 @@ import { VARIANT_NAMES, type VariantName } from '../messages/variant-name.ts';
 
 /** The A/B variants of a campaign step: each lead gets one of them. */
 
-export const StepVariant = z
+const StepVariant = z
   .object({
     body: z.string().max(MAX_BODY_LENGTH).default(''),
     subject: z
@@ -21,7 +21,7 @@ export const StepVariant = z
       .meta({ description: 'Its share of the leads, relative to the weights of the other variants.' }),
   })
   .meta({ id: 'StepVariant' });
-export type StepVariant = z.output<typeof StepVariant>;
+type StepVariant = z.output<typeof StepVariant>;
 
 export const StepVariants = z.array(StepVariant).min(2).max(VARIANT_NAMES.length);
 
