@@ -71,8 +71,6 @@ describe('the rules for suspected opt-outs', () => {
     'I said stop',
     'I already told you to stop',
     'quit it',
-    'Go away!',
-    'please just fuck off',
     'Cancellatemi',
     'Toglietemi',
     'Mi cancelli',
@@ -357,7 +355,6 @@ describe('the rules for suspected opt-outs', () => {
     'Take my other number off but keep this one',
     'Stop sending to my work email, use this one',
     'Please don’t stop sending these',
-    'I have to go away this weekend',
   ])('let “%s” pass', (text) => expect(asksToBeLeftAlone(text)).toBe(false));
 
   it.each(['¡Qué alto!', 'El precio baja', 'Vamos a parar aquí', 'Er stoppt', 'Vou sair'])(

@@ -90,9 +90,6 @@ const ENGLISH: Rule[] = [
   rule(`${CONTACTING} ${any('need to', 'have to', 'must', 'should')} (?:stop|end)\\b`),
   rule(`${CONTACTING} to (?:stop|end)\\b`),
   rule('make it stop$'),
-  rule(
-    '^(?:please |just |now )*(?:fuck off|piss off|bugger off|get lost|go away)(?: already| now| please| spammers?)*$',
-  ),
   rule(`${any('stop', 'quit', 'cease')}${words(1)} all communication`),
   rule('cease and desist'),
   rule(
