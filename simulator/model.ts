@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import { parseOwnJson } from '#domain/base/own-json.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { CHARACTERS_PER_TOKEN, simulatedOutput, VerdictData } from '#providers/models/simulated.ts';
+import { CHARACTERS_PER_TOKEN, simulatedOutput, textsToJudge } from '#providers/models/simulated.ts';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
 
 const CompletionRequest = z.object({
@@ -34,8 +34,7 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
     requests.push({ ...request, at: new Date().toISOString() });
     if (requests.length > MAX_KEPT_REQUESTS) requests.shift();
     const system = request.messages.find(({ role }) => role === 'system')?.content ?? '';
-    const judged = VerdictData.safeParse(dataOf(request)).data?.replies ?? [];
-    const fault = /simulate:(\w+)/.exec([system, ...judged].join(' '))?.[1] ?? 'none';
+    const fault = /simulate:(\w+)/.exec([system, ...textsToJudge(dataOf(request))].join(' '))?.[1] ?? 'none';
     switch (fault) {
       case 'timeout':
         await new Promise<void>((resolve) => {

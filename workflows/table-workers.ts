@@ -121,11 +121,14 @@ export const attachmentFetcher = worksThrough({
 /** A round lasts 45 seconds, and model calls in progress at its end may take 120 more. After a crash, only answers not stored are repeated. */
 const MODEL_ROUND = '10 minutes';
 
-/** One per workspace with doubtful replies. Asks the model about many in one activity. Campaigns to their contacts wait. */
+/**
+ * One per workspace with doubtful replies, or with absences of an unknown length. Asks the model about many in one activity. Campaigns to
+ * their contacts wait.
+ */
 export const optOutJudge = worksThrough({
   signal: 'repliesDoubted',
   queue: MODEL_QUEUE,
-  summary: 'Ask the model whether replies ask to be left alone',
+  summary: 'Ask the model about replies that no rule decides',
   timeout: MODEL_ROUND,
   round: (act, { workspaceId }) => act.judgeReplies({ workspaceId }),
 });

@@ -313,21 +313,43 @@ export function isOutOfOffice(text: string): boolean {
   return ABSENCE.test(beginning) || returnsIn(beginning).some(namesDay);
 }
 
+interface Here {
+  timezone: string;
+  now: Date;
+}
+
+/** The day of a time as midnight in UTC. */
+function dayOf({ timezone, now }: Here): number {
+  const today = wallClock(timezone, now);
+  return Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());
+}
+
+/** The morning of a day, which is at most 60 days ahead. */
+function morningOf(day: number, here: Here): Date {
+  const at = new Date(Math.min(day, dayOf(here) + LONGEST_DAYS * DAY_MS) + 9 * 3_600_000);
+  return fromWallClock(here.timezone, at) ?? at;
+}
+
+/** When a contact is written to again whose automatic reply names no day. */
+export const withoutDay = (here: Here): Date => morningOf(dayOf(here) + WITHOUT_DATE_DAYS * DAY_MS, here);
+
+/** When a contact is written to again who is back on a day; null: it is not ahead. @param date `2026-12-24`. */
+export function returnsOn(date: string, here: Here): Date | null {
+  const day = Date.parse(`${date}T00:00:00Z`);
+  return day > dayOf(here) ? morningOf(day, here) : null;
+}
+
 /**
  * When a contact who is away is written to again: in the morning of the last date in the text that is ahead, of the named day of the
- * week, or after the time that it names; after 7 days without one, and after at most 60.
+ * week, or after the time that it names; after at most 60 days. null: it names none.
  * @param country ISO 3166-1 alpha-2: in the United States, 3/4 is the fourth of March.
  */
-export function returnsAt(
-  text: string,
-  { timezone, country, now }: { timezone: string; country: string; now: Date },
-): Date {
+export function returnsAt(text: string, { country, ...here }: Here & { country: string }): Date | null {
   const beginning = beginningOf(text);
-  const today = wallClock(timezone, now);
-  const midnight = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());
+  const today = wallClock(here.timezone, here.now);
+  const midnight = dayOf(here);
   const isAmerican = country === 'US' && IN_ENGLISH.test(beginning);
-  const morning = (day: number): Date =>
-    fromWallClock(timezone, new Date(day + 9 * 3_600_000)) ?? new Date(day + 9 * 3_600_000);
+  const morning = (day: number): Date => morningOf(day, here);
   const days = [...daysIn(beginning, isAmerican)].flatMap(({ year, month, day }) => {
     const on = (inYear: number): number | null => {
       const at = new Date(Date.UTC(inYear, month - 1, day));
@@ -339,18 +361,18 @@ export function returnsAt(
     return (isOver ? on(today.getUTCFullYear() + 1) : thisYear) ?? [];
   });
   const ahead = days.filter((day) => day > midnight);
-  if (ahead.length > 0) return morning(Math.min(Math.max(...ahead), midnight + LONGEST_DAYS * DAY_MS));
+  if (ahead.length > 0) return morning(Math.max(...ahead));
   const dayOfMonth = days.length > 0 ? null : [...beginning.matchAll(DAY_OF_MONTH)].at(-1)?.groups?.['day'];
   if (dayOfMonth) {
     const passed = Number(dayOfMonth) <= today.getUTCDate() ? 1 : 0;
     const named = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + passed, Number(dayOfMonth));
-    return morning(Math.min(named, midnight + LONGEST_DAYS * DAY_MS));
+    return morning(named);
   }
   const weekday = [...beginning.matchAll(DAY_OF_WEEK)].at(-1)?.groups?.['weekday']?.toLowerCase();
   const index = WEEKDAY_OF.get(weekday ?? '');
   if (index === undefined || days.length > 0) {
     const named = days.length > 0 ? null : daysUntilReturn(beginning, today.getUTCDay());
-    return morning(midnight + Math.min(named ?? WITHOUT_DATE_DAYS, LONGEST_DAYS) * DAY_MS);
+    return named === null ? null : morning(midnight + named * DAY_MS);
   }
   const away = (index - today.getUTCDay() + 7) % 7;
   return morning(midnight + (away === 0 ? 7 : away) * DAY_MS);

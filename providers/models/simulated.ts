@@ -17,9 +17,18 @@ const DraftData = z.object({
   unwanted: firstOf(z.string(), 100).default([]),
 });
 /** The user message of the question whether replies ask to be left alone. */
-export const VerdictData = z.object({
+const VerdictData = z.object({
   replies: firstOf(z.string(), 100).refine((replies) => replies.length > 0),
 });
+
+/** The user message of the question when somebody is back. */
+const ReturnData = z.object({ automaticReply: z.string(), receivedOn: z.string() });
+
+/** What a contact wrote that the model judges. */
+export const textsToJudge = (data: unknown): string[] => [
+  ...(VerdictData.safeParse(data).data?.replies ?? []),
+  ReturnData.safeParse(data).data?.automaticReply ?? '',
+];
 
 /** An estimate, for the token counts in responses. */
 export const CHARACTERS_PER_TOKEN = 4;
@@ -28,6 +37,8 @@ export const CHARACTERS_PER_TOKEN = 4;
 export function simulatedOutput(data: unknown): object {
   const verdict = VerdictData.safeParse(data);
   if (verdict.success) return verdictOf(verdict.data);
+  const away = ReturnData.safeParse(data);
+  if (away.success) return returnOf(away.data);
   const rewrite = RewriteData.safeParse(data);
   return rewrite.success ? rewriteOf(rewrite.data) : draftOf(DraftData.parse(data));
 }
@@ -55,6 +66,13 @@ function verdictOf({ replies }: z.infer<typeof VerdictData>) {
   if (/\b(go away|who gave you|sold|had enough)\b/i.test(text))
     return { verdict: 'opt_out', confidence: 0.9, reason: 'asks_to_stop' };
   return { verdict: 'not_opt_out', confidence: 0.9, reason: 'about_something_else' };
+}
+
+/** Understands “5 sleeps”, which no rule does. */
+function returnOf({ automaticReply, receivedOn }: z.infer<typeof ReturnData>) {
+  const nights = /(\d+) sleeps/.exec(automaticReply)?.[1];
+  const day = new Date(Date.parse(receivedOn) + Number(nights ?? 0) * 86_400_000);
+  return { returnsOn: nights === undefined ? null : day.toISOString().slice(0, 10), confidence: 0.9 };
 }
 
 /** Quotes the contact's last message; derives tags and sentiment from keywords. */

@@ -13,7 +13,8 @@ const DUE = {
   notificationsDue: 'Notifications of the workspace are due.',
   mailsDue: 'Emails are due.',
   filesDue: 'A contact sent files, or a call was recorded.',
-  repliesDoubted: 'Replies wait for the model, which judges whether they ask to be left alone.',
+  repliesDoubted:
+    'Replies wait for the model: whether they ask to be left alone, or when who is away is back.',
   contactsJoined: 'Contacts wrote with the code of an opt-in link.',
   chatsDue: 'Chats are to be told of drafts, or of what became of them.',
   rulesDue: 'Something has happened that rules are about.',

@@ -13,25 +13,30 @@ import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 /** The `holdReason` of the next message of a paused lead. */
 export const LEAD_PAUSED = 'lead_paused';
 
-type PauseReason = NonNullable<CampaignLead['pauseReason']>;
+interface Pause {
+  reason: NonNullable<CampaignLead['pauseReason']>;
+  /** null: until somebody lets them continue. */
+  until: Date | null;
+  /** The automatic reply in which the model is to find until when. */
+  returnReplyId?: string | null;
+}
 
 const PausedRow = z.object({ campaignId: z.string(), leadId: z.string() });
 
 /**
  * Pauses the sequences of all leads with an address: by a reply those of campaigns that ask for it, by an absence all. Requires
  * `lockContact`.
- * @param until null: until somebody lets them continue.
+ * @returns whether there were any.
  */
 export async function pauseContact(
   db: TenantDb,
   address: string,
-  reason: 'reply' | 'out_of_office',
-  until: Date | null,
+  pausing: Pause & { reason: 'reply' | 'out_of_office' },
   now: Date,
-): Promise<void> {
+): Promise<boolean> {
   const campaigns =
-    reason === 'reply' ? sql.fragment`and pause_on_reply and not stop_on_reply` : sql.fragment``;
-  await pause(
+    pausing.reason === 'reply' ? sql.fragment`and pause_on_reply and not stop_on_reply` : sql.fragment``;
+  const paused = await pause(
     db,
     sql.fragment`lead_id in (
         select lead_id from list_addresses where workspace_id = ${db.workspaceId} and address = ${address}
@@ -39,19 +44,20 @@ export async function pauseContact(
         select lead_id from messages
         where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null)
       and campaign_id in (select id from campaigns where workspace_id = ${db.workspaceId} ${campaigns})`,
-    { reason, until },
+    pausing,
     now,
   );
+  return paused > 0;
 }
 
-/** Pauses a lead in a campaign, or changes when it goes on. Requires the lock of its sequence. */
+/** Pauses a lead in a campaign, or changes when it goes on. Requires the lock of its sequence. @returns 0 if it does not run. */
 export const pauseLead = (
   db: TenantDb,
   campaignId: string,
   leadId: string,
   until: Date | null,
   now: Date,
-): Promise<void> =>
+): Promise<number> =>
   pause(
     db,
     sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`,
@@ -62,18 +68,18 @@ export const pauseLead = (
 async function pause(
   db: TenantDb,
   who: FragmentSqlToken,
-  { reason, until }: { reason: PauseReason; until: Date | null },
+  { reason, until, returnReplyId = null }: Pause,
   now: Date,
-): Promise<void> {
+): Promise<number> {
   const at = until === null ? sql.fragment`null::timestamptz` : sql.timestamp(until);
   const paused = await db.any(sql.type(PausedRow)`
     update campaign_leads set paused_at = coalesce(paused_at, ${sql.timestamp(now)}),
       pause_reason = case when ${reason} = 'member' then coalesce(pause_reason, ${reason}) else ${reason} end,
-      resumes_at = ${at}, due_at = ${at}, updated_at = now()
+      resumes_at = ${at}, due_at = ${at}, return_reply_id = ${returnReplyId}, updated_at = now()
     where workspace_id = ${db.workspaceId} and state = 'running' and ${who}
     returning campaign_id, lead_id`);
   const rows = paused.map(({ campaignId, leadId }) => [campaignId, leadId]);
-  if (rows.length === 0) return;
+  if (rows.length === 0) return 0;
   await db.query(sql.type(NoRows)`
     update messages m set held = true, hold_reason = ${LEAD_PAUSED}, updated_at = now()
     from ${sql.unnest(rows, ['text', 'text'])} as p (campaign_id, lead_id)
@@ -82,6 +88,23 @@ async function pause(
   if (until !== null)
     for (const id of new Set(paused.map(({ campaignId }) => campaignId)))
       wake(db, campaignWorkflowId(id), until, 'progressDue');
+  return paused.length;
+}
+
+/**
+ * Has the leads go on whose return the model was to find, at another time than was assumed. Requires `lockContact`.
+ * @param until null: the model has found none.
+ */
+export async function applyReturn(
+  db: TenantDb,
+  replyId: string,
+  until: Date | null,
+  now: Date,
+): Promise<void> {
+  const awaited = sql.fragment`return_reply_id = ${replyId}`;
+  if (until !== null) await pause(db, awaited, { reason: 'out_of_office', until }, now);
+  await db.query(sql.type(NoRows)`
+    update campaign_leads set return_reply_id = null where workspace_id = ${db.workspaceId} and ${awaited}`);
 }
 
 const LeadIdRow = z.object({ leadId: z.string() });
@@ -115,7 +138,7 @@ async function resume(
       where workspace_id = ${db.workspaceId} and campaign_id = ${id} and state = 'running' and paused_at is not null and ${who}
       order by lead_id limit ${limit} for no key update
     )
-    update campaign_leads l set paused_at = null, pause_reason = null, resumes_at = null, updated_at = now(),
+    update campaign_leads l set paused_at = null, pause_reason = null, resumes_at = null, return_reply_id = null, updated_at = now(),
       due_at = case when step_id is not null or version < ${version} then ${sql.timestamp(now)} end
     from locked where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${id} and l.lead_id = locked.lead_id
     returning l.lead_id`);

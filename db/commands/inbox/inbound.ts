@@ -13,9 +13,10 @@ import { subjectOf } from '#domain/messages/email-subject.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { phoneOf } from '#domain/base/phone.ts';
 import { fitsChannel } from '#domain/inbox/sender-kind.ts';
-import { attachmentFetcherId } from '#workflows/protocol/workflow-ids.ts';
+import { attachmentFetcherId, optOutJudgeId } from '#workflows/protocol/workflow-ids.ts';
 import { reopenConversation } from './conversation-changes.ts';
 import { shareContactCard } from '#db/commands/lines/contact-cards.ts';
+import { copilotDebounce } from '#db/queries/drafts/knowledge-base.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/messages/attachments.ts';
 import {
@@ -30,7 +31,7 @@ import { applyReaction } from './reactions.ts';
 import { understand } from './sent-texts.ts';
 import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
 import { pauseContact } from '#db/commands/campaigns/lead-pauses.ts';
-import { isOutOfOffice, returnsAt } from '#domain/campaigns/out-of-office.ts';
+import { isOutOfOffice, returnsAt, withoutDay } from '#domain/campaigns/out-of-office.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { followContactChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
@@ -133,7 +134,7 @@ async function receiveReply(
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
   }
   if (reply.autoReply && !sender.isOurs && reply.warning === null && isOutOfOffice(absence(event)))
-    await pauseWhileAway(db, address, absence(event), now);
+    await pauseWhileAway(db, reply, absence(event), now);
   if (isFirst) {
     await lockContact(db, address);
     await markKnown(db, lineId, address);
@@ -143,12 +144,21 @@ async function receiveReply(
 /** What an automatic reply may say about an absence. */
 const absence = ({ subject, text }: InboundReply): string => `${subject ?? ''}\n${text}`;
 
-/** Campaigns write to a contact who is away when they are back. */
-async function pauseWhileAway(db: TenantDb, address: string, text: string, now: Date): Promise<void> {
+/** Campaigns write to a contact who is away when they are back. Where no rule finds when, the model is asked if the copilot is on. */
+async function pauseWhileAway(
+  db: TenantDb,
+  { id, address }: Pick<InboundRow, 'id' | 'address'>,
+  text: string,
+  now: Date,
+): Promise<void> {
   const [timezone, country] = [await workspaceTimezone(db), await workspaceCountry(db)];
-  const until = returnsAt(text, { timezone, country, now });
+  const named = returnsAt(text, { timezone, country, now });
+  const isAsked = named === null && (await copilotDebounce(db)) !== null;
+  const until = named ?? withoutDay({ timezone, now });
   await lockContact(db, address);
-  await pauseContact(db, address, 'out_of_office', until, now);
+  const pausing = { reason: 'out_of_office', until, returnReplyId: isAsked ? id : null } as const;
+  const isPaused = await pauseContact(db, address, pausing, now);
+  if (isPaused && isAsked) wake(db, optOutJudgeId(db.workspaceId), now, 'repliesDoubted');
 }
 
 interface Answering {
@@ -193,12 +203,12 @@ async function followReply(
     await prioritizeAnswers(db, address, at, now);
     await countStepReply(db, reply, at);
     await stopContact(db, address, 'reply', now);
-    await pauseContact(db, address, 'reply', null, now);
+    await pauseContact(db, address, { reason: 'reply', until: null }, now);
     await followContactChanges(db, address, now);
     if (answered !== null) {
       await lockContact(db, answered);
       await stopContact(db, answered, 'reply', now);
-      await pauseContact(db, answered, 'reply', null, now);
+      await pauseContact(db, answered, { reason: 'reply', until: null }, now);
     }
   }
   if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);

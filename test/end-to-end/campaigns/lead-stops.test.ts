@@ -1,7 +1,11 @@
+import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withTenant } from '#db/connection/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
+import { modelRequestsAbout } from '#test/support/copilot.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
@@ -150,6 +154,61 @@ describe('a lead that is out of office', () => {
     await eventually(async () => (await place()).pausedAt !== null);
     const { resumesAt, pauseReason, state } = await place();
     expect([state, pauseReason, resumesAt.slice(0, 10)]).toEqual(['running', 'out_of_office', date]);
+  });
+
+  describe('until a day that no rule finds', () => {
+    const AWAY = 'I am away for 5 sleeps.';
+    const daysAhead = (at: string): number => Math.round((Date.parse(at) - Date.now()) / 86_400_000);
+    const awaited = () =>
+      withTenant(app.pools, workspace.id, (db) =>
+        db.anyFirst(sql.type(z.object({ id: z.string() }))`
+          select return_reply_id id from campaign_leads
+          where workspace_id = ${workspace.id} and return_reply_id is not null`),
+      );
+    const switchCopilot = async (mode: 'copilot' | 'off') =>
+      expect((await api('PUT', '/api/knowledge-base', { mode })).status).toBe(200);
+    const away = async (text: string) => {
+      const entered = await enter({ steps: [{ message: 'One' }, soon] });
+      await callBack(app, lineId, replyEvent(entered.to, text, { autoReply: true }));
+      await eventually(async () => (await entered.place()).pausedAt !== null);
+      return entered;
+    };
+
+    it('goes on at the day that the model finds', async () => {
+      await switchCopilot('copilot');
+      const { place } = await away(AWAY);
+      await eventually(async () => daysAhead((await place()).resumesAt) <= 5);
+      expect(await place()).toMatchObject({ state: 'running', pauseReason: 'out_of_office' });
+      expect(await awaited()).toEqual([]);
+    });
+
+    it.each([
+      ['knows no day', 'I am away.'],
+      ['fails', 'I am away for 5 sleeps. simulate:quota'],
+    ])('goes on after a week if the model %s', async (_, text) => {
+      await switchCopilot('copilot');
+      const { place } = await away(text);
+      await eventually(async () => (await awaited()).length === 0);
+      expect(daysAhead((await place()).resumesAt)).toBeGreaterThan(5);
+    });
+
+    it('goes on when a member has said, whatever the model finds later', async () => {
+      await switchCopilot('copilot');
+      const { place, resume } = await away(`${AWAY} simulate:timeout`);
+      const until = new Date(Date.now() + 20 * 86_400_000).toISOString();
+      await resume(until);
+      expect(await awaited()).toEqual([]);
+      expect((await place()).resumesAt).toBe(until);
+    });
+
+    it('is not shown to the model while the copilot is off', async () => {
+      await switchCopilot('off');
+      const text = `${AWAY} ${phone()}`;
+      const { place } = await away(text);
+      expect(daysAhead((await place()).resumesAt)).toBeGreaterThan(5);
+      expect(await awaited()).toEqual([]);
+      expect(await modelRequestsAbout({ app }, text)).toEqual([]);
+    });
   });
 
   it('is told from other automatic replies', async () => {
