@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { growth, LINEAR } from '#test/support/growth.ts';
-import { isOutOfOffice, returnsAt, returnsOn, withoutDay } from './out-of-office.ts';
+import { isOutOfOffice, returnsAt, withoutDay } from './out-of-office.ts';
 
 /** A Thursday. */
 const NOW = new Date('2026-12-10T14:00:00Z');
