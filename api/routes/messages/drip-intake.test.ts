@@ -35,7 +35,7 @@ test('requests that both batches left waiting begin another one when the first e
     const batch = Promise.withResolvers<Map<object, object>>();
     batches.push(batch);
     return batch.promise.then((result) => ({
-      result: { result, signals: [], wakes: { runAfterCommit() {} } },
+      result: { result, signals: [], wakes: { runAfterCommit() {}, withEvents: [] } },
     }));
   };
   const pools = { intake: { connect } } as unknown as ApiPools;
