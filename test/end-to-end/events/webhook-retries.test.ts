@@ -153,7 +153,7 @@ test(
     const since = (await api('GET', '/api/test/clock')).body.now;
     const ids: string[] = [];
     for (let hour = 0; hour < 2; hour += 1) {
-      for (let index = 0; index < 3; index += 1) ids.push(await send(api));
+      ids.push(await send(api));
       for (const { path } of [retrying, plain])
         await eventually(
           async () => (await api('GET', `${path}/deliveries`)).body.deliveries.length === ids.length,
@@ -165,11 +165,10 @@ test(
     expect(tried[0]).toBeGreaterThan(2 * ids.length);
     expect(tried[1]).toBe(ids.length);
 
-    await advanceClock(api, 86_400);
+    await advanceClock(api, 8 * 3600);
     const delivered = (endpoint: Endpoint, before = 0) =>
       endpoint.received.slice(before).map(({ json }) => json.messageId as string);
     await eventually(async () => delivered(retried, tried[0]).length >= ids.length);
-    await advanceClock(api, 86_400);
     expect(delivered(retried, tried[0]).toSorted()).toEqual(ids.toSorted());
     expect(once.received).toHaveLength(ids.length);
     const replay = await api('POST', `${plain.path}/replay`, { since, onlyFailed: true });
