@@ -1,10 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { type ActivityInterceptorsFactory, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import { vi } from 'vitest';
 import { WORKSPACE_ID } from '#workflows/protocol/search-attributes.ts';
 import { eventually } from './app.ts';
+import { interceptActivities } from './intercepted-activities.ts';
 
 /**
  * When a workflow is terminated: `before` its n-th activity, which then does nothing; `during` that activity, which still
@@ -32,9 +31,8 @@ export function watchWorkers(client: () => Client): Terminator {
   const steps = new Map<string, Step>();
   const activities = new Map<string, string[]>();
   const terminated = new Set<string>();
-  const create = Worker.create.bind(Worker);
 
-  const interceptor: ActivityInterceptorsFactory = ({ info }) => ({
+  interceptActivities(({ info }) => ({
     inbound: {
       async execute(input, next) {
         const { workspaceId, agencyId } = (input.args[0] ?? {}) as {
@@ -89,16 +87,7 @@ export function watchWorkers(client: () => Client): Terminator {
         throw ApplicationFailure.nonRetryable('the workflow was terminated before this activity');
       },
     },
-  });
-  vi.spyOn(Worker, 'create').mockImplementation((options: WorkerOptions) =>
-    create({
-      ...options,
-      interceptors: {
-        ...options.interceptors,
-        activity: [interceptor, ...(options.interceptors?.activity ?? [])],
-      },
-    }),
-  );
+  }));
 
   return {
     terminateAt: (type, owner, step) => void steps.set(keyOf(type, owner), step),

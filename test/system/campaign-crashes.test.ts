@@ -1,8 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { type ActivityInterceptorsFactory, Worker, type WorkerOptions } from '@temporalio/worker';
 import fc from 'fast-check';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import { withSystem } from '#db/connection/transactions.ts';
@@ -11,6 +10,7 @@ import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { interceptActivities } from '#test/support/intercepted-activities.ts';
 
 /** When an activity crashes: `after` its commits, so that its result is lost, as when its process is killed. */
 type Crash = 'before' | 'after' | null;
@@ -21,7 +21,7 @@ let crashed = 0;
 
 beforeAll(async () => {
   let activities = 0;
-  const interceptor: ActivityInterceptorsFactory = () => ({
+  interceptActivities(() => ({
     inbound: {
       async execute(input, next) {
         activities += 1;
@@ -35,17 +35,7 @@ beforeAll(async () => {
         return crash === 'after' ? fail() : result;
       },
     },
-  });
-  const create = Worker.create.bind(Worker);
-  vi.spyOn(Worker, 'create').mockImplementation((options: WorkerOptions) =>
-    create({
-      ...options,
-      interceptors: {
-        ...options.interceptors,
-        activity: [interceptor, ...(options.interceptors?.activity ?? [])],
-      },
-    }),
-  );
+  }));
   app = await startTestApp();
 });
 afterAll(() => app.stop());
