@@ -1,4 +1,4 @@
-import { fromWallClock, wallClock } from '../base/calendar.ts';
+import { fromWallClock, wallClock, wallTime } from '../base/calendar.ts';
 
 /** What an automatic reply says about an absence: rules for the languages in which people write them. Pure functions. */
 
@@ -257,6 +257,11 @@ const returnsIn = (text: string): string[] =>
     text.slice(Math.max(0, index - NEARBY), index + length + NEARBY),
   );
 
+const MONDAY = 1;
+
+/** In how many days the day of the week comes next. @param from that of today. */
+const daysUntil = (weekday: number, from: number): number => (weekday - from + 7) % 7 || 7;
+
 /** @returns in how many days somebody is back; null: the text does not say so. */
 function daysUntilReturn(text: string, weekday: number): number | null {
   for (const part of returnsIn(text)) {
@@ -265,7 +270,7 @@ function daysUntilReturn(text: string, weekday: number): number | null {
       const word = COUNTS.findIndex((_, index) => groups[`count${index + 1}`] !== undefined) + 1;
       return (word || Number(groups['count'])) * (groups['days'] === undefined ? 7 : 1);
     }
-    if (part.search(NEXT_WEEK) >= 0) return (1 - weekday + 7) % 7 || 7;
+    if (part.search(NEXT_WEEK) >= 0) return daysUntil(MONDAY, weekday);
     if (part.search(TOMORROW) >= 0) return 1;
   }
   return null;
@@ -319,14 +324,11 @@ interface Here {
 }
 
 /** The day of a time as midnight in UTC. */
-function dayOf({ timezone, now }: Here): number {
-  const today = wallClock(timezone, now);
-  return Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());
-}
+const dayOf = ({ timezone, now }: Here): number => wallTime(wallClock(timezone, now), 0, '00:00').getTime();
 
 /** The morning of a day, which is at most 60 days ahead. */
 function morningOf(day: number, here: Here): Date {
-  const at = new Date(Math.min(day, dayOf(here) + LONGEST_DAYS * DAY_MS) + 9 * 3_600_000);
+  const at = wallTime(new Date(Math.min(day, dayOf(here) + LONGEST_DAYS * DAY_MS)), 0, '09:00');
   return fromWallClock(here.timezone, at) ?? at;
 }
 
@@ -346,8 +348,8 @@ export function returnsOn(date: string, here: Here): Date | null {
  */
 export function returnsAt(text: string, { country, ...here }: Here & { country: string }): Date | null {
   const beginning = beginningOf(text);
-  const today = wallClock(here.timezone, here.now);
   const midnight = dayOf(here);
+  const today = new Date(midnight);
   const isAmerican = country === 'US' && IN_ENGLISH.test(beginning);
   const morning = (day: number): Date => morningOf(day, here);
   const days = [...daysIn(beginning, isAmerican)].flatMap(({ year, month, day }) => {
@@ -362,18 +364,16 @@ export function returnsAt(text: string, { country, ...here }: Here & { country: 
   });
   const ahead = days.filter((day) => day > midnight);
   if (ahead.length > 0) return morning(Math.max(...ahead));
-  const dayOfMonth = days.length > 0 ? null : [...beginning.matchAll(DAY_OF_MONTH)].at(-1)?.groups?.['day'];
+  // What it names is over.
+  if (days.length > 0) return null;
+  const dayOfMonth = [...beginning.matchAll(DAY_OF_MONTH)].at(-1)?.groups?.['day'];
   if (dayOfMonth) {
     const passed = Number(dayOfMonth) <= today.getUTCDate() ? 1 : 0;
-    const named = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + passed, Number(dayOfMonth));
-    return morning(named);
+    return morning(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + passed, Number(dayOfMonth)));
   }
   const weekday = [...beginning.matchAll(DAY_OF_WEEK)].at(-1)?.groups?.['weekday']?.toLowerCase();
-  const index = WEEKDAY_OF.get(weekday ?? '');
-  if (index === undefined || days.length > 0) {
-    const named = days.length > 0 ? null : daysUntilReturn(beginning, today.getUTCDay());
-    return named === null ? null : morning(midnight + named * DAY_MS);
-  }
-  const away = (index - today.getUTCDay() + 7) % 7;
-  return morning(midnight + (away === 0 ? 7 : away) * DAY_MS);
+  const named = WEEKDAY_OF.get(weekday ?? '');
+  const away =
+    named === undefined ? daysUntilReturn(beginning, today.getUTCDay()) : daysUntil(named, today.getUTCDay());
+  return away === null ? null : morning(midnight + away * DAY_MS);
 }
