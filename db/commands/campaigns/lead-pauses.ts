@@ -36,7 +36,7 @@ export async function pauseContact(
 ): Promise<boolean> {
   const campaigns =
     pausing.reason === 'reply' ? sql.fragment`and pause_on_reply and not stop_on_reply` : sql.fragment``;
-  const paused = await pause(
+  return pause(
     db,
     sql.fragment`lead_id in (
         select lead_id from list_addresses where workspace_id = ${db.workspaceId} and address = ${address}
@@ -47,17 +47,16 @@ export async function pauseContact(
     pausing,
     now,
   );
-  return paused > 0;
 }
 
-/** Pauses a lead in a campaign, or changes when it goes on. Requires the lock of its sequence. @returns 0 if it does not run. */
+/** Pauses a lead in a campaign, or changes when it goes on. Requires the lock of its sequence. @returns whether it runs. */
 export const pauseLead = (
   db: TenantDb,
   campaignId: string,
   leadId: string,
   until: Date | null,
   now: Date,
-): Promise<number> =>
+): Promise<boolean> =>
   pause(
     db,
     sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`,
@@ -70,7 +69,7 @@ async function pause(
   who: FragmentSqlToken,
   { reason, until, returnReplyId = null }: Pause,
   now: Date,
-): Promise<number> {
+): Promise<boolean> {
   const at = until === null ? sql.fragment`null::timestamptz` : sql.timestamp(until);
   const paused = await db.any(sql.type(PausedRow)`
     update campaign_leads set paused_at = coalesce(paused_at, ${sql.timestamp(now)}),
@@ -79,7 +78,7 @@ async function pause(
     where workspace_id = ${db.workspaceId} and state = 'running' and ${who}
     returning campaign_id, lead_id`);
   const rows = paused.map(({ campaignId, leadId }) => [campaignId, leadId]);
-  if (rows.length === 0) return 0;
+  if (rows.length === 0) return false;
   await db.query(sql.type(NoRows)`
     update messages m set held = true, hold_reason = ${LEAD_PAUSED}, updated_at = now()
     from ${sql.unnest(rows, ['text', 'text'])} as p (campaign_id, lead_id)
@@ -88,7 +87,7 @@ async function pause(
   if (until !== null)
     for (const id of new Set(paused.map(({ campaignId }) => campaignId)))
       wake(db, campaignWorkflowId(id), until, 'progressDue');
-  return paused.length;
+  return true;
 }
 
 /**

@@ -45,9 +45,7 @@ export async function applyReaction(
   const { reaction, emoji, removed } = event;
   const from = dialled(await contactAddress(db, event.from), message.recipientPhone);
   const at = event.at.toISOString();
-  const stored = { by: 'contact', status: 'sent', reaction, from, at, removed } as const;
-  const next = { ...stored, ...(emoji !== undefined && { emoji }) };
-  const reactions = withReaction(message.reactions, next, message.channel === 'email');
+  const reactions = withReaction(message.reactions, ofContact(event, from), message.channel === 'email');
   if (!reactions) return;
   await db.query(sql.type(NoRows)`
     update messages set reactions = ${sql.jsonb(reactions)}, updated_at = now()
@@ -55,6 +53,16 @@ export async function applyReaction(
 
   await emitReaction(db, message, { reaction, emoji, removed, from, at }, now);
 }
+
+const ofContact = ({ reaction, emoji, removed, at }: ReactionEvent, from: string): StoredReaction => ({
+  by: 'contact',
+  status: 'sent',
+  reaction,
+  ...(emoji !== undefined && { emoji }),
+  from,
+  at: at.toISOString(),
+  removed,
+});
 
 /** A message of a participant to which another one reacts. */
 const ParticipantsRow = InboundRow.pick({ id: true, address: true }).extend({
@@ -80,9 +88,7 @@ export async function applyGroupReaction(
   const { reaction, emoji, removed } = event;
   const from = await contactAddress(db, event.from);
   const at = event.at.toISOString();
-  const stored = { by: 'contact', status: 'sent', reaction, from, at, removed } as const;
-  const next = { ...stored, ...(emoji !== undefined && { emoji }) };
-  const reactions = withReaction(message.reactions, next, false);
+  const reactions = withReaction(message.reactions, ofContact(event, from), false);
   if (!reactions) return true;
   await storeReactions(db, { id: message.id, direction: 'in' }, reactions);
   const about = { ...message, leadId: null, campaignId: null, campaignName: null, crm: {} };
