@@ -199,9 +199,11 @@ describe('a connected HighLevel', () => {
     };
     highlevel.failOn('Poison');
     try {
+      // Two callbacks at once may be stored in either order.
       await writeIn(app, { lineId: workspace.lineId, from: poison, text: 'Poison' });
-      await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Fine' });
       await eventually(async () => (await connectionOf(id)).pausedUntil !== null);
+      await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Fine' });
+      await eventually(async () => (await connectionOf(id)).waiting === 2);
       expect(told(contactId)).toEqual([]);
       await setFailures(id, FAILURES_TO_SET_NEWS_ASIDE - 1);
       await check();
