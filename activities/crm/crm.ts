@@ -1,10 +1,10 @@
 import { currentTime, fromNow } from '#domain/base/clock.ts';
 import { receiveContact, receiveOptOuts } from '#db/commands/crm/receive-contact.ts';
 import {
-  type CrmTelling,
-  nextCrmTelling,
-  recordCrmTellingFailure,
-  settleCrmTelling,
+  type CrmPush,
+  nextCrmPush,
+  recordCrmPushFailure,
+  settleCrmPush,
 } from '#db/commands/crm/crm-outbox.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import {
@@ -34,7 +34,7 @@ import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
 const ROUND_MS = 60_000;
 /** Of a round that a process takes itself, so that all connections get turns. */
 const POLLED_MS = 15_000;
-/** What was read is told at once, or read again: a process that was suspended meanwhile has lost the connection to another. */
+/** What was read is pushed at once, or read again: a process that was suspended meanwhile has lost the connection to another. */
 const TELL_WITHIN_MS = 5000;
 /** A token that is refused is tried again so often: its scopes may have been granted. */
 const DENIED_AGAIN_MS = 10 * 60_000;
@@ -47,7 +47,7 @@ interface ConnectionOf {
 }
 
 interface Failed {
-  telling: CrmTelling;
+  next: CrmPush;
   error: CrmUnavailable;
 }
 
@@ -108,50 +108,50 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
     }
 
     /**
-     * Tells the CRM what has happened, in order.
+     * Pushes to the CRM what has happened, in order.
      * @returns whether that is all; `failed`: the one thing that it has failed to take, with which it ends.
      */
-    async function tell(connection: CrmConnectionRow): Promise<{ isDone: boolean; failed?: Failed }> {
+    async function pushChanges(connection: CrmConnectionRow): Promise<{ isDone: boolean; failed?: Failed }> {
       const provider = crms[connection.provider];
       const account = accountOf(connection);
       while (hasTime()) {
         const readAt = performance.now();
-        const telling = await tenant((db) => nextCrmTelling(db, connection, currentTime()));
-        if (!telling) return { isDone: true };
+        const next = await tenant((db) => nextCrmPush(db, connection, currentTime()));
+        if (!next) return { isDone: true };
         if (performance.now() - readAt > TELL_WITHIN_MS) return { isDone: false };
         let refused: string | null = null;
         let toldAt = currentTime();
-        let contactId = telling.told?.contactId ?? null;
-        if (telling.told)
+        let contactId = next.push?.contactId ?? null;
+        if (next.push)
           try {
-            const { news, person } = telling.told;
+            const { change, person } = next.push;
             contactId ??= await create(connection, person);
-            if (news.kind !== 'contact') toldAt = await provider.tell(account, contactId, news);
+            if (change.kind !== 'contact') toldAt = await provider.push(account, contactId, change);
           } catch (error) {
             // Whoever wants to be left alone has not looked at it.
             if (error instanceof CrmUnavailable && error.retryAfterMs === null)
-              return { isDone: false, failed: { telling, error } };
+              return { isDone: false, failed: { next, error } };
             if (!(error instanceof CrmRefused)) throw error;
             refused = error.message;
           }
         const ids = provider.idsOf(connection.accountId, contactId ?? '');
         await tenant((db) =>
-          settleCrmTelling(db, connectionId, telling, { contactId, refused, ids, toldAt }, currentTime()),
+          settleCrmPush(db, connectionId, next, { contactId, refused, ids, toldAt }, currentTime()),
         );
       }
       return { isDone: false };
     }
 
     /** Counts what a CRM that answers otherwise has failed to take. @throws its error, until it is set aside. */
-    async function setAside({ telling, error }: Failed): Promise<void> {
+    async function setAside({ next, error }: Failed): Promise<void> {
       const isSetAside = await tenant((db) =>
-        recordCrmTellingFailure(db, connectionId, telling, error.message, currentTime()),
+        recordCrmPushFailure(db, connectionId, next, error.message, currentTime()),
       );
       if (!isSetAside) throw error;
       await tenant((db) => resumeCrm(db, connectionId));
     }
 
-    /** When to look for changes again, which what is to be told does not bring forward; null: now. */
+    /** When to look for changes again, which changes to push do not bring forward; null: now. */
     function nextReadOf({ error, syncedAt }: CrmConnectionRow): Date | null {
       if (error !== null || syncedAt === null) return null;
       const waitedMs = currentTime().getTime() - syncedAt.getTime();
@@ -205,16 +205,16 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
       try {
         connection = await renewed(connection);
         const nextRead = nextReadOf(connection);
-        // Before anything is told: what happens from then on brings it forward again.
+        // Before anything is pushed: what happens from then on brings it forward again.
         if (nextRead !== null) await nextAt(nextRead);
-        const { isDone: isTold, failed } = await tell(connection);
-        if (isTold && nextRead !== null) {
+        const { isDone: isPushed, failed } = await pushChanges(connection);
+        if (isPushed && nextRead !== null) {
           return { hasMore: false, isGone: false, failingSince: null, hasChanged: false };
         }
         // Only whoever answers this is known to fail at that one thing.
-        const isRead = (isTold || failed !== undefined) && (await read(connection));
+        const isRead = (isPushed || failed !== undefined) && (await read(connection));
         if (failed) await setAside(failed);
-        const isDone = isTold && isRead;
+        const isDone = isPushed && isRead;
         if (!isDone) await nextAt(currentTime());
         const hasChanged = isDone && (await tenant((db) => recordCrmSync(db, connectionId, currentTime())));
         return { hasMore: !isDone, isGone: false, failingSince: null, hasChanged };
@@ -261,7 +261,7 @@ export function createCrmActivities(dependencies: Dependencies) {
             canceled,
             ROUND_MS,
           );
-          if (hasMore) return roundOf(dueNow('there is more to take over or to tell'));
+          if (hasMore) return roundOf(dueNow('there is more to read or to push'));
           if (isGone) return decideToEnd(pools, workspaceId, workflowId, 'the connection was deleted');
           const reason =
             failingSince === null
@@ -274,7 +274,7 @@ export function createCrmActivities(dependencies: Dependencies) {
   };
 }
 
-/** The rounds of CRMs that processes take themselves. The workflow is told what operators are to see. */
+/** The rounds of CRMs that processes take themselves. The workflow receives what operators are to see. */
 export function crmRounds(dependencies: ProcessDependencies, slots: number): Rounds {
   const { sync } = createCrmSync(dependencies);
   return {

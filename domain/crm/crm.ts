@@ -21,7 +21,7 @@ export const CrmConnectionInput = z
     campaignId: Id.optional().meta({ description: 'A campaign that new leads enter.' }),
     createContacts: z.boolean().optional().meta({
       description:
-        'Whether new leads, and people of whom the CRM is told something and whom it does not know, become contacts there. Default: false; or as before, if it is connected again.',
+        'Whether new leads, and people whom it does not know and about whom it receives something, become contacts there. Default: false; or as before, if it is connected again.',
     }),
     importExisting: z.boolean().default(true).meta({
       description: 'Whether contacts that the CRM has already become leads, not only those that change.',
@@ -43,7 +43,7 @@ export const CrmConnection = z
     createContacts: z.boolean(),
     status: z.enum(['active', 'broken']).meta({
       description:
-        '`broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.',
+        '`broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what it is to receive waits.',
     }),
     error: z.string().nullable().meta({
       description: 'Why it is broken, or why the provider does not answer at the moment.',
@@ -55,10 +55,10 @@ export const CrmConnection = z
     syncedAt: z.iso.datetime().nullable().meta({
       description: 'When all changes up to then were last taken over.',
     }),
-    waiting: z.int().meta({ description: 'How much the CRM is still to be told.' }),
+    waiting: z.int().meta({ description: 'How many changes the CRM is still to receive.' }),
     setAside: z.int().meta({
       description:
-        'How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.',
+        'How many changes it has failed to take five times, although it answers otherwise. Each is tried once an hour for a day, and at once when the token is checked.',
     }),
     createdAt: z.iso.datetime(),
   })
@@ -71,7 +71,7 @@ export type CrmSubject = z.infer<typeof CrmSubject>;
 export const CrmOutcome = z.enum(['synced', 'refused', 'conflict', 'set_aside']);
 
 /** What a CRM fails to take so often, although it answers otherwise, is set aside. */
-export const FAILURES_TO_SET_NEWS_ASIDE = 5;
+export const CRM_FAILURES_TO_SET_ASIDE = 5;
 
 /** What a connection has done, or has not. */
 export const CrmLogEntry = z

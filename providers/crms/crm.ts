@@ -1,6 +1,6 @@
 import type { CrmProviderName } from '#domain/crm/crm.ts';
 import type { CrmContact, NewCrmContact } from '#domain/crm/contact.ts';
-import type { CrmNews } from '#domain/crm/news.ts';
+import type { CrmChange } from '#domain/crm/change.ts';
 
 /** The provider cannot be asked now. The message contains neither texts nor addresses. */
 export class CrmUnavailable extends Error {
@@ -99,11 +99,15 @@ export interface CrmProvider {
   /** Reads a request of the provider; absent: it sends none. @throws BadCrmSignature */
   read?(request: CrmRequest): CrmWritten | null;
   /**
-   * If the response is lost, it is told again: no provider recognizes what it was told before.
-   * @returns the end of the second in which it was told, by the provider's clock.
+   * Pushes a change. If the response is lost, the change is pushed again: no provider recognizes what it has received before.
+   * @returns the end of the second in which it was received, by the provider's clock.
    * @throws CrmDenied, CrmUnavailable, CrmRefused
    */
-  tell(account: CrmAccount, contactId: string, news: Exclude<CrmNews, { kind: 'contact' }>): Promise<Date>;
+  push(
+    account: CrmAccount,
+    contactId: string,
+    change: Exclude<CrmChange, { kind: 'contact' }>,
+  ): Promise<Date>;
   /** The ids that messages to a contact carry. */
   idsOf(accountId: string, contactId: string): Record<string, string>;
 }

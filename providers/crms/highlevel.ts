@@ -5,7 +5,7 @@ import { firstOf } from '#domain/base/bounded-schema.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
 import type { CrmContact } from '#domain/crm/contact.ts';
-import type { CrmNews } from '#domain/crm/news.ts';
+import type { CrmChange } from '#domain/crm/change.ts';
 import { answeredAt, type CrmAnswer, crmRequests, retryAfterMs } from './crm-request.ts';
 import {
   BadCrmSignature,
@@ -24,7 +24,7 @@ const CONVERSATIONS = '2021-04-15';
 /** Of a search, which returns at most 500. */
 const PAGE = 100;
 const ADDRESSES = 20;
-/** The limit of 100 requests is per ten seconds; the daily one ends 24 hours after the first request, which HighLevel does not tell. */
+/** The limit of 100 requests is per ten seconds; the daily one ends 24 hours after the first request, which HighLevel does not state. */
 const RATE_LIMIT_MS = 10_000;
 const DAILY_LIMIT_MS = 3_600_000;
 /** A search finds a new conversation after some seconds (github.com/GoHighLevel/highlevel-api-docs, issue 5). */
@@ -263,7 +263,7 @@ export function createHighLevel({
   async function logMessage(
     account: CrmAccount,
     contactId: string,
-    { kind, channel, address, subject, text, at }: Extract<CrmNews, { text: string }>,
+    { kind, channel, address, subject, text, at }: Extract<CrmChange, { text: string }>,
   ): Promise<CrmAnswer> {
     const isReply = kind === 'reply';
     // Only tokens of the app may name its provider (issue 107).
@@ -290,9 +290,9 @@ export function createHighLevel({
   async function logCall(
     account: CrmAccount,
     contactId: string,
-    news: Extract<CrmNews, { kind: 'call' }>,
+    change: Extract<CrmChange, { kind: 'call' }>,
   ): Promise<CrmAnswer> {
-    const { isOutbound, isAnswered, from, to, durationSec, at } = news;
+    const { isOutbound, isAnswered, from, to, durationSec, at } = change;
     const provider = appTokenOf(account.token) && app?.callProviderId;
     if (!provider) {
       const how = isAnswered ? `${Math.round(durationSec)} seconds` : 'not answered';
@@ -318,7 +318,7 @@ export function createHighLevel({
   async function setDnd(
     account: CrmAccount,
     contactId: string,
-    { kind, email }: Extract<CrmNews, { kind: 'opt_out' | 'opt_in' }>,
+    { kind, email }: Extract<CrmChange, { kind: 'opt_out' | 'opt_in' }>,
   ): Promise<CrmAnswer> {
     const channel = email === null ? 'SMS' : 'Email';
     const answer = await getContact(account, contactId);
@@ -342,7 +342,7 @@ export function createHighLevel({
 
   async function setStatus(
     account: CrmAccount,
-    { messageId, isDelivered, reason, at }: Extract<CrmNews, { kind: 'status' }>,
+    { messageId, isDelivered, reason, at }: Extract<CrmChange, { kind: 'status' }>,
   ): Promise<CrmAnswer> {
     const path = `/conversations/messages/${encodeURIComponent(messageId)}/status`;
     const error = { code: '1', type: 'linepace', message: reason ?? 'not sent' };
@@ -435,17 +435,17 @@ export function createHighLevel({
         : null;
     },
 
-    async tell(account, contactId, news) {
-      const told =
-        'text' in news
-          ? logMessage(account, contactId, news)
-          : news.kind === 'status'
-            ? setStatus(account, news)
-            : 'from' in news
-              ? logCall(account, contactId, news)
-              : setDnd(account, contactId, news);
+    async push(account, contactId, change) {
+      const pushed =
+        'text' in change
+          ? logMessage(account, contactId, change)
+          : change.kind === 'status'
+            ? setStatus(account, change)
+            : 'from' in change
+              ? logCall(account, contactId, change)
+              : setDnd(account, contactId, change);
       // The time of an answer has no fractions of a second.
-      return new Date(answeredAt(await told).getTime() + 1000);
+      return new Date(answeredAt(await pushed).getTime() + 1000);
     },
 
     idsOf: (accountId, contactId) => ({ crmBContactId: contactId, crmBLocationId: accountId }),

@@ -3,7 +3,7 @@ import { realTime } from '#domain/base/clock.ts';
 import { firstOf } from '#domain/base/bounded-schema.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
 import type { CrmContact } from '#domain/crm/contact.ts';
-import type { CrmNews } from '#domain/crm/news.ts';
+import type { CrmChange } from '#domain/crm/change.ts';
 import { answeredAt, type CrmAnswer, crmRequests, retryAfterMs } from './crm-request.ts';
 import {
   type CrmAccount,
@@ -208,21 +208,21 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
   async function put(
     account: CrmAccount,
     contactId: string,
-    news: Exclude<CrmNews, { kind: 'contact' }>,
+    change: Exclude<CrmChange, { kind: 'contact' }>,
   ): Promise<CrmAnswer> {
-    if ('text' in news) return log(account, contactId, ...messageOf(news));
+    if ('text' in change) return log(account, contactId, ...messageOf(change));
     // Nothing that is sent is written in HubSpot.
-    if (news.kind === 'status') throw new CrmRefused('not_written_there');
-    if ('from' in news) return log(account, contactId, 'calls', callOf(news));
-    if (news.email === null) {
-      const properties = { [OPT_OUT]: String(news.kind === 'opt_out') };
+    if (change.kind === 'status') throw new CrmRefused('not_written_there');
+    if ('from' in change) return log(account, contactId, 'calls', callOf(change));
+    if (change.email === null) {
+      const properties = { [OPT_OUT]: String(change.kind === 'opt_out') };
       return ask(account, 'PATCH', `/crm/v3/objects/contacts/${encodeURIComponent(contactId)}`, {
         properties,
       });
     }
     // Only the contact itself can subscribe to emails again.
-    if (news.kind === 'opt_in') throw new CrmRefused('emails_cannot_be_resubscribed');
-    const subscriber = encodeURIComponent(news.email);
+    if (change.kind === 'opt_in') throw new CrmRefused('emails_cannot_be_resubscribed');
+    const subscriber = encodeURIComponent(change.email);
     return ask(
       account,
       'POST',
@@ -315,9 +315,9 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
       return id;
     },
 
-    async tell(account, contactId, news) {
+    async push(account, contactId, change) {
       // The time of an answer has no fractions of a second.
-      return new Date(answeredAt(await put(account, contactId, news)).getTime() + 1000);
+      return new Date(answeredAt(await put(account, contactId, change)).getTime() + 1000);
     },
 
     idsOf: (accountId, contactId) => ({ crmAContactId: contactId, crmAPortalId: accountId }),
@@ -357,23 +357,23 @@ function contactOf(
 }
 
 function messageOf(
-  news: Extract<CrmNews, { kind: 'message' | 'reply' }>,
+  change: Extract<CrmChange, { kind: 'message' | 'reply' }>,
 ): ['communications' | 'emails', Record<string, string>] {
-  const text = truncate(news.text, MAX_TEXT);
-  const at = news.at.toISOString();
-  if (news.channel === 'email')
+  const text = truncate(change.text, MAX_TEXT);
+  const at = change.at.toISOString();
+  if (change.channel === 'email')
     return [
       'emails',
       {
         hs_timestamp: at,
-        hs_email_direction: news.kind === 'reply' ? 'INCOMING_EMAIL' : 'EMAIL',
+        hs_email_direction: change.kind === 'reply' ? 'INCOMING_EMAIL' : 'EMAIL',
         hs_email_status: 'SENT',
-        hs_email_subject: news.subject ?? '',
+        hs_email_subject: change.subject ?? '',
         hs_email_text: text,
       },
     ];
   // A communication of HubSpot has no direction.
-  const who = news.kind === 'reply' ? 'The contact wrote' : 'We wrote';
+  const who = change.kind === 'reply' ? 'The contact wrote' : 'We wrote';
   return [
     'communications',
     {
@@ -385,14 +385,14 @@ function messageOf(
   ];
 }
 
-const callOf = (news: Extract<CrmNews, { kind: 'call' }>): Record<string, string> => ({
-  hs_timestamp: news.at.toISOString(),
+const callOf = (change: Extract<CrmChange, { kind: 'call' }>): Record<string, string> => ({
+  hs_timestamp: change.at.toISOString(),
   hs_call_title: 'Call',
-  hs_call_direction: news.isOutbound ? 'OUTBOUND' : 'INBOUND',
-  hs_call_status: news.isAnswered ? 'COMPLETED' : 'NO_ANSWER',
-  hs_call_duration: String(Math.round(news.durationSec * 1000)),
-  hs_call_from_number: news.from,
-  hs_call_to_number: news.to,
+  hs_call_direction: change.isOutbound ? 'OUTBOUND' : 'INBOUND',
+  hs_call_status: change.isAnswered ? 'COMPLETED' : 'NO_ANSWER',
+  hs_call_duration: String(Math.round(change.durationSec * 1000)),
+  hs_call_from_number: change.from,
+  hs_call_to_number: change.to,
 });
 
 const messageOfFailure = ({ body }: CrmAnswer): string => Failure.safeParse(body).data?.message ?? '';

@@ -8,7 +8,7 @@ import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import { CrmProviderName } from '#domain/crm/crm.ts';
-import { crmCorrelationId } from '#domain/crm/news.ts';
+import { crmCorrelationId } from '#domain/crm/change.ts';
 import { acceptedMessageOf, CRM_SOURCE } from '#domain/messages/accepted-message.ts';
 import { MessageInput } from '#domain/messages/message.ts';
 import { BadCrmSignature, type CrmProvider, type CrmWritten } from '#providers/crms/crm.ts';
@@ -66,7 +66,7 @@ async function readWritten(
   }
 }
 
-/** Sends what was written, once. What cannot be sent is told to the CRM, and shown in the log of the connection. */
+/** Sends what was written, once. What cannot be sent is reported to the CRM, and shown in the log of the connection. */
 async function send(provider: CrmProvider, written: CrmWritten, services: Services): Promise<void> {
   const { pools, secrets, logger } = services;
   const { accountId, contactId, messageId } = written;
@@ -96,11 +96,11 @@ async function send(provider: CrmProvider, written: CrmWritten, services: Servic
     });
     if (!connection) return;
     const token = secrets.open(connection.tokenSealed, crmTokenContext(workspaceId, id));
-    const news = { kind: 'status', messageId, isDelivered: false, reason, at: now } as const;
-    await provider.tell({ accountId, token }, contactId, news).catch((failure: unknown) => {
+    const change = { kind: 'status', messageId, isDelivered: false, reason, at: now } as const;
+    await provider.push({ accountId, token }, contactId, change).catch((failure: unknown) => {
       logger.warn(
         { workspaceId, connectionId: id, error: failure },
-        'a CRM was not told what cannot be sent',
+        'the CRM did not receive that a message cannot be sent',
       );
     });
   }

@@ -59,7 +59,7 @@ export const crmConnectionRoutes = [
     transaction: false,
     summary: 'Connect a CRM, or connect it again with another token',
     description:
-      "Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first.",
+      "Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are pushed to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first.",
     body: CrmConnectionInput,
     responses: { 201: OneConnection },
     errors: ['INVALID_STATE', 'UNAVAILABLE'],
@@ -128,8 +128,7 @@ export const crmConnectionRoutes = [
     method: 'GET',
     path: '/api/crm-connections/{id}/log',
     tag: 'Contacts',
-    summary:
-      'List what was taken over from a CRM and told to it, what was refused, and conflicts, newest first',
+    summary: 'List what was read from a CRM and pushed to it, what was refused, and conflicts, newest first',
     description: 'Entries are kept for 30 days.',
     params: ConnectionParams,
     query: PageQuery.extend({ outcome: CrmLogEntry.shape.outcome.optional() }),

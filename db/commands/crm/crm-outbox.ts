@@ -12,28 +12,28 @@ import { isErased } from '#domain/contacts/erasure.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import type { NewCrmContact } from '#domain/crm/contact.ts';
 import { TRIED_EVERY_MS, TRIED_FOR_MS } from '#domain/base/set-aside.ts';
-import { FAILURES_TO_SET_NEWS_ASIDE, type NewCrmLogEntry } from '#domain/crm/crm.ts';
-import { type CrmNews, readCrmEvent } from '#domain/crm/news.ts';
+import { CRM_FAILURES_TO_SET_ASIDE, type NewCrmLogEntry } from '#domain/crm/crm.ts';
+import { type CrmChange, readCrmEvent } from '#domain/crm/change.ts';
 
 const OutboxRow = z.object({ eventId: z.string(), body: z.string().nullable() });
 const FailuresRow = z.object({ failures: z.int() });
 
-/** The next thing that a CRM is to be told, and of which of its contacts. */
-export interface CrmTelling {
+/** The next change to push to a CRM, and the contact that it concerns. */
+export interface CrmPush {
   eventId: string;
-  /** null: there is nothing to be told, because the contact is not in the CRM, or was erased. */
-  told: {
+  /** null: there is nothing to push, because the contact is not in the CRM, or was erased. */
+  push: {
     /** null: it is to be made there first. */
     contactId: string | null;
     /** Who the contact is to be. */
     person: NewCrmContact;
-    news: CrmNews;
+    change: CrmChange;
     entry: Pick<NewCrmLogEntry, 'subject' | 'leadId' | 'messageId'>;
   } | null;
 }
 
-/** In the order in which it happened, without what is set aside and not to be tried now. @returns null if the CRM has been told everything. */
-export async function nextCrmTelling(
+/** In the order in which it happened, without what is set aside and not to be tried now. @returns null if the CRM has received everything. */
+export async function nextCrmPush(
   db: TenantDb,
   {
     id: connectionId,
@@ -41,19 +41,19 @@ export async function nextCrmTelling(
     createContacts,
   }: Pick<CrmConnectionRow, 'id' | 'provider' | 'createContacts'>,
   now: Date,
-): Promise<CrmTelling | null> {
+): Promise<CrmPush | null> {
   const before = (ms: number) => sql.timestamp(new Date(now.getTime() - ms));
   const row = await db.maybeOne(sql.type(OutboxRow)`
     select o.event_id, e.body from crm_outbox o
     left join events e on e.workspace_id = ${db.workspaceId} and e.id = o.event_id
     where o.workspace_id = ${db.workspaceId} and o.connection_id = ${connectionId}
-      and (o.failures < ${FAILURES_TO_SET_NEWS_ASIDE}
+      and (o.failures < ${CRM_FAILURES_TO_SET_ASIDE}
         or o.last_failed_at <= ${before(TRIED_EVERY_MS)} and o.first_failed_at > ${before(TRIED_FOR_MS)})
     order by o.event_id limit 1`);
   if (!row) return null;
   const { eventId, body } = row;
   const event = body === null ? null : readCrmEvent(provider, parseOwnJson(body));
-  if (!event) return { eventId, told: null };
+  if (!event) return { eventId, push: null };
   const keys = event.addresses.map((address) => [address, contactKey(address)] as const);
   const leads = await findLeadsByAddress(
     db,
@@ -62,18 +62,18 @@ export async function nextCrmTelling(
   const [address = null, key = ''] = keys.find(([, one]) => leads.has(one)) ?? [];
   const leadId = event.leadId ?? leads.get(key) ?? null;
   const link = leadId === null ? null : await crmLinkOfLead(db, connectionId, leadId);
-  const news = event.newsFor(address);
-  const isOptOut = news.kind === 'opt_out' || news.kind === 'opt_in';
-  const isTold = link
-    ? news.kind !== 'contact' && !(isOptOut && (await isKnown(db, leadId ?? '', link, news)))
-    : createContacts && !isOptOut && news.kind !== 'status';
-  if (!isTold) return { eventId, told: null };
+  const change = event.changeFor(address);
+  const isOptOut = change.kind === 'opt_out' || change.kind === 'opt_in';
+  const isPushed = link
+    ? change.kind !== 'contact' && !(isOptOut && (await isKnown(db, leadId ?? '', link, change)))
+    : createContacts && !isOptOut && change.kind !== 'status';
+  if (!isPushed) return { eventId, push: null };
   const person = await personOf(db, leadId, address ?? event.addresses[0] ?? null);
-  if (!link && !person) return { eventId, told: null };
+  if (!link && !person) return { eventId, push: null };
   const contactId = link?.contactId ?? null;
   const { subject, messageId } = event;
   const entry = { subject, leadId, messageId };
-  return { eventId, told: { contactId, person: person ?? NOBODY, news, entry } };
+  return { eventId, push: { contactId, person: person ?? NOBODY, change, entry } };
 }
 
 const NOBODY: NewCrmContact = {
@@ -116,7 +116,7 @@ async function isKnown(
   db: TenantDb,
   leadId: string,
   { textsOptedOut, emailsOptedOut }: { textsOptedOut: boolean; emailsOptedOut: boolean },
-  { kind, email }: Extract<CrmNews, { kind: 'opt_out' | 'opt_in' }>,
+  { kind, email }: Extract<CrmChange, { kind: 'opt_out' | 'opt_in' }>,
 ): Promise<boolean> {
   if ((email === null ? textsOptedOut : emailsOptedOut) === (kind === 'opt_out')) return true;
   const lead = email === null ? await findLead(db, leadId) : null;
@@ -126,10 +126,10 @@ async function isKnown(
 }
 
 /** The CRM has failed to take it, although it answers otherwise. @returns whether it is set aside. */
-export async function recordCrmTellingFailure(
+export async function recordCrmPushFailure(
   db: TenantDb,
   connectionId: string,
-  { eventId, told }: CrmTelling,
+  { eventId, push }: CrmPush,
   reason: string,
   now: Date,
 ): Promise<boolean> {
@@ -138,8 +138,8 @@ export async function recordCrmTellingFailure(
       first_failed_at = coalesce(first_failed_at, ${sql.timestamp(now)})
     where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and event_id = ${eventId}
     returning failures`);
-  if (told && failures === FAILURES_TO_SET_NEWS_ASIDE) {
-    const { contactId, entry } = told;
+  if (push && failures === CRM_FAILURES_TO_SET_ASIDE) {
+    const { contactId, entry } = push;
     await logCrm(
       db,
       connectionId,
@@ -147,21 +147,21 @@ export async function recordCrmTellingFailure(
       now,
     );
   }
-  return (failures ?? FAILURES_TO_SET_NEWS_ASIDE) >= FAILURES_TO_SET_NEWS_ASIDE;
+  return (failures ?? CRM_FAILURES_TO_SET_ASIDE) >= CRM_FAILURES_TO_SET_ASIDE;
 }
 
-/** What was set aside is told in its turn again. */
+/** What was set aside is pushed again in its turn. */
 export async function retryCrmSetAside(db: TenantDb, connectionId: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update crm_outbox set failures = 0, first_failed_at = null, last_failed_at = null
-    where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and failures >= ${FAILURES_TO_SET_NEWS_ASIDE}`);
+    where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and failures >= ${CRM_FAILURES_TO_SET_ASIDE}`);
 }
 
-/** The CRM was told, or refused it for good. @param outcome.contactId null: there is none. @param outcome.refused why; null: it was told. @param outcome.toldAt by the clock of the CRM. */
-export async function settleCrmTelling(
+/** The CRM has received the change, or has refused it for good. @param outcome.contactId null: there is none. @param outcome.refused why; null: it was received. @param outcome.toldAt by the clock of the CRM. */
+export async function settleCrmPush(
   db: TenantDb,
   connectionId: string,
-  { eventId, told }: CrmTelling,
+  { eventId, push }: CrmPush,
   {
     contactId,
     refused,
@@ -173,21 +173,21 @@ export async function settleCrmTelling(
   await db.query(sql.type(NoRows)`
     delete from crm_outbox
     where workspace_id = ${db.workspaceId} and connection_id = ${connectionId} and event_id = ${eventId}`);
-  if (!told) return;
-  const { news, entry } = told;
+  if (!push) return;
+  const { change, entry } = push;
   const outcome = refused === null ? 'synced' : 'refused';
   await logCrm(db, connectionId, [{ direction: 'out', ...entry, contactId, outcome, reason: refused }], now);
   if (contactId === null) return;
   if (refused === 'contact_not_found') return deleteCrmLink(db, connectionId, contactId);
   if (refused !== null) return;
-  if (news.kind === 'opt_out' || news.kind === 'opt_in')
+  if (change.kind === 'opt_out' || change.kind === 'opt_in')
     await setCrmOptOut(db, connectionId, contactId, {
-      of: news.email === null ? 'texts' : 'emails',
-      isOptedOut: news.kind === 'opt_out',
+      of: change.email === null ? 'texts' : 'emails',
+      isOptedOut: change.kind === 'opt_out',
       toldAt,
     });
   // The events of replies to it, and of its receipts, name them.
-  if (news.kind === 'message' && entry.messageId)
+  if (change.kind === 'message' && entry.messageId)
     await db.query(sql.type(NoRows)`
       update messages set crm = ${sql.jsonb(ids)} || crm
       where workspace_id = ${db.workspaceId} and id = ${entry.messageId} and not crm @> ${sql.jsonb(ids)}`);

@@ -16,7 +16,7 @@ import { lockListOrQuickSends } from '#db/queries/contacts/lists.ts';
 import { optedInSince } from '#db/queries/contacts/consents.ts';
 import { optedOutAmong } from '#db/queries/contacts/opt-outs.ts';
 import type { CrmConnectionRow } from '#db/queries/crm/crm-connections.ts';
-import { type CrmLinkRow, findCrmLink, isOlderThanTold, saveCrmLink } from '#db/queries/crm/crm-links.ts';
+import { type CrmLinkRow, findCrmLink, isOlderThanPush, saveCrmLink } from '#db/queries/crm/crm-links.ts';
 import { logCrm } from '#db/queries/crm/crm-log.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { LeadInput, type NormalizedLead, normalizeLead, type PhoneDefaults } from '#domain/contacts/lead.ts';
@@ -73,7 +73,7 @@ export async function receiveOptOuts(
     const addresses = [...theirs, ...ours];
     const optedOut = await optedOutAmong(db, addresses);
     if (!isOut) {
-      if (wasOut && optedOut.size > 0 && !isOlderThanTold(link, contact.modifiedAt))
+      if (wasOut && optedOut.size > 0 && !isOlderThanPush(link, contact.modifiedAt))
         log.push({ ...entry, subject: 'opt_in', outcome: 'conflict', reason: 'opt_out_kept' });
       continue;
     }

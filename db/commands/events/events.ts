@@ -1,7 +1,7 @@
 import { crmConnectionIds } from '#db/queries/crm/crm-connections.ts';
 import { KEY_LIVES } from '#db/queries/events/webhooks.ts';
 import { sql } from 'slonik';
-import { toldTo } from '#domain/crm/news.ts';
+import { receivingCrms } from '#domain/crm/change.ts';
 import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { subjectOf } from '#domain/events/subject.ts';
@@ -40,11 +40,19 @@ export async function emitEvents(
   const names = sql.unnest(
     events.map((event, index) => {
       const { lineId, campaignId, leadId, address } = subjectOf(event);
-      return [rows[index]?.[0] ?? null, event.event, lineId, campaignId, leadId, address, toldTo(event)];
+      return [
+        rows[index]?.[0] ?? null,
+        event.event,
+        lineId,
+        campaignId,
+        leadId,
+        address,
+        receivingCrms(event),
+      ];
     }),
     ['text', 'text', 'text', 'text', 'text', 'text', 'text'],
   );
-  const isTold = events.some((event) => toldTo(event) !== null);
+  const hasCrmEvents = events.some((event) => receivingCrms(event) !== null);
   // A cluster would send what a with clause returns to every node.
   const { rowCount } = await db.query(sql.type(NoRows)`
     with written as (
@@ -56,11 +64,11 @@ export async function emitEvents(
       -- To be published to streams (publish-events.ts).
       insert into emitted_events (workspace_id, id) select ${db.workspaceId}, e.id from ${names} as e (id) order by e.id
       ${ROWS_INSERTED}
-    ) ${isTold ? toCrms(db, names) : sql.fragment``}
+    ) ${hasCrmEvents ? toCrms(db, names) : sql.fragment``}
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     -- In the order of their events: by this id deliveries are claimed and listed.
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
-    from ${names} as e (id, event, line_id, campaign_id, lead_id, address, told)
+    from ${names} as e (id, event, line_id, campaign_id, lead_id, address, crms)
     join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and ${KEY_LIVES}
       and (h.id = ${to} or ((e.event = any (h.events) or e.event like 'message.%' and 'message.*' = any (h.events))
       and (h.line_ids = '{}' or e.line_id = any (h.line_ids))
@@ -74,8 +82,8 @@ export async function emitEvents(
     returning null`);
   db.wakes.withEvents.add(db.workspaceId);
   if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
-  // One that was connected a moment ago is told at its next look.
-  if (isTold) for (const id of await recentCrmConnections(db)) wakeSelf(db, crmConnectionId(id), now);
+  // One that was connected a moment ago receives them at its next look.
+  if (hasCrmEvents) for (const id of await recentCrmConnections(db)) wakeSelf(db, crmConnectionId(id), now);
 }
 
 /** For how long a process relies on what it has read. */
@@ -94,14 +102,14 @@ async function recentCrmConnections(db: TenantDb): Promise<readonly string[]> {
   return ids;
 }
 
-/** Has connected CRMs told of events. One that has refused its token for so long is told nothing more. */
-const toCrms = (db: TenantDb, names: ReturnType<typeof sql.unnest>) => sql.fragment`, told as (
+/** Queues events for connected CRMs. One that has refused its token for so long receives nothing more. */
+const toCrms = (db: TenantDb, names: ReturnType<typeof sql.unnest>) => sql.fragment`, pushed as (
       insert into crm_outbox (workspace_id, connection_id, event_id)
       select ${db.workspaceId}, c.id, e.id
-      from ${names} as e (id, event, line_id, campaign_id, lead_id, address, told)
+      from ${names} as e (id, event, line_id, campaign_id, lead_id, address, crms)
       join crm_connections c on c.workspace_id = ${db.workspaceId}
         and (c.failing_since is null or c.failing_since > now() - interval '30 days')
-      where e.told = 'all' or (e.told = 'creating' and c.create_contacts)
+      where e.crms = 'all' or (e.crms = 'creating' and c.create_contacts)
       order by c.id, e.id
       ${ROWS_INSERTED}
     )`;

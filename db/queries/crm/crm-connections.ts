@@ -6,7 +6,7 @@ import {
   type CrmConnection,
   type CrmConnectionInput,
   CrmProviderName,
-  FAILURES_TO_SET_NEWS_ASIDE,
+  CRM_FAILURES_TO_SET_ASIDE,
 } from '#domain/crm/crm.ts';
 
 export const CrmConnectionRow = z.object({
@@ -33,8 +33,8 @@ const Shown = CrmConnectionRow.extend({ waiting: z.int(), setAside: z.int() });
 const shown = (db: TenantDb) => sql.fragment`
   select c.*, o.* from crm_connections c
   cross join lateral (
-    select count(*) filter (where failures < ${FAILURES_TO_SET_NEWS_ASIDE})::int waiting,
-      count(*) filter (where failures >= ${FAILURES_TO_SET_NEWS_ASIDE})::int set_aside
+    select count(*) filter (where failures < ${CRM_FAILURES_TO_SET_ASIDE})::int waiting,
+      count(*) filter (where failures >= ${CRM_FAILURES_TO_SET_ASIDE})::int set_aside
     from crm_outbox where workspace_id = ${db.workspaceId} and connection_id = c.id) o
   where c.workspace_id = ${db.workspaceId}`;
 
@@ -136,7 +136,7 @@ export async function deleteCrmConnection(db: TenantDb, id: string): Promise<boo
   return rowCount > 0;
 }
 
-/** Nothing is told any more. */
+/** Nothing is pushed any more. */
 export async function clearCrmOutbox(db: TenantDb, id: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from crm_outbox where workspace_id = ${db.workspaceId} and connection_id = ${id}`);
@@ -153,7 +153,7 @@ export async function advanceCrm(
     where workspace_id = ${db.workspaceId} and id = ${id} and token_sealed = ${tokenSealed}`);
 }
 
-/** Everything is taken over and told. @returns whether it had failed before. */
+/** Everything is read and pushed. @returns whether it had failed before. */
 export async function recordCrmSync(db: TenantDb, id: string, at: Date): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update crm_connections set status = 'active', error = null, failing_since = null, paused_until = null, synced_at = ${sql.timestamp(at)}

@@ -65,8 +65,8 @@ export async function unseenContacts(
   return contacts.filter(({ id }) => !seen.has(id));
 }
 
-/** Whether the CRM was told of an opt-out or opt-in after this version of the contact. */
-export const isOlderThanTold = (link: Pick<CrmLinkRow, 'toldAt'> | null, modifiedAt: Date): boolean =>
+/** Whether the CRM received an opt-out or opt-in after this version of the contact. */
+export const isOlderThanPush = (link: Pick<CrmLinkRow, 'toldAt'> | null, modifiedAt: Date): boolean =>
   (link?.toldAt ?? modifiedAt) > modifiedAt;
 
 /** Stores which version of a contact was seen, and what became of it. */
@@ -94,7 +94,7 @@ export async function saveCrmLink(
         else excluded.emails_opted_out end`);
 }
 
-/** The CRM was told. @param toldAt by its clock. */
+/** The CRM has received it. @param toldAt by its clock. */
 export async function setCrmOptOut(
   db: TenantDb,
   connectionId: string,

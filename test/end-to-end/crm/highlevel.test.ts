@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/connection/rows.ts';
 import { withSystem } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
-import { FAILURES_TO_SET_NEWS_ASIDE } from '#domain/crm/crm.ts';
+import { CRM_FAILURES_TO_SET_ASIDE } from '#domain/crm/crm.ts';
 import { type HighLevelStandIn, startHighLevel } from '#simulator/highlevel.ts';
 import { type HubSpotStandIn, startHubSpot } from '#simulator/hubspot.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -205,7 +205,7 @@ describe('a connected HighLevel', () => {
       await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Fine' });
       await eventually(async () => (await connectionOf(id)).waiting === 2);
       expect(told(contactId)).toEqual([]);
-      await setFailures(id, FAILURES_TO_SET_NEWS_ASIDE - 1);
+      await setFailures(id, CRM_FAILURES_TO_SET_ASIDE - 1);
       await check();
       await eventually(async () => told(contactId).includes('SMS inbound: Fine'));
       await eventually(async () => {

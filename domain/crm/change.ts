@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { CrmProviderName, type CrmSubject } from './crm.ts';
 
-/** What is told to a CRM about one of its contacts. */
-export type CrmNews =
+/** A change that a CRM is to receive about one of its contacts. */
+export type CrmChange =
   | {
       kind: 'message' | 'reply';
       channel: 'text' | 'email';
@@ -29,7 +29,7 @@ export type CrmNews =
   /** Of an email address; null: of the numbers of the contact. */
   | { kind: 'opt_out' | 'opt_in'; email: string | null };
 
-/** The events of which a CRM is told. */
+/** The events that a CRM receives. */
 const CRM_EVENTS = [
   'message.sent',
   'message.reply',
@@ -48,17 +48,17 @@ function writtenIn(provider: CrmProviderName, correlationId: string | null | und
   return correlationId?.startsWith(start) ? correlationId.slice(start.length) : null;
 }
 
-/** Which CRMs are told of an event; null: none. `creating`: those in which new leads become contacts. */
-export function toldTo(event: object): 'all' | 'creating' | null {
+/** Which CRMs receive an event; null: none. `creating`: those in which new leads become contacts. */
+export function receivingCrms(event: object): 'all' | 'creating' | null {
   const { event: name, message } = event as { event?: unknown; message?: unknown };
-  if (TOLD.has(name)) return 'all';
+  if (RECEIVED.has(name)) return 'all';
   if (name === 'lead.created') return 'creating';
   if (name !== 'message.delivered' && name !== 'message.failed') return null;
   const { correlationId } = Written.safeParse(message).data ?? {};
   return CrmProviderName.options.some((one) => writtenIn(one, correlationId) !== null) ? 'all' : null;
 }
 
-const TOLD: ReadonlySet<unknown> = new Set(CRM_EVENTS);
+const RECEIVED: ReadonlySet<unknown> = new Set(CRM_EVENTS);
 const Written = z.object({ correlationId: z.string().nullish() });
 
 const Message = z.object({
@@ -134,10 +134,10 @@ export interface ReadEvent {
   /** Of whom the lead is looked for, if it is not named. */
   addresses: readonly string[];
   /** @param address the one of `addresses` that is the contact's. */
-  newsFor(address: string | null): CrmNews;
+  changeFor(address: string | null): CrmChange;
 }
 
-/** @returns null if the CRM is not told of it: it is of a group, or was written there, or its contact was erased. */
+/** @returns null if the CRM does not receive it: it is of a group, or was written there, or its contact was erased. */
 export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEvent | null {
   const { data: event } = CrmEvent.safeParse(body);
   if (!event) return null;
@@ -147,7 +147,7 @@ export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEven
       messageId: null,
       leadId: event.leadId,
       addresses: [],
-      newsFor: () => ({ kind: 'contact' }),
+      changeFor: () => ({ kind: 'contact' }),
     };
   if ('message' in event && event.event !== 'message.sent' && event.event !== 'message.reply') {
     const { messageId, message, timestamp: at } = event;
@@ -160,7 +160,7 @@ export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEven
       messageId,
       leadId: event.leadId ?? message.leadId ?? null,
       addresses: [message.recipientPhone].flatMap((address) => address ?? []),
-      newsFor: () => ({ kind: 'status', messageId: written, isDelivered, reason, at }),
+      changeFor: () => ({ kind: 'status', messageId: written, isDelivered, reason, at }),
     };
   }
   if (event.event === 'message.sent') {
@@ -173,7 +173,7 @@ export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEven
       messageId,
       leadId: event.leadId ?? message.leadId ?? null,
       addresses: [recipientPhone, recipientEmail].flatMap((address) => address ?? []),
-      newsFor: (address) => ({ kind: 'message', channel, address, subject, text, at: sentAt ?? timestamp }),
+      changeFor: (address) => ({ kind: 'message', channel, address, subject, text, at: sentAt ?? timestamp }),
     };
   }
   if (event.event === 'message.reply') {
@@ -186,7 +186,7 @@ export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEven
       messageId,
       leadId,
       addresses: [recipientPhone, recipientEmail].flatMap((address) => address ?? []),
-      newsFor: (address) => ({ kind: 'reply', channel, address, subject, text, at }),
+      changeFor: (address) => ({ kind: 'reply', channel, address, subject, text, at }),
     };
   }
   if (event.event === 'call.ended') {
@@ -196,7 +196,7 @@ export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEven
       messageId: null,
       leadId: null,
       addresses: [to, from],
-      newsFor: (address) => ({
+      changeFor: (address) => ({
         kind: 'call',
         isOutbound: address !== from,
         isAnswered: answeredAt !== undefined,
@@ -213,6 +213,6 @@ export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEven
     messageId: null,
     leadId: null,
     addresses: [event.address],
-    newsFor: () => ({ kind, email: event.address.includes('@') ? event.address : null }),
+    changeFor: () => ({ kind, email: event.address.includes('@') ? event.address : null }),
   };
 }
