@@ -12,6 +12,7 @@ export const SIDEBAR: Record<string, readonly string[]> = {
   'Send and receive': [
     'docs/keys.md',
     'docs/clients.md',
+    'docs/crms.md',
     'docs/templates.md',
     'docs/webhooks.md',
     'docs/event-stream.md',

@@ -405,7 +405,7 @@ const PROVIDERS = {
   HUBSPOT_CA_FILE: forBoth(optional(z.string()), "PEM file of that server's CA", 'a public CA'),
   HIGHLEVEL_CLIENT_ID: forBoth(
     optional(z.string()),
-    'the client id of a marketplace app of HighLevel, which members add to their [locations](clients.md#highlevel)',
+    'the client id of a marketplace app of HighLevel, which members add to their [locations](crms.md#highlevel)',
     'only private integration tokens',
   ),
   HIGHLEVEL_CLIENT_SECRET: forBoth(optional(z.string()), "the app's secret; required with the id"),
