@@ -1774,7 +1774,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Connect a CRM, or connect it again with another token
      *
-     * Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`.
+     * Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are pushed to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`.
      */
     public createCrmConnection<ThrowOnError extends boolean = true>(parameters: {
         provider: 'hubspot' | 'highlevel';
@@ -1842,7 +1842,7 @@ export class Contacts extends HeyApiClient {
     }
     
     /**
-     * List what was taken over from a CRM and told to it, what was refused, and conflicts, newest first
+     * List what was read from a CRM and pushed to it, what was refused, and conflicts, newest first
      *
      * Entries are kept for 30 days. A key needs the scope `read`.
      */

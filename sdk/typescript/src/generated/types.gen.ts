@@ -622,7 +622,7 @@ export type CrmConnectionInput = {
      */
     campaignId?: string;
     /**
-     * Whether new leads, and people of whom the CRM is told something and whom it does not know, become contacts there. Default: false; or as before, if it is connected again.
+     * Whether new leads, and people whom it does not know and about whom it receives something, become contacts there. Default: false; or as before, if it is connected again.
      */
     createContacts?: boolean;
     /**
@@ -2769,7 +2769,7 @@ export type CrmConnection = {
     campaignId: string | null;
     createContacts: boolean;
     /**
-     * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+     * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what it is to receive waits.
      */
     status: 'active' | 'broken';
     /**
@@ -2786,11 +2786,11 @@ export type CrmConnection = {
      */
     syncedAt: string | null;
     /**
-     * How much the CRM is still to be told.
+     * How many changes the CRM is still to receive.
      */
     waiting: number;
     /**
-     * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+     * How many changes it has failed to take five times, although it answers otherwise. Each is tried once an hour for a day, and at once when the token is checked.
      */
     setAside: number;
     createdAt: string;
@@ -8180,7 +8180,7 @@ export type PostApiCrmConnectionsData = {
          */
         campaignId?: string;
         /**
-         * Whether new leads, and people of whom the CRM is told something and whom it does not know, become contacts there. Default: false; or as before, if it is connected again.
+         * Whether new leads, and people whom it does not know and about whom it receives something, become contacts there. Default: false; or as before, if it is connected again.
          */
         createContacts?: boolean;
         /**
@@ -8217,7 +8217,7 @@ export type PostApiCrmConnectionsResponses = {
         campaignId: string | null;
         createContacts: boolean;
         /**
-         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what it is to receive waits.
          */
         status: 'active' | 'broken';
         /**
@@ -8234,11 +8234,11 @@ export type PostApiCrmConnectionsResponses = {
          */
         syncedAt: string | null;
         /**
-         * How much the CRM is still to be told.
+         * How many changes the CRM is still to receive.
          */
         waiting: number;
         /**
-         * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+         * How many changes it has failed to take five times, although it answers otherwise. Each is tried once an hour for a day, and at once when the token is checked.
          */
         setAside: number;
         createdAt: string;
@@ -8310,7 +8310,7 @@ export type GetApiCrmConnectionsByIdResponses = {
         campaignId: string | null;
         createContacts: boolean;
         /**
-         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what it is to receive waits.
          */
         status: 'active' | 'broken';
         /**
@@ -8327,11 +8327,11 @@ export type GetApiCrmConnectionsByIdResponses = {
          */
         syncedAt: string | null;
         /**
-         * How much the CRM is still to be told.
+         * How many changes the CRM is still to receive.
          */
         waiting: number;
         /**
-         * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+         * How many changes it has failed to take five times, although it answers otherwise. Each is tried once an hour for a day, and at once when the token is checked.
          */
         setAside: number;
         createdAt: string;
@@ -8418,7 +8418,7 @@ export type PostApiCrmConnectionsByIdCheckResponses = {
         campaignId: string | null;
         createContacts: boolean;
         /**
-         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what is to be told waits.
+         * `broken`: the provider refuses the token, or it lacks a scope. Connect again with another token; what it is to receive waits.
          */
         status: 'active' | 'broken';
         /**
@@ -8435,11 +8435,11 @@ export type PostApiCrmConnectionsByIdCheckResponses = {
          */
         syncedAt: string | null;
         /**
-         * How much the CRM is still to be told.
+         * How many changes the CRM is still to receive.
          */
         waiting: number;
         /**
-         * How much it has failed to take five times, although it answers otherwise. It is tried once an hour for a day, and at once when the token is checked.
+         * How many changes it has failed to take five times, although it answers otherwise. Each is tried once an hour for a day, and at once when the token is checked.
          */
         setAside: number;
         createdAt: string;

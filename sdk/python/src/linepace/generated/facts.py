@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "b370116c91eca0f592e9fe499947b65b81c7ad86f070ef4d2f5fda317e46928f"
+DIGEST = "04d5eb8a6d028c0bfb08c229bab94455b6068ba6ceaf41d3f49c8f31bfc655c0"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -859,7 +859,7 @@ class Contacts:
     def create_crm_connection(self, **body: Unpack[models.CreateCrmConnectionRequest]) -> models.CreateCrmConnectionResponse:
         """Connect a CRM, or connect it again with another token.
 
-        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`."""
+        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are pushed to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`."""
         return self._transport.call("POST", "/api/crm-connections", body=body)
 
     def get_crm_connection(self, id: str) -> models.GetCrmConnectionResponse:
@@ -875,7 +875,7 @@ class Contacts:
         return self._transport.call("DELETE", f"/api/crm-connections/{self._transport.escape(id)}")
 
     def list_crm_log(self, id: str, **query: Unpack[models.ListCrmLogParametersQuery]) -> models.ListCrmLogResponse:
-        """List what was taken over from a CRM and told to it, what was refused, and conflicts, newest first.
+        """List what was read from a CRM and pushed to it, what was refused, and conflicts, newest first.
 
         Entries are kept for 30 days. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}/log", query=query)
@@ -1112,7 +1112,7 @@ class AsyncContacts:
     async def create_crm_connection(self, **body: Unpack[models.CreateCrmConnectionRequest]) -> models.CreateCrmConnectionResponse:
         """Connect a CRM, or connect it again with another token.
 
-        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are told to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`."""
+        Its contacts become leads, and are kept up to date; messages, replies, calls and opt-outs of these leads are pushed to it. A key needs all scopes, and has neither an expiry nor `allowedIps`: the connection would outlive it. A workspace has one connection to a provider. The token's scopes are checked first. A key needs the scope `manage`. Recorded in the audit log as `crm_connection.created`."""
         return await self._transport.call("POST", "/api/crm-connections", body=body)
 
     async def get_crm_connection(self, id: str) -> models.GetCrmConnectionResponse:
@@ -1128,7 +1128,7 @@ class AsyncContacts:
         return await self._transport.call("DELETE", f"/api/crm-connections/{self._transport.escape(id)}")
 
     async def list_crm_log(self, id: str, **query: Unpack[models.ListCrmLogParametersQuery]) -> models.ListCrmLogResponse:
-        """List what was taken over from a CRM and told to it, what was refused, and conflicts, newest first.
+        """List what was read from a CRM and pushed to it, what was refused, and conflicts, newest first.
 
         Entries are kept for 30 days. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/crm-connections/{self._transport.escape(id)}/log", query=query)
