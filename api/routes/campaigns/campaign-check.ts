@@ -10,7 +10,6 @@ import type { ForecastPlan } from '#domain/campaigns/forecast/plan.ts';
 import { planOfCampaign } from '#db/queries/campaigns/forecast-plan.ts';
 import { forecastOf } from './forecasts.ts';
 import { ApiError } from '#api/http/errors.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
 
@@ -25,7 +24,6 @@ export const campaignCheckRoutes = [
     openWhenReadOnly: true,
     summary: 'Say what a start would do: to whom, when, and what is missing',
     description: 'Changes nothing. The times are those of the forecast.',
-    limit: perMinute(30),
     params: CampaignParams,
     responses: { 200: z.object({ success: z.literal(true), check: CampaignCheck }) },
     errors: ['NOT_FOUND', 'NO_ACTIVE_LINE', 'INVALID_STATE'],
@@ -40,7 +38,7 @@ export const campaignCheckRoutes = [
         return { people, ...(await planOfCampaign(db, campaign, site)), leads: people.leads };
       });
       const { people } = plan;
-      const { completesAt, byDay } = await forecastOf(plan);
+      const { completesAt, byDay } = await forecastOf(workspace.id, plan);
       const messages = byDay.reduce((sum, day) => sum + day.messages, 0);
       const check = { ...people, ...startOf(plan), messages, lastAt: completesAt };
       return { status: 200, body: { success: true, check } };

@@ -29,7 +29,6 @@ export const campaignCorrectionRoutes = [
     openWhenReadOnly: true,
     summary: 'Say what an edit of the steps would do, and to how many leads',
     description: 'Changes nothing. `PATCH /api/campaigns/{id} {steps}` carries it out.',
-    limit: perMinute(30),
     params: CampaignParams,
     query: Strictness,
     body: z.object({ steps: NewSteps }),
@@ -70,7 +69,6 @@ export const campaignCorrectionRoutes = [
     tag: 'Campaigns',
     summary: 'Say who got a text of a campaign that has changed since, and how each can be corrected',
     description: 'Steps whose text everybody has are left out.',
-    limit: perMinute(30),
     params: CampaignParams,
     responses: {
       200: z.object({ success: z.literal(true), version: z.int(), steps: z.array(StepCorrection) }),

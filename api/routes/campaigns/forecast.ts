@@ -3,7 +3,6 @@ import { planOfCampaign } from '#db/queries/campaigns/forecast-plan.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { Forecast, ForecastInput } from '#domain/campaigns/forecast/forecast-schema.ts';
 import { forecastOf, planOfInput } from './forecasts.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
 
@@ -21,14 +20,13 @@ export const forecastRoutes = [
     openWhenReadOnly: true,
     summary: 'Forecast when a sequence to a number of new contacts finishes',
     description: ABOUT,
-    limit: perMinute(30),
     body: ForecastInput,
     responses: { 200: Forecast },
     errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
     async handler({ caller: { workspace }, body, now, pools }) {
       const site = { timezone: workspace.timezone, now };
       const plan = await withTenant(pools, workspace.id, (db) => planOfInput(db, body, site));
-      return { status: 200, body: await forecastOf(plan) };
+      return { status: 200, body: await forecastOf(workspace.id, plan) };
     },
   }),
 ];
@@ -44,7 +42,6 @@ export const campaignForecastRoutes = [
     openWhenReadOnly: true,
     summary: 'Forecast when a campaign finishes, or would finish if it were started or resumed now',
     description: ABOUT,
-    limit: perMinute(30),
     params: CampaignParams,
     responses: { 200: Forecast },
     errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
@@ -55,7 +52,7 @@ export const campaignForecastRoutes = [
         if (!campaign) throw campaignNotFound();
         return { ...(await planOfCampaign(db, campaign, site)), finishBy: campaign.finishBy };
       });
-      return { status: 200, body: await forecastOf(plan, plan.finishBy) };
+      return { status: 200, body: await forecastOf(workspace.id, plan, plan.finishBy) };
     },
   }),
 ];

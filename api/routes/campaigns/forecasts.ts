@@ -17,6 +17,7 @@ import type { Forecast, ForecastInput } from '#domain/campaigns/forecast/forecas
 import { leadPlacesOf } from '#domain/campaigns/forecast/lead-places.ts';
 import { forecastWithMoreLines } from '#domain/campaigns/forecast/lines-for.ts';
 import { sendWindow } from '#domain/messages/accepted-message.ts';
+import { createFairQueue } from '#domain/base/fair-queue.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 
 /** @throws NOT_FOUND, VALIDATION_ERROR or NO_ACTIVE_LINE */
@@ -42,9 +43,16 @@ export async function planOfInput(db: TenantDb, input: ForecastInput, site: Site
   };
 }
 
-/** @param finishBy null: there is no deadline. */
-export async function forecastOf(plan: ForecastPlan, finishBy: Date | null = null): Promise<Forecast> {
-  const result = await forecastWithMoreLines(plan);
+/** A forecast takes up to two seconds of the processor: one of a workspace at a time, so that many of it hold up nobody else. */
+const turns = createFairQueue({ size: 2, share: 1, maxWaiting: 100, timeoutMs: 30_000 });
+
+/** @param finishBy null: there is no deadline. @throws Busy */
+export async function forecastOf(
+  workspaceId: string,
+  plan: ForecastPlan,
+  finishBy: Date | null = null,
+): Promise<Forecast> {
+  const result = await turns.run(workspaceId, () => forecastWithMoreLines(plan));
   const { completesAt, firstStepDoneAt, ...forecast } = result;
   return {
     success: true,

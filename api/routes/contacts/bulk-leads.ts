@@ -11,7 +11,6 @@ import { LeadsBulk } from '#domain/contacts/bulk-leads.ts';
 import { authorOf } from '#api/http/audit.ts';
 import { changeInChunks, undoInChunks } from '#api/http/bulk.ts';
 import { ApiError } from '#api/http/errors.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { listNotFound } from './lists.ts';
 
@@ -22,7 +21,6 @@ export const bulkLeadRoutes = [
     path: '/api/leads/bulk',
     tag: 'Contacts',
     transaction: false,
-    limit: perMinute(60),
     summary: `Change the lists or fields of up to ${MAX_BULK} leads, delete them or opt them out, by id or filter`,
     description:
       'Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed.',
@@ -56,7 +54,6 @@ export const bulkLeadRoutes = [
     path: '/api/leads/bulk/{id}/undo',
     tag: 'Contacts',
     transaction: false,
-    limit: perMinute(60),
     summary: 'Undo a change of the lists or fields of many leads within a minute',
     description: 'Restores each lead as it was, unless somebody has changed it since.',
     params: z.object({ id: Id }),

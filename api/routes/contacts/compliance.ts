@@ -8,14 +8,11 @@ import { KEYWORDS } from '#domain/contacts/opt-out.ts';
 import { previewQuietHours } from '#domain/sending/quiet-hours-preview.ts';
 import { QuietHours } from '#domain/sending/quiet-hours.ts';
 import { runInTurns } from '#domain/base/turns.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { requireLawfulTime } from './quiet-hours.ts';
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Each reads up to `MAX_SENT` messages. */
-const LIMIT = perMinute(20);
 
 const ABOUT = `From the messages sent in the last ${DAYS} days; of more than ${MAX_SENT.toLocaleString('en')}, the newest (\`complete\` is false, and \`from\` says since when).`;
 
@@ -117,7 +114,6 @@ export const complianceRoutes = [
     openWhenReadOnly: true,
     summary: 'Preview which messages of the last month quiet hours would have held; nothing is changed',
     description: `${ABOUT} By the rules of pacing: campaigns keep quiet hours of their own, and a contact who had written within 24 hours is not asleep. Times are rounded down to the minute.`,
-    limit: LIMIT,
     body: QuietHours,
     responses: { 200: Preview },
     async handler({ caller: { workspace }, body, now, pools }) {
@@ -151,7 +147,6 @@ export const complianceRoutes = [
     summary:
       'Get how many recipients of campaigns in the last month had consented when they were sent a message',
     description: `${ABOUT} A recipient counts once for each campaign.`,
-    limit: LIMIT,
     responses: {
       200: Looked.extend({
         success: z.literal(true),

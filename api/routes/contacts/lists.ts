@@ -92,7 +92,6 @@ export const listRoutes = [
     summary: 'Get how many leads of a list have consented to messages on a channel',
     description:
       'A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`.',
-    limit: perMinute(60),
     params: ListParams,
     query: z.object({ channel: Channel.default('imessage') }),
     responses: { 200: ConsentCoverage.extend({ success: z.literal(true), channel: Channel }) },

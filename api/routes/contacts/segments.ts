@@ -19,7 +19,6 @@ import { Lead } from '#domain/contacts/lead.ts';
 import { Segment, SegmentInput, SegmentPatch } from '#domain/contacts/segment.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const SegmentParams = z.object({ id: Id });
@@ -41,9 +40,6 @@ async function changed(...[db, row, now]: Parameters<typeof one>): ReturnType<ty
   }
 }
 
-/** Each reads all leads of the workspace. */
-const limit = perMinute(60);
-
 export const segmentRoutes = [
   workspaceRoute({
     id: 'listSegments',
@@ -51,7 +47,6 @@ export const segmentRoutes = [
     path: '/api/segments',
     tag: 'Contacts',
     heavy: true,
-    limit,
     summary: 'List segments, newest first, and how many leads are in each',
     query: PageQuery,
     responses: {
@@ -72,7 +67,6 @@ export const segmentRoutes = [
     method: 'POST',
     path: '/api/segments',
     tag: 'Contacts',
-    limit,
     summary: 'Create a segment: the leads for whom all conditions hold',
     description: 'Who is in it is judged whenever it is asked; nothing is stored with the leads.',
     idempotent: true,
@@ -90,7 +84,6 @@ export const segmentRoutes = [
     path: '/api/segments/{id}',
     tag: 'Contacts',
     heavy: true,
-    limit,
     summary: 'Get a segment, and how many leads are in it',
     params: SegmentParams,
     responses: { 200: OneSegment },
@@ -107,7 +100,6 @@ export const segmentRoutes = [
     method: 'PATCH',
     path: '/api/segments/{id}',
     tag: 'Contacts',
-    limit,
     summary: 'Update a segment',
     description: 'Leads that have entered a campaign stay in it.',
     params: SegmentParams,
@@ -146,7 +138,6 @@ export const segmentRoutes = [
     path: '/api/segments/{id}/leads',
     tag: 'Contacts',
     heavy: true,
-    limit,
     summary: 'List the leads of a segment, newest first',
     params: SegmentParams,
     query: PageQuery,

@@ -30,7 +30,6 @@ import { contactKey } from '#domain/base/contact-key.ts';
 import { addressOf, ContactFilter } from '../inbox/conversations-of-request.ts';
 import { writtenAddressesOf } from '../inbox/contact-addresses.ts';
 import { ApiError } from '#api/http/errors.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { autopilotRehearserId } from '#workflows/protocol/workflow-ids.ts';
@@ -86,7 +85,6 @@ export const knowledgeBaseRoutes = [
     method: 'POST',
     path: '/api/knowledge-base/dry-run',
     tag: 'AI drafts',
-    limit: perMinute(30),
     summary: 'Try the autopilot over the past conversations of the workspace',
     description: `Before you turn it on: the copilot answers what people answered in the last ${DRY_RUN_DAYS} days, with the saved instructions and documents, the latest of up to ${DRY_RUN_CASES} contacts. Sends nothing and changes no conversation; each of them costs one call of the model, of the workspace's budget. Replaces the last dry run; \`409 INVALID_STATE\` while that is running. Read the outcome with \`GET\`.`,
     body: AutopilotDryRunInput,

@@ -16,7 +16,6 @@ import type { RecordAudit } from '#api/http/audit.ts';
 import { changeInChunks, undoInChunks } from '#api/http/bulk.ts';
 import { nobodyAvailable } from './assignment.ts';
 import { invalid } from '#api/http/errors.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { assigneeOf } from './conversations.ts';
 
@@ -27,7 +26,6 @@ export const bulkConversationRoutes = [
     path: '/api/conversations/bulk',
     tag: 'Conversations',
     transaction: false,
-    limit: perMinute(60),
     summary: `Close, snooze, open, assign, tag or mark as read up to ${MAX_BULK} conversations, by address or filter`,
     description:
       'Each conversation changes as by its own request, with the same events. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. For a minute, who made the change can undo it. With `dryRun`, nothing is changed.',
@@ -77,7 +75,6 @@ export const bulkConversationRoutes = [
     path: '/api/conversations/bulk/{id}/undo',
     tag: 'Conversations',
     transaction: false,
-    limit: perMinute(60),
     summary: 'Undo a change of many conversations within a minute',
     description:
       'Restores each conversation as it was, with the same events, unless somebody has changed it since.',

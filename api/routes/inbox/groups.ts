@@ -10,7 +10,6 @@ import { splitBubbles } from '#domain/messages/bubbles.ts';
 import { BubbleIds, Bubbles, Message } from '#domain/messages/message.ts';
 import { Warnings } from '#domain/messages/warnings.ts';
 import { warningsAbout } from '#api/routes/messages/message-warnings.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const GroupInput = z
@@ -33,7 +32,6 @@ export const groupRoutes = [
     summary: 'Write to a new group of contacts',
     description:
       'Where the line has `groups`. The group is created with its first message, and counts as one new conversation of the line. The same contacts and line are the same group. Nobody in it may have opted out: a message to a group in which somebody has is not sent. Answer it with `groupId` of `POST /api/inbox/send-reply`.',
-    limit: perMinute(30),
     idempotent: true,
     body: GroupInput,
     responses: { 201: Message.extend({ group: Group, warnings: Warnings, bubbleIds: BubbleIds }) },

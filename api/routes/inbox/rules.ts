@@ -22,7 +22,6 @@ import {
 } from '#domain/inbox/rule.ts';
 import { checkLeadActions } from '#api/routes/campaigns/campaign-checks.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
-import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 const RuleParams = z.object({ id: Id });
@@ -91,7 +90,6 @@ export const ruleRoutes = [
     scope: 'read',
     openWhenReadOnly: true,
     heavy: true,
-    limit: perMinute(30),
     summary: 'Say what a rule would have done in the last 30 days',
     description:
       'Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found.',
