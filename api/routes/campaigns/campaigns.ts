@@ -275,8 +275,7 @@ export const campaignRoutes = [
     summary: 'List the versions of the steps of a campaign that was edited while it ran, newest first',
     description: 'Empty for a campaign that was never edited while it ran.',
     params: CampaignParams,
-    query: z.object({
-      limit: wholeNumber(1, 50, 20),
+    query: PageQuery.extend({
       cursor: wholeNumber(1, 2_147_483_647, 2_147_483_647).meta({
         description: '`nextCursor` of the previous page.',
       }),
