@@ -219,7 +219,7 @@ export const campaignRoutes = [
     path: '/api/campaigns/{id}',
     tag: 'Campaigns',
     summary:
-      'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps',
+      'Update a campaign; once a lead has entered, only its name, description, deadline and list, and once it has started, its name, description, deadline and steps',
     description:
       'Steps of a campaign that has started are known by their ids: they can change, move, be added and be removed. That makes the next `version`. Whoever has not got a changed message gets the new one, and who waits at a step is judged by it; what is ahead of a lead stays ahead, what it has passed stays behind, and nobody gets a step twice. Until what waits is up to date, nothing of the campaign is sent. A changed delay counts for whoever has not got the message before.',
     params: CampaignParams,
@@ -243,12 +243,12 @@ export const campaignRoutes = [
       if (row.status !== 'draft' && (changesSequence || changesAudience))
         throw new ApiError(
           'INVALID_STATE',
-          `Only the name, the description and, while it runs, the steps of a campaign that is ${row.status} can be changed`,
+          `Only name, description, finishBy and, while it runs, steps of a campaign that is ${row.status} can be changed`,
         );
       if (changesSequence && (await hasEntered(db, row.id)))
         throw new ApiError(
           'INVALID_STATE',
-          'The campaign already has messages: only its name, description and list can be changed',
+          'The campaign already has messages: only name, description, finishBy and its list can be changed',
         );
       const problem = isEdit ? problemOfEdit(row.steps, body.steps ?? []) : null;
       if (problem !== null) throw new ApiError('INVALID_STATE', `steps ${problem}`);
