@@ -108,6 +108,10 @@ export const optInCodes = (text: string): string[] => [
   ),
 ];
 
+/** What a message says beside the code of a link. */
+export const withoutOptInCodes = (text: string): string =>
+  text.replaceAll(CODE, (word) => (/\d/.test(word) ? '' : word)).trim();
+
 /** What the contact sends. */
 export const optInText = ({ text, code }: { text: string; code: string }): string => `${text} ${code}`;
 

@@ -36,18 +36,25 @@ import { changedTags, newTags } from '#domain/inbox/bulk-conversations.ts';
 import { MAX_TAGS } from '#domain/inbox/conversation.ts';
 import { optInEntrantId } from '#workflows/protocol/workflow-ids.ts';
 
-/** What the codes in a contact's message mean: their consent, or that the number is theirs. Requires `lockContact`. */
+/** The link whose code a message contains. */
+export async function optInLinkIn(db: TenantDb, text: string): Promise<OptInLinkRow | null> {
+  const codes = optInCodes(text);
+  return codes.length > 0 ? optInLinkOf(db, codes) : null;
+}
+
+/**
+ * What the codes in a contact's message mean: their consent, or that the number is theirs. Requires `lockContact`.
+ * @param received.link null: there is none, or the message asks to stop.
+ */
 export async function receiveCodes(
   db: TenantDb,
   reply: InboundRow,
-  { text, at }: { text: string; at: Date },
+  { text, link, at }: { text: string; link: OptInLinkRow | null; at: Date },
   now: Date,
 ): Promise<void> {
   const { id: replyId, address } = reply;
   const digits = verificationCodes(text);
   if (digits.length > 0) await verifyNumber(db, { replyId, address, codes: digits, at });
-  const codes = optInCodes(text);
-  const link = codes.length > 0 ? await optInLinkOf(db, codes) : null;
   if (!link) return;
   // The latest wish counts, whatever the contact asked for before.
   await optIn(db, address, { source: 'reply', author: byContact(replyId), replyId, at, now });

@@ -7,7 +7,9 @@ import { Channel } from '#domain/base/channel.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import type { SenderWarning } from '#domain/lines/sender-authentication.ts';
 import { newId } from '#domain/base/ids.ts';
-import { type Keyword } from '#domain/contacts/opt-out.ts';
+import { optOutSuspicion } from '#domain/contacts/doubtful-opt-out.ts';
+import { withoutOptInCodes } from '#domain/contacts/opt-in-link.ts';
+import { type Keyword, optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { ownSubject, writtenKeyword, writtenText } from '#domain/inbox/inbound-subject.ts';
 import { subjectOf } from '#domain/messages/email-subject.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
@@ -41,12 +43,13 @@ import { countReply } from '#db/queries/lines/line-signals.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
 import { markKnown } from '#db/queries/sending/queue.ts';
-import { receiveCodes } from '#db/commands/contacts/opt-in.ts';
+import { optInLinkIn, receiveCodes } from '#db/commands/contacts/opt-in.ts';
 import { applyKeyword } from '#db/commands/contacts/opt-outs.ts';
 import { notifyReply } from '#db/commands/events/notifications.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages/messages.ts';
+import type { OptInLinkRow } from '#db/queries/contacts/opt-in-links.ts';
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
 import { receiveFromGroup } from './group-messages.ts';
@@ -116,7 +119,13 @@ async function receiveReply(
   const sender = { ...found, warning: found.warning ?? (await warningAbout(db, found, original)) };
   const autoReply = event.autoReply || sender.isOurs || (!sender.isEmail && isAutomaticText(event.text));
   const { isFirst, conversation } = await recordInbound(db, lineId, address, { at: event.at, autoReply });
-  const reply = await insertInbound(db, lineId, { event, own, sender, original, autoReply }, now);
+  // Anybody can read the code of a link, and send an email in the name of a contact.
+  const named = sender.isEmail ? null : await optInLinkIn(db, `${event.subject ?? ''}\n${own}`);
+  // The message that a link opens has its code, also if the contact writes STOP in it.
+  const beside = named ? withoutOptInCodes(own) : own;
+  const link = named && optOutSuspicion(beside) === 'clear' ? null : named;
+  const judged = optOutKeyword(beside) === 'stop' ? beside : own;
+  const reply = await insertInbound(db, lineId, { event, own: judged, sender, original, autoReply }, now);
   if (!reply) return;
 
   await announce(db, reply.id, event, { lineId, links, now });
@@ -128,7 +137,8 @@ async function receiveReply(
     const subject = ownSubject(event.subject, original?.subject ?? null);
     const opens = conversation.status !== 'open';
     const { isEmail } = sender;
-    await followReply(db, reply, { at: event.at, answered, subject, own, opens, isEmail }, { links, now });
+    const received = { at: event.at, answered, subject, own, link, opens, isEmail };
+    await followReply(db, reply, received, { links, now });
   } else if (reply.keyword !== null) {
     await lockContact(db, address);
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
@@ -176,11 +186,14 @@ async function followReply(
     answered,
     subject,
     own,
+    link,
     opens,
     isEmail,
   }: Answering & {
     subject: string;
     own: string;
+    /** Of which the message has the code. */
+    link: OptInLinkRow | null;
     /** The conversation was closed or snoozed. */
     opens: boolean;
     isEmail: boolean;
@@ -192,8 +205,7 @@ async function followReply(
   const text = `${subject}\n${own}`.trim();
   await draftForReply(db, reply, now);
   await lockContact(db, address);
-  // Anybody can read the code of a link, and send an email in the name of a contact.
-  if (keyword !== 'stop' && !isEmail) await receiveCodes(db, reply, { text, at }, now);
+  if (keyword !== 'stop' && !isEmail) await receiveCodes(db, reply, { text, link, at }, now);
   if (reply.counted) db.lineSignals.add(lineId, now, { received: 1 });
   await cancelAnswered(db, address, now);
   if (keyword === 'stop') {

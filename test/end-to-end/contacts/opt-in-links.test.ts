@@ -72,15 +72,24 @@ describe('an opt-in link', () => {
 
   it('opts a contact in who had opted out, but not one who asks to stop', async () => {
     const link = await createLink();
-    const [back, away] = [phone(), phone()];
+    const [back, away, beside, asking] = [phone(), phone(), phone(), phone()];
     await workspace.api('POST', '/api/opt-outs', { address: back });
-    await write(workspace.lineId, back, `Join ${link.code}`);
     await write(workspace.lineId, away, `STOP\n\n${link.code}`);
+    await write(workspace.lineId, beside, `Stop ${link.code.toLowerCase()}!`);
+    await write(workspace.lineId, asking, `Please stop texting me ${link.code}`);
+    await write(workspace.lineId, back, `Join ${link.code}`);
     await eventually(async () => (await funnelOf(link._id)).messages === 1);
     const isOut = async (address: string) =>
       (await get(`/api/opt-outs/${encodeURIComponent(address)}`)).body.optedOut;
     expect(await isOut(back)).toBe(false);
     expect(await isOut(away)).toBe(true);
+    expect(await isOut(beside)).toBe(true);
+    for (const address of [beside, asking]) {
+      const { consents } = (await get(`/api/consents?address=${encodeURIComponent(address)}`)).body;
+      expect(consents.map(({ status }: { status: string }) => status)).not.toContain('granted');
+    }
+    const { suspicions } = (await get('/api/opt-outs/suspected')).body;
+    expect(suspicions.map(({ address }: { address: string }) => address)).toContain(asking);
   });
 
   it('believes no email, which anybody can send in the name of a contact', async () => {
