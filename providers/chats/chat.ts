@@ -14,7 +14,8 @@ export type ChatOutcome =
 /** Where something happened, and who did it, by the provider's ids. */
 interface ChatPlace {
   chatId: string;
-  userId: string;
+  /** null: the provider does not say who, such as an anonymous admin of a group. */
+  userId: string | null;
 }
 
 /** What the provider reports. */

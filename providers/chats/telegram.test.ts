@@ -47,6 +47,26 @@ test('an update in another form is accepted and ignored, because Telegram would 
   }
 });
 
+test('nobody is known by the account that anonymous admins of all groups share', () => {
+  const signer = createSigner(`k:${Buffer.alloc(32, 1).toString('base64')}`);
+  const secret = signer.sign('telegram-webhook', [telegram.token.split(':')[0] ?? '']);
+  const chat = { id: -100, type: 'supergroup' };
+  const message = {
+    message_id: 1,
+    chat,
+    from: { id: 1_087_968_824, is_bot: true },
+    sender_chat: chat,
+    reply_to_message: { message_id: 2, from: { id: Number(telegram.token.split(':')[0]) } },
+  };
+  const read = (text: string) =>
+    provider.read({
+      body: JSON.stringify({ update_id: 1, message: { ...message, text } }),
+      header: () => secret,
+    });
+  expect(read('As I say it')).toMatchObject({ kind: 'text', userId: null });
+  expect(read(`/start ${newSecretToken()}`)).toMatchObject({ kind: 'code', userId: null });
+});
+
 describe('a bot that Telegram cannot call', () => {
   it('asks for what happens, and answers by itself', async () => {
     const person = telegram.person();

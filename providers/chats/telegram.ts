@@ -63,7 +63,7 @@ const WebhookInfo = z.object({ url: z.string() });
 const Updates = firstOf(z.looseObject({ update_id: z.int() }), UPDATES_AT_ONCE);
 
 const ChatId = z.object({ id: z.int(), type: z.string() });
-const User = z.object({ id: z.int() });
+const User = z.object({ id: z.int(), is_bot: z.boolean().default(false) });
 const Keyboard = z.object({
   inline_keyboard: firstOf(firstOf(z.object({ callback_data: z.string().optional() }), 1), 1),
 });
@@ -78,6 +78,8 @@ const Update = z.object({
       chat: ChatId,
       // Absent in channels.
       from: User.optional(),
+      // For whom somebody speaks who stays anonymous.
+      sender_chat: z.object({ id: z.int() }).optional(),
       text: z.string().optional(),
       migrate_to_chat_id: z.int().optional(),
       reply_to_message: z
@@ -290,7 +292,12 @@ function eventOf(
   if (message?.migrate_to_chat_id !== undefined)
     return { kind: 'moved', chatId: String(message.chat.id), to: String(message.migrate_to_chat_id) };
   if (!message?.from) return null;
-  const place = { chatId: String(message.chat.id), userId: String(message.from.id) };
+  // Whoever speaks for a group or a channel has an account that all who do so share.
+  const isSomebody = message.sender_chat === undefined && !message.from.is_bot;
+  const place = {
+    chatId: String(message.chat.id),
+    userId: isSomebody ? String(message.from.id) : null,
+  };
   // In groups the command names the bot: `/start@LinepaceBot CODE`.
   const [, code = ''] = /^\/start(?:@\w+)?\s+(\S+)\s*$/.exec(message.text ?? '') ?? [];
   if (isSecretToken(code))

@@ -38,6 +38,7 @@ export function chatEventHandler(services: Services, provider: ChatProvider) {
     const place = await findChatCode(systemDb(pools), provider.name, codeHash);
     const used = 'This code was used, or is too old. Get a new one in the console.';
     if (!place) return used;
+    if (userId === null) return 'You are anonymous here. Write the code as yourself.';
     return withTenant(pools, place.workspaceId, async (db) => {
       const now = currentTime();
       const pending = await lockPendingChat(db, place.id, codeHash, now);
@@ -96,10 +97,10 @@ export function chatEventHandler(services: Services, provider: ChatProvider) {
   async function decide(
     db: TenantDb,
     { replyId }: ChatMessageRow,
-    userId: string,
+    userId: string | null,
     wish: Pick<MemberWish, 'action' | 'message' | 'version'>,
   ): Promise<string> {
-    const memberId = await userOfChatAccount(db, provider.name, userId);
+    const memberId = userId === null ? null : await userOfChatAccount(db, provider.name, userId);
     const member = memberId === null ? null : await findInboxMember(db, memberId);
     if (!member) return 'Link your own account in the console first. Only members decide.';
     return decideAs(db, member, { replyId, channel: 'chat_app', ...wish }, services);
