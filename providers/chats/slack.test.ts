@@ -82,6 +82,8 @@ describe('a request of Slack', () => {
       ownId: '2.0',
       text: 'R&D: https://a.test <3',
     });
+    // “Also send to the channel”
+    expect(slack.read(eventOf({ ...answer, subtype: 'thread_broadcast' }))).toMatchObject({ kind: 'text' });
     expect(slack.read(eventOf({ ...answer, bot_id: 'B1' }))).toBeNull();
     expect(slack.read(eventOf({ ...message, text: 'Hello' }))).toBeNull();
     expect(slack.read(eventOf({ ...answer, parent_user_id: 'U2' }))).toBeNull();
@@ -114,7 +116,7 @@ describe('a request of Slack', () => {
     expect(growth(asked, slack.read, 4000)).toBeLessThan(LINEAR);
   });
 
-  it('is a pressed button', () => {
+  it('is a pressed button, of a message', () => {
     const payload = {
       type: 'block_actions',
       user: { id: 'U1' },
@@ -129,5 +131,8 @@ describe('a request of Slack', () => {
       messageId: '1.0',
       data: 'approve:x',
     });
+    const container = { type: 'view', view_id: 'V1' };
+    const other = new URLSearchParams({ payload: JSON.stringify({ ...payload, container }) }).toString();
+    expect(slack.read(requestOf(other))).toBeNull();
   });
 });

@@ -69,9 +69,13 @@ const Other = z.object({ type: z.string().regex(/^(?!(?:url_verification|event_c
 const Interaction = z.object({
   type: z.string(),
   user: z.object({ id: z.string() }),
-  container: z.object({ channel_id: z.string(), message_ts: z.string() }).optional(),
+  /** Of another form outside of messages. */
+  container: readable(z.object({ channel_id: z.string(), message_ts: z.string() })),
   actions: firstOf(z.object({ value: z.string().optional() }), 1).default([]),
 });
+
+/** What people write. Others say what happened to a message, or in the channel. */
+const WRITTEN: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast']);
 
 /** Nothing reaches the conversation any more, for people. */
 const GONE = new Map([
@@ -285,7 +289,7 @@ function messageOf(
   botId: string | null,
 ): ChatEvent | null {
   if (type !== 'message' || bot !== undefined || channel === undefined || user === undefined) return null;
-  if (ts === undefined || (subtype !== undefined && subtype !== 'file_share')) return null;
+  if (ts === undefined || !WRITTEN.has(subtype)) return null;
   const place = { chatId: channel, userId: user };
   const code = text.trim().replace(/^<@\w+>\s*/, '');
   if (isSecretToken(code)) return { kind: 'code', ...place, code, isPrivate: channelType === 'im' };
