@@ -17,6 +17,13 @@ export class CrmUnavailable extends Error {
 /** The provider refuses the token, or what is to be done with it. */
 export class CrmDenied extends Error {
   override readonly name = 'CrmDenied';
+  /** What is wrong with the connection. */
+  readonly field: 'token' | 'accountId';
+
+  constructor(message: string, field: 'token' | 'accountId' = 'token') {
+    super(message);
+    this.field = field;
+  }
 }
 
 /** The provider refuses one thing, and would refuse it again. The message is a code. */

@@ -79,8 +79,8 @@ const Outbound = z.object({
   locationId: z.string(),
   contactId: z.string(),
   messageId: z.string().max(100),
-  phone: z.string(),
-  message: z.string(),
+  phone: z.string().nullish(),
+  message: z.string().nullish(),
   attachments: firstOf(z.string(), 10).nullish(),
 });
 const User = z.object({ email: z.string().nullish() });
@@ -365,7 +365,7 @@ export function createHighLevel({
       const granted = isPrivate ? null : await grant({ grant_type: 'authorization_code', code: token });
       const accountId = granted?.locationId ?? given;
       if (accountId === null)
-        throw new CrmDenied('HighLevel needs the id of the location to which the token belongs');
+        throw new CrmDenied('HighLevel needs the id of the location to which the token belongs', 'accountId');
       const account = { accountId, token: granted?.token ?? token };
       await search(account, { readUntil: realTime(), readAfter: null }, 1);
       await searchConversations(account);
@@ -428,8 +428,8 @@ export function createHighLevel({
             accountId: data.locationId,
             contactId: data.contactId,
             messageId: data.messageId,
-            phone: data.phone,
-            text: data.message,
+            phone: data.phone ?? '',
+            text: data.message ?? '',
             attachmentUrls: data.attachments ?? [],
           }
         : null;

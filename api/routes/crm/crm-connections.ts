@@ -192,7 +192,7 @@ export const crmConnectionRoutes = [
 
 /** @throws VALIDATION_ERROR if the provider refuses the token; UNAVAILABLE if it does not answer. */
 function refuse(error: unknown): never {
-  if (error instanceof CrmDenied) throw invalid('token', error.message);
+  if (error instanceof CrmDenied) throw invalid(error.field, error.message);
   if (error instanceof CrmUnavailable || error instanceof CrmRefused)
     throw new ApiError('UNAVAILABLE', error.message);
   throw error;

@@ -254,6 +254,14 @@ describe('a connected HighLevel', () => {
     expect(await deliver(nobody.body, nobody.headers)).toBe(200);
     await eventually(async () => highlevel.message(nobody.messageId)?.status === 'failed');
     expect((await logOf(id, 'refused'))[0]).toMatchObject({ direction: 'in', subject: 'message' });
+    for (const incomplete of [
+      { phone: null },
+      { message: null, attachments: ['https://files.test/1.png'] },
+    ]) {
+      const other = highlevel.write(contactId, 'Hello', incomplete);
+      expect(await deliver(other.body, other.headers)).toBe(200);
+      await eventually(async () => highlevel.message(other.messageId)?.status === 'failed');
+    }
     expect(await sentTo(app, contact)).toHaveLength(1);
     // Calls are in the conversation.
     await callIn(workspace.lineId, contact);
@@ -361,10 +369,10 @@ describe('a connected HighLevel', () => {
       provider: 'highlevel',
       token: highlevel.token,
     });
-    expect([nowhere.status, nowhere.body.error]).toEqual([
-      400,
-      expect.stringContaining('id of the location'),
-    ]);
+    expect(nowhere).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: 'accountId', message: expect.stringContaining('id of the location') }] },
+    });
     // For a moment only: they are renewed at once.
     highlevel.expireTokens(60);
     const id = await connect({ token: highlevel.install(), accountId: undefined });
