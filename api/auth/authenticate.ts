@@ -285,7 +285,7 @@ async function clientCaller(
     key: null,
     workspace,
     userId,
-    role: null,
+    role: 'org:admin',
     isOfAgency: true,
   } as const;
   identified?.(client);

@@ -39,6 +39,12 @@ describe('a client named in X-Workspace-Id by a co-admin of its agency', () => {
     ]);
   });
 
+  it('is open to that person as to its admins', async () => {
+    const { api, named, workspace } = await coAdmin();
+    const away = await api('PUT', `/api/team/${workspace.ownerId}/away`, { away: true }, named);
+    expect(away).toMatchObject({ status: 200, body: { member: { away: true } } });
+  });
+
   it('does not exist from the request after their removal', async () => {
     const { put, owner, userId } = await coAdmin();
     expect((await put()).status).toBe(200);
