@@ -79,10 +79,10 @@ export type HandOver = z.infer<typeof HandOverReason>;
 /** A draft that somebody writes for a contact. */
 export const DraftInput = z
   .object({
-    replyId: z.string().max(100).optional().meta({ description: 'The reply that it answers.' }),
+    replyId: z.string().min(1).max(100).optional().meta({ description: 'The reply that it answers.' }),
     leadId: z.string().min(1).max(100).optional(),
-    phone: z.string().max(40).optional(),
-    email: z.string().max(320).optional(),
+    phone: z.string().min(1).max(40).optional(),
+    email: z.string().min(1).max(320).optional(),
     message: TemplateText.trim().min(1),
   })
   .refine(

@@ -37,7 +37,7 @@ const LineAction = z
       .unknown()
       .optional()
       .meta({ description: 'Required: a line of the agency.', override: { type: 'string' } }),
-    targetWorkspaceId: z.string().optional().meta({ description: 'Required for a transfer.' }),
+    targetWorkspaceId: z.string().min(1).optional().meta({ description: 'Required for a transfer.' }),
   })
   .meta({ id: 'AgencyLineAction' });
 

@@ -21,7 +21,7 @@ import { checkWebhookUrl, registerWebhooks } from '../events/webhook-registratio
 // The lines and campaigns of a filter belong to one client.
 const AgencyWebhookInput = WebhookInput.omit({ lineIds: true, campaignIds: true })
   .extend({
-    workspaceId: z.string().optional().meta({ description: 'One client, or `all`.' }),
+    workspaceId: z.string().min(1).optional().meta({ description: 'One client, or `all`.' }),
     allWorkspaces: z.boolean().optional().meta({ description: 'The same as `workspaceId: "all"`.' }),
   })
   .refine(({ workspaceId = 'all', allWorkspaces }) => workspaceId === 'all' || allWorkspaces !== true, {

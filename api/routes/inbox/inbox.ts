@@ -30,8 +30,8 @@ const UNDO_MS = 60_000;
 const InboxReplyInput = z
   .object({
     leadId: z.string().min(1).max(100).optional(),
-    phone: z.string().max(40).optional(),
-    email: z.string().max(320).optional(),
+    phone: z.string().min(1).max(40).optional(),
+    email: z.string().min(1).max(320).optional(),
     groupId: z.string().min(1).max(100).optional().meta({
       description: 'Instead of a contact: the group to answer, from its line.',
     }),

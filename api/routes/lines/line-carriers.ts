@@ -48,7 +48,7 @@ const LineConnectionInput = z
       .string()
       .max(50)
       .meta({ description: '`twilio`, `telnyx`, `linq`, `sendblue`, `bluebubbles` or `smtp`.' }),
-    address: z.string().max(320).optional().meta({
+    address: z.string().min(1).max(320).optional().meta({
       description: "The line's sender address: a phone number or an email address. Default: unchanged.",
     }),
     config: Settings.meta({

@@ -225,6 +225,10 @@ describe('POST /api/messages', () => {
       expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR']);
     }
     expect((await call('POST', '/api/lists', { name: null })).body.issues).toMatchObject([{ path: 'name' }]);
+    const leadId = await createLead(app, workspace.id, { phones: [phone()] });
+    const contact = { leadId, phone: '', email: '', message: 'x' };
+    for (const path of ['/api/inbox/send-reply', '/api/knowledge-base/drafts'])
+      expect((await call('POST', path, contact)).status, path).toBe(201);
   });
 
   it('warns of a number that cannot exist, and refuses one of equal digits', async () => {
