@@ -34,3 +34,12 @@ export function phone(behaviour = '1111'): string {
   const exchange = 200 + (Math.floor(next / AREAS.length) % EXCHANGES);
   return `+1${area}${exchange}${behaviour}`;
 }
+
+/** A unique number that begins so and has so many digits more, which choose no behaviour of the simulated carrier. */
+export function numberIn(beginning: string, digits: number): string {
+  next += 1;
+  const size = 10 ** Math.max(0, digits - 5);
+  // Exchanges of North America begin with 2 to 9.
+  const exchange = digits > 4 ? String(2 * size + (next % (7 * size))) : '';
+  return `${beginning}${exchange}1111`;
+}

@@ -127,6 +127,9 @@ export async function createKey(
   return key;
 }
 
+/** How many lines this process has created. */
+let lines = 0;
+
 /** Creates a line without effective limits by default. */
 export async function createLine(
   app: Site,
@@ -138,7 +141,7 @@ export async function createLine(
   const identity =
     channel === 'email'
       ? { email: `${id}@line.example` }
-      : { phone: `+1415555${String(Math.floor(Math.random() * 10_000)).padStart(4, '0')}` };
+      : { phone: `+1415555${String((lines += 1) % 10_000).padStart(4, '0')}` };
   await system(app, (db) =>
     insert(db, 'lines', {
       workspace_id: workspaceId,

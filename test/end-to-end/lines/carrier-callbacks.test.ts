@@ -9,6 +9,7 @@ import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { signTwilio } from '#providers/carriers/twilio-callback.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
@@ -179,10 +180,9 @@ describe('a reply with unusual content is accepted', () => {
     const { body } = await api('GET', `/api/conversations/${encodeURIComponent(from)}`);
     return body.messages[0];
   };
-  const from = (): string => `+1415555${String(Math.floor(Math.random() * 10_000)).padStart(4, '0')}`;
 
   it('without the characters that cannot be stored', async () => {
-    const address = from();
+    const address = phone();
     expect(
       await callBack('simulated', simulated(reply({ from: address, text: 'A\0B\ud800C' }))),
     ).toMatchObject({
@@ -201,7 +201,7 @@ describe('a reply with unusual content is accepted', () => {
   );
 
   it('from Twilio, with a number of files that cannot be', async () => {
-    const address = from();
+    const address = phone();
     const form = new URLSearchParams({ MessageSid: newId(), From: address, Body: 'Hi', NumMedia: '1e9' });
     expect(await callBack('twilio', form.toString(), 'application/x-www-form-urlencoded')).toMatchObject({
       status: 200,
@@ -212,7 +212,7 @@ describe('a reply with unusual content is accepted', () => {
   it.each(['+275760-09-13T00:00:00.000Z', '-271821-04-20T00:00:00.000Z', '1970-01-01T00:00:00.000Z'])(
     'with the current time instead of %s',
     async (at) => {
-      const address = from();
+      const address = phone();
       const before = Date.now();
       expect(await callBack('simulated', simulated(reply({ from: address, at })))).toMatchObject({
         status: 200,

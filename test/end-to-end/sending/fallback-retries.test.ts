@@ -21,7 +21,7 @@ import { createLogger } from '#providers/log.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
-import { phone } from '#test/support/carrier.ts';
+import { numberIn, phone } from '#test/support/carrier.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { lineQueue } from '#workflows/protocol/task-queues.ts';
 
@@ -177,9 +177,8 @@ test('a fallback SMS that falls due in the quiet hours of its recipient waits fo
   await setQuietHours(['message']);
   // 23:00 or midnight in San Francisco, and 16:00 in Tokyo.
   const night = new Date(`${new Date(Date.now() + DAY).toISOString().slice(0, 10)}T07:00:00Z`);
-  const digits = () => String(Math.random()).slice(2, 9);
-  const asleep = await owe(night, `+1415${digits()}`);
-  const awake = await owe(night, `+81901${digits()}`);
+  const asleep = await owe(night, numberIn('+1415', 7));
+  const awake = await owe(night, numberIn('+81901', 7));
   const quiet = { zones: ['America/Los_Angeles'], ...hours, law: null };
   const morning = firstSendTime({ quiet }, night);
   if (!morning) throw new Error('there is no morning');
@@ -202,7 +201,7 @@ test('a fallback SMS that falls due in the quiet hours of its recipient waits fo
   expect(await get()).toMatchObject({ fallbackSmsDispatched: true, holdReason: null });
 
   await setQuietHours(['drip']);
-  const other = await owe(night, `+1415${digits()}`);
+  const other = await owe(night, numberIn('+1415', 7));
   expect(await plan(night)).toMatchObject({ fallbacksDue: [other.id] });
 });
 

@@ -4,6 +4,7 @@ import { placeOf } from '#db/phones/phone-places.ts';
 import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
+import { numberIn } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { outbound } from '#test/support/message-rows.ts';
@@ -36,7 +37,7 @@ const asleepIn = (zone: string) => {
 };
 const LOS_ANGELES = 'America/Los_Angeles';
 /** A number of San Francisco. */
-const phone = (): string => `+1415${String(Math.random()).slice(2, 9)}`;
+const phone = (): string => numberIn('+1415', 7);
 
 async function send(fields: object = {}) {
   const { status, body } = await workspace.api('POST', '/api/messages', {
@@ -57,14 +58,14 @@ const isAsleep = (id: string) =>
 
 describe('a message to somebody who is asleep', () => {
   it('waits until they are awake, with the reason and the time, and lets others pass', async () => {
-    expect((await setQuietHours(asleepIn(LOS_ANGELES))).status).toBe(200);
+    const { start, end } = asleepIn(LOS_ANGELES);
+    expect((await setQuietHours({ start, end })).status).toBe(200);
     const asleep = await send();
     // A number of Berlin, where it is another time of day.
-    const awake = await send({ recipientPhone: `+49151${String(Math.random()).slice(2, 10)}` });
+    const awake = await send({ recipientPhone: numberIn('+49151', 8) });
     const message = await isAsleep(asleep);
     await isSent(awake);
 
-    const { start, end } = asleepIn(LOS_ANGELES);
     const opening = firstSendTime({ quiet: { zones: [LOS_ANGELES], start, end, law: null } }, new Date());
     expect(message).toMatchObject({ status: 'scheduled', scheduledDate: opening?.toISOString() });
     const { waitingFor, events } = (await workspace.api('GET', `/api/messages/${asleep}/timeline`)).body;
@@ -171,7 +172,7 @@ describe('a message to somebody who is asleep', () => {
       expect(await warningsOf(contact)).toEqual([
         { code: 'quiet_hours', text: expect.stringContaining(`at ${hours.start} (${LOS_ANGELES})`) },
       ]);
-      expect(await warningsOf(`+49151${String(Math.random()).slice(2, 10)}`)).toEqual([]);
+      expect(await warningsOf(numberIn('+49151', 8))).toEqual([]);
       await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Still awake!' });
       await eventually(async () => (await warningsOf(contact)).length === 0);
     },
@@ -196,11 +197,11 @@ describe('a message to somebody who is asleep', () => {
   });
 
   it('is sent at once when the quiet hours are switched off, or the lead turns out to be elsewhere', async () => {
-    await setQuietHours(asleepIn(LOS_ANGELES));
+    const { start, end } = asleepIn(LOS_ANGELES);
+    await setQuietHours({ start, end });
     const { leadIds } = await newList([{ phone: phone() }, { phone: phone(), timezone: 'America/New_York' }]);
     const [first, second] = [await send({ leadId: leadIds[0] }), await send({ leadId: leadIds[1] })];
     await isAsleep(first);
-    const { start, end } = asleepIn(LOS_ANGELES);
     const newYork = firstSendTime(
       { quiet: { zones: ['America/New_York'], start, end, law: null } },
       new Date(),
@@ -305,7 +306,7 @@ test('a message to a number without a zone leaves once the workspace moves to a 
   await setQuietHours({ start: '08:00', end: '21:00' });
   const move = (fields: object) => workspace.api('PATCH', '/api/workspace', fields);
   expect((await move({ timezone: at('02') })).body.workspace.timezone).toBe(at('02'));
-  const asleep = await send({ recipientPhone: `+1800${String(Math.random()).slice(2, 9)}` });
+  const asleep = await send({ recipientPhone: numberIn('+1800', 7) });
   await isAsleep(asleep);
   const moved = await move({ timezone: at('12'), name: ' Harbour Homes ' });
   expect(moved.body.workspace).toMatchObject({ timezone: at('12'), name: 'Harbour Homes' });
@@ -402,7 +403,7 @@ test('ten messages to ten zones leave when it is daytime there, whatever the tim
       zone.startsWith('America') || zone.startsWith('Pacific')
         ? 4
         : 5 + (zone === 'Europe/London' ? 0 : zone === 'Australia/Sydney' ? -1 : 0);
-    const to = `${beginning}${String(Math.floor(Math.random() * 10 ** digits)).padStart(digits, '0')}`;
+    const to = numberIn(beginning, digits);
     const { zones } = placeOf(to);
     expect(zones, to).toContain(zone);
     sent.push([zone, await send({ recipientPhone: to }), zones ?? []]);
