@@ -15,6 +15,8 @@ export interface TemporalOptions {
   metricsPort?: number;
   /** SQLite file with all state; null: in memory, which is several times faster. */
   dbFile: string | null;
+  /** Settings of its dynamic configuration, as `name=value`. */
+  settings?: readonly string[];
   /** The server's output is appended to this file. */
   logFile: string;
   /** Called with the server's process before it is ready. */
@@ -71,12 +73,12 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
   return { ...server, address };
 }
 
-function serverArguments({ port, uiPort, metricsPort, dbFile }: TemporalOptions): string[] {
+function serverArguments({ port, uiPort, metricsPort, dbFile, settings = [] }: TemporalOptions): string[] {
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
   // The user's CLI profile may refer to other servers.
   args.push('--disable-config-file', '--disable-config-env');
-  const settings = [...DYNAMIC_CONFIG, ...(dbFile === null ? ONE_PARTITION : [])];
-  for (const setting of settings) args.push('--dynamic-config-value', setting);
+  for (const setting of [...DYNAMIC_CONFIG, ...(dbFile === null ? ONE_PARTITION : []), ...settings])
+    args.push('--dynamic-config-value', setting);
   for (const name of SEARCH_ATTRIBUTES) args.push('--search-attribute', `${name}=Keyword`);
   if (uiPort === null) args.push('--headless');
   else args.push('--ui-port', String(uiPort));

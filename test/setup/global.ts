@@ -45,6 +45,12 @@ const CLUSTER = process.env['TEST_CITUS'];
 /** Contains one folder per test run of this user. */
 const RUNS = join(tmpdir(), `linepace-test-${userInfo().uid}`);
 
+/** A history is deleted once the server has noted that its other tasks are done, which by default takes half a minute. */
+const SOON = [
+  'history.transferProcessorUpdateAckInterval="1s"',
+  'history.visibilityProcessorUpdateAckInterval="1s"',
+];
+
 /** Starts a temporary PostgreSQL and Temporal server and builds the workflow bundle, once per run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandonedRuns();
@@ -147,6 +153,7 @@ const startWorkflowServer = async (
     metricsPort,
     uiPort: null,
     dbFile: null,
+    settings: SOON,
     logFile: join(folder, 'temporal.log'),
     onSpawn,
   });

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { createSigner } from '#providers/signer.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import { z } from 'zod';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { transferLine } from '#test/support/agency-lines.ts';
@@ -231,6 +231,14 @@ async function insertDrip({ workspace }: Planted, { phone: number }: Person): Pr
   });
 }
 
+/** Saves a lead with the number. @returns its id. */
+const leadOf = async ({ api }: TestWorkspace, number: string): Promise<string> =>
+  (await api('POST', '/api/leads', { leads: [{ phone: number }] })).body.leadIds[0];
+const deliverTo = async ({ api }: TestWorkspace, number: string): Promise<void> => {
+  const { body } = await api('POST', '/api/messages', { recipientPhone: number, message: newId() });
+  await eventually(async () => (await api('GET', `/api/messages/${body._id}`)).body.status === 'delivered');
+};
+
 describe('an erasure', () => {
   it('takes erase=false and no parameter for a deletion, and refuses anything else', async () => {
     const { key } = await createWorkspace(app);
@@ -266,7 +274,7 @@ describe('an erasure', () => {
     expect(await filesOf(app, id)).toEqual([]);
   });
 
-  // Together, since the last but one waits until Temporal has caught up.
+  // Together, since they wait for what an erasure waits for.
   it.concurrent('lets what is under way end, and takes nothing back from it', async () => {
     const workspace = await createWorkspace(app);
     await createLine(app, workspace.id);
@@ -343,58 +351,51 @@ describe('an erasure', () => {
     expect(await findTraces(app, workspace.id, [email])).toEqual([]);
     expect((await api('GET', `/api/opt-outs/${email}`)).body.optedOut).toBe(true);
   });
-});
 
-describe('a contact of a line that moves to another workspace', () => {
-  const number = phone();
-  const leadOf = async ({ api }: TestWorkspace): Promise<string> =>
-    (await api('POST', '/api/leads', { leads: [{ phone: number }] })).body.leadIds[0];
-  const send = async ({ api }: TestWorkspace): Promise<void> => {
-    const { body } = await api('POST', '/api/messages', { recipientPhone: number, message: newId() });
-    await eventually(async () => (await api('GET', `/api/messages/${body._id}`)).body.status === 'delivered');
-  };
-  const tracesIn = ({ id }: TestWorkspace) => findTraces(app, id, [number]);
-
-  it('is erased in each workspace with what it knows', async () => {
+  it.concurrent('erases in each workspace what a line that moved there knows', async () => {
+    const number = phone();
+    const tracesIn = ({ id }: TestWorkspace) => findTraces(app, id, [number]);
     const { agency, first, second } = await createAgencyWithTwoWorkspaces(app);
     const lineId = await createLine(app, first.id);
-    await send(first);
+    await deliverTo(first, number);
     await transferLine(agency.api, lineId, second);
     // All that the line needs to remember.
     expect(await tracesIn(second)).toEqual([`line_contacts.address: ${number}`]);
 
-    await erase(first, await leadOf(first));
+    await erase(first, await leadOf(first, number));
     await erased(first.id);
     expect(await tracesIn(first)).toEqual([]);
     expect(await tracesIn(second)).toEqual([`line_contacts.address: ${number}`]);
 
-    await send(second);
+    await deliverTo(second, number);
     await transferLine(agency.api, lineId, first);
     await transferLine(agency.api, lineId, second);
-    await erase(second, await leadOf(second));
+    await erase(second, await leadOf(second, number));
     await erased(second.id);
     expect(await tracesIn(second)).toEqual([]);
     expect(await tracesIn(first)).toEqual([]);
   });
+});
 
-  it('does not move while it is being erased', async () => {
-    const { agency, first, second } = await createAgencyWithTwoWorkspaces(app);
-    const lineId = await createLine(app, first.id);
-    await send(first);
-    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
-    const waiting = { message: 'Later', recipientPhone: number, scheduledDate: tomorrow };
-    const { _id } = (await first.api('POST', '/api/messages', waiting)).body;
-    const leadId = await leadOf(first);
-    const deadlocks = await deadlockCount(app);
-    const [, moved] = await race(
-      app,
-      await lock(app, 'messages', _id),
-      () => erase(first, leadId),
-      () => transferLine(agency.api, lineId, second),
-    );
-    expect([moved.status, await deadlockCount(app)]).toEqual([200, deadlocks]);
-    expect(await tracesIn(second)).toEqual([]);
-    await erased(first.id);
-    expect(await tracesIn(first)).toEqual([]);
-  });
+test('a contact of a line that moves to another workspace does not move while it is being erased', async () => {
+  const number = phone();
+  const tracesIn = ({ id }: TestWorkspace) => findTraces(app, id, [number]);
+  const { agency, first, second } = await createAgencyWithTwoWorkspaces(app);
+  const lineId = await createLine(app, first.id);
+  await deliverTo(first, number);
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  const waiting = { message: 'Later', recipientPhone: number, scheduledDate: tomorrow };
+  const { _id } = (await first.api('POST', '/api/messages', waiting)).body;
+  const leadId = await leadOf(first, number);
+  const deadlocks = await deadlockCount(app);
+  const [, moved] = await race(
+    app,
+    await lock(app, 'messages', _id),
+    () => erase(first, leadId),
+    () => transferLine(agency.api, lineId, second),
+  );
+  expect([moved.status, await deadlockCount(app)]).toEqual([200, deadlocks]);
+  expect(await tracesIn(second)).toEqual([]);
+  await erased(first.id);
+  expect(await tracesIn(first)).toEqual([]);
 });
