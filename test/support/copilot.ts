@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Channel } from '#domain/base/channel.ts';
 import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 import { eventually, type TestApp } from './app.ts';
 import { phone } from './carrier.ts';
@@ -7,7 +8,10 @@ import { createLine, createWorkspace, type TestWorkspace } from './factories.ts'
 import { callBack, replyEvent } from './inbound.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** A workspace with a line, a copilot without a debounce, and a webhook for all events about drafts. */
+/**
+ * A workspace with a line, a copilot without a debounce, and a webhook for all events about drafts. By default the line is
+ * for SMS: over iMessage an answer waits until the line has typed it, a second for twelve characters.
+ */
 export interface Copilot {
   app: TestApp;
   receiver: Endpoint;
@@ -22,9 +26,10 @@ export async function createCopilot(
   app: TestApp,
   receiver: Endpoint,
   knowledge: object = {},
+  channel: Channel = 'sms',
 ): Promise<Copilot> {
   const workspace = await createWorkspace(app);
-  const lineId = await createLine(app, workspace.id);
+  const lineId = await createLine(app, workspace.id, channel);
   const call = apiClient(app.url, workspace.key);
   await call('POST', '/api/webhooks', { name: 'drafts', url: receiver.url, events: EVENTS });
   const { status } = await call('PUT', '/api/knowledge-base', {

@@ -36,7 +36,7 @@ afterAll(async () => {
 describe('a workspace whose model and webhook endpoint never respond', () => {
   it('delays no send, delivery, draft or drip of another', async () => {
     const marker = 'simulate:timeout, for the noisy one';
-    const noisy = await createCopilot(app, hanging, { instructions: marker });
+    const noisy = await createCopilot(app, hanging, { instructions: marker }, 'imessage');
     const contacts = Array.from({ length: 3 * SLOTS }, () => phone());
     for (const recipientPhone of contacts) {
       await noisy.call('POST', '/api/messages', { message: 'Hello', recipientPhone });
@@ -46,7 +46,7 @@ describe('a workspace whose model and webhook endpoint never respond', () => {
     await eventually(async () => (await modelRequestsAbout(noisy, marker)).length >= SLOTS / 2);
     await eventually(async () => hanging.open() >= SLOTS);
 
-    const quiet = await createCopilot(app, answering);
+    const quiet = await createCopilot(app, answering, {}, 'imessage');
     const sent = phone();
     await quiet.call('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
     await quiet.call('POST', '/api/messages', { message: 'Hello', recipientPhone: sent });
