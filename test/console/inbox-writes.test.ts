@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
-import { writeIn } from '#test/support/inbound.ts';
+import { arrive, writeIn } from '#test/support/inbound.ts';
 import { inaccessible, PIXEL } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 import { countRequestsAfter, holdResponses } from './held-responses.ts';
@@ -21,7 +21,7 @@ async function openInbox(...texts: string[]): Promise<{ workspace: WorkspaceWith
   const workspace = await createWorkspaceWithLine(tab.app);
   const contacts = texts.map(() => phone());
   for (const [index, text] of texts.entries())
-    await writeIn(tab.app, { lineId: workspace.lineId, from: contacts[index] ?? '', text });
+    await arrive(tab.app, { lineId: workspace.lineId, from: contacts[index] ?? '', text });
   await eventually(
     async () => (await workspace.api('GET', '/api/conversations')).body.conversations.length === texts.length,
   );

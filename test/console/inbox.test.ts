@@ -3,7 +3,7 @@ import { newId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';
-import { writeIn } from '#test/support/inbound.ts';
+import { arrive, writeIn } from '#test/support/inbound.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -14,7 +14,7 @@ let workspace: WorkspaceWithLine;
 /** @returns the contact's number. */
 async function receive(text: string): Promise<string> {
   const from = phone();
-  await writeIn(tab.app, { lineId: workspace.lineId, from, text });
+  await arrive(tab.app, { lineId: workspace.lineId, from, text });
   return from;
 }
 

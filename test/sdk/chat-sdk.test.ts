@@ -106,7 +106,11 @@ test('sends what an agent writes, as plain text that is no template', async () =
     'You wrote: Is it still free? {{ firstName }}\n\n- Docs (https://example.com/docs)',
   );
   const thread = await linepace.openDM(contact);
-  const { messages } = await linepace.fetchMessages(thread);
+  // Until it is recorded as sent, its text is a template.
+  const { messages } = await eventually(async () => {
+    const found = await linepace.fetchMessages(thread);
+    return found.messages.every(({ raw }: Sdk) => raw.status !== 'pending') && found;
+  });
   expect(messages.map((message: Sdk) => [message.author.isMe, message.text])).toEqual([
     [false, 'Is it still free?'],
     [true, sent?.text],

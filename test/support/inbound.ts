@@ -1,22 +1,24 @@
+import { sql } from 'slonik';
 import { Webhook } from 'standardwebhooks';
+import { z } from 'zod';
+import { systemDb } from '#db/connection/transactions.ts';
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { newId } from '#domain/base/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
-import type { TestApp } from './app.ts';
+import { eventually, type TestApp } from './app.ts';
 
-/** Simulates a message from a contact to a line. */
-export async function writeIn(
-  app: TestApp,
-  inbound: {
-    lineId: string;
-    from: string;
-    text?: string;
-    autoReply?: boolean;
-    replyTo?: string;
-    attachments?: object[];
-    group?: { id: string; name?: string; participants: string[] };
-  },
-): Promise<void> {
+interface Inbound {
+  lineId: string;
+  from: string;
+  text?: string;
+  autoReply?: boolean;
+  replyTo?: string;
+  attachments?: object[];
+  group?: { id: string; name?: string; participants: string[] };
+}
+
+/** Simulates a message from a contact to a line, which arrives some time later. @returns the carrier's id of it. */
+export async function writeIn(app: TestApp, inbound: Inbound): Promise<string> {
   const response = await fetch(`${app.url}/simulated/carrier/inbound`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -24,6 +26,16 @@ export async function writeIn(
   });
   if (!response.ok)
     throw new Error(`the simulated carrier responded with ${response.status}: ${await response.text()}`);
+  return ((await response.json()) as { id: string }).id;
+}
+
+/** Like `writeIn`, and waits until it has arrived: two messages at once may be stored in either order. */
+export async function arrive(app: TestApp, inbound: Inbound): Promise<void> {
+  const id = await writeIn(app, inbound);
+  await eventually(() =>
+    systemDb(app.pools).maybeOneFirst(sql.type(z.object({ isStored: z.boolean() }))`
+      select true is_stored from inbound_messages where line_id = ${inbound.lineId} and carrier_message_id = ${id}`),
+  );
 }
 
 /** Posts events with the simulated carrier's signature. @returns the status of the response. */
