@@ -3,10 +3,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The files that take longest, mostly waiting: if one started last, it would run alone. */
 const WAITING = [
   'system/line-pacers',
+  'system/lively-demo',
   'system/start-and-stop',
   'system/worker-versions',
   'lines/blocked-lines',
+  'lines/twilio',
   'system/terminations',
+  'system/keys',
+  'system/polled-run',
+  'system/campaign-crashes',
+  'system/database-failover',
+  'system/observability',
   'sending/gaps',
   'system/housekeeping-unserved',
   'system/managed-temporal',
