@@ -104,22 +104,26 @@ export function createLauncher(
     return url;
   }
 
-  /** @returns the server's host:port and the URL of its Web UI, '' if unknown. */
-  async function temporal(): Promise<{ address: string; uiUrl: string }> {
-    const { TEMPORAL_ADDRESS: address, TEMPORAL_PORT: port, TEMPORAL_UI_PORT: uiPort } = settings;
-    if (address !== undefined) return { address, uiUrl: environment['TEMPORAL_UI_URL'] ?? '' };
+  /** Where Temporal is, before it runs: host:port, and the URL of its Web UI, '' if unknown. */
+  const temporalAddress = settings.TEMPORAL_ADDRESS ?? `127.0.0.1:${settings.TEMPORAL_PORT}`;
+  const temporalUiUrl =
+    settings.TEMPORAL_ADDRESS === undefined
+      ? `http://localhost:${settings.TEMPORAL_UI_PORT}`
+      : (environment['TEMPORAL_UI_URL'] ?? '');
+
+  async function temporal(): Promise<void> {
+    if (settings.TEMPORAL_ADDRESS !== undefined) return;
     const program = await findTemporalCli(progress.note);
     await run('temporal', (onSpawn) =>
       startTemporal({
         program,
-        port,
-        uiPort,
+        port: settings.TEMPORAL_PORT,
+        uiPort: settings.TEMPORAL_UI_PORT,
         dbFile: inDataDir('temporal.db'),
         logFile: logFile('temporal'),
         onSpawn,
       }),
     );
-    return { address: `127.0.0.1:${port}`, uiUrl: `http://localhost:${uiPort}` };
   }
 
   /** Takes over the data folder: stops the processes that a killed launcher left running. */
@@ -213,9 +217,6 @@ export function createLauncher(
       // In parallel: no other step depends on it.
       const consoleBuilt = buildConsole();
       const secrets = await loadSecrets(dataDir);
-      const ownerUrl = await database();
-      const logins = databaseLogins(ownerUrl);
-      const { address, uiUrl } = await temporal();
       // Chosen once, so that a restarted simulator has the same ports.
       const simulatorPort = settings.SIMULATOR_PORT ?? (await freePort());
       const smtpPort = settings.SIMULATOR_SMTP_PORT ?? (await freePort());
@@ -233,38 +234,53 @@ export function createLauncher(
         ...withoutEmpty(environment),
         PORT: String(settings.PORT),
         DATA_DIR: dataDir,
-        DATABASE_URL: logins.tenantUrl,
-        DATABASE_SYSTEM_URL: logins.systemUrl,
+        DATABASE_URL: undefined,
         DATABASE_OWNER_URL: undefined,
-        TEMPORAL_ADDRESS: address,
-        TEMPORAL_UI_URL: uiUrl,
+        TEMPORAL_ADDRESS: temporalAddress,
+        TEMPORAL_UI_URL: temporalUiUrl,
         SIMULATOR_URL: `http://127.0.0.1:${simulatorPort}`,
         SIMULATOR_PORT: String(simulatorPort),
         SIMULATOR_SMTP_PORT: String(smtpPort),
       };
-      // Only short-lived scripts get the owner's login.
-      const ownerEnv = { ...env, DATABASE_OWNER_URL: ownerUrl };
-      const service = (part: Part, entry: string, flags: readonly string[] = [], more = {}): Promise<void> =>
-        run(part, (onSpawn) => startNode(entry, { ...env, ...more }, logFile(part), onSpawn, flags));
+      const service = (part: Part, entry: string, env: NodeJS.ProcessEnv, flags: readonly string[] = []) =>
+        run(part, (onSpawn) => startNode(entry, env, logFile(part), onSpawn, flags));
+
+      // What does not depend on each other starts side by side: most of its time goes into loading modules.
+      async function migrated() {
+        const ownerUrl = await database();
+        const logins = databaseLogins(ownerUrl);
+        const ofLogins = { DATABASE_URL: logins.tenantUrl, DATABASE_SYSTEM_URL: logins.systemUrl };
+        // Only short-lived scripts get the owner's login.
+        const ofOwner = { ...env, ...ofLogins, DATABASE_OWNER_URL: ownerUrl };
+        await step('Database schema', () => runNode('db/migrate.ts', ofOwner, stopping.signal));
+        return { ofOwner, ofProcesses: { ...env, ...ofLogins } };
+      }
+      const [{ ofOwner, ofProcesses }] = await Promise.all([
+        migrated(),
+        temporal(),
+        service('simulator', 'simulator/server.ts', env),
+      ]);
       const metricsPort = settings.METRICS_PORT;
-      const workerEnv =
-        metricsPort === undefined ? {} : { METRICS_PORT: String(workerMetricsPort(metricsPort)) };
-      await step('Database schema', () => runNode('db/migrate.ts', ownerEnv, stopping.signal));
-      await service('simulator', 'simulator/server.ts');
-      await service('api', 'api/server.ts');
-      await service('worker', 'workers/worker.ts', WORKER_FLAGS, workerEnv);
+      const ofWorker = {
+        ...ofProcesses,
+        ...(metricsPort !== undefined && { METRICS_PORT: String(workerMetricsPort(metricsPort)) }),
+      };
       const consoleCode = env['AUTH_JWKS_URL'] === undefined ? newConsoleCode() : null;
-      const demoEnv = {
-        ...ownerEnv,
+      const ofDemo = {
+        ...ofOwner,
         CONSOLE_CODE_HASH: consoleCode === null ? undefined : hashConsoleCode(consoleCode),
         DEMO: settings.DEMO,
       };
-      await step('Demo data', () => runNode('standalone/demo-data.ts', demoEnv, stopping.signal));
+      await Promise.all([
+        service('api', 'api/server.ts', ofProcesses),
+        service('worker', 'workers/worker.ts', ofWorker, WORKER_FLAGS),
+        step('Demo data', () => runNode('standalone/demo-data.ts', ofDemo, stopping.signal)),
+      ]);
       const isLively = settings.DEMO === 'lively' && consoleCode !== null;
-      if (isLively) void fillDemo(env);
+      if (isLively) void fillDemo(ofProcesses);
       await consoleBuilt;
       const consoleUrl = consoleCode === null ? null : `${apiUrl}/console#code=${consoleCode}`;
-      return { apiUrl, temporalUiUrl: uiUrl, consoleUrl, isLively };
+      return { apiUrl, temporalUiUrl, consoleUrl, isLively };
     },
     async stop() {
       stopping.abort();
