@@ -1,9 +1,4 @@
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import {
@@ -37,6 +32,9 @@ import { publicRoute, workspaceRoute } from '#api/http/route.ts';
 /** Of one client address. */
 const SIGN_INS = { requests: 60, seconds: 900 };
 const PRODUCT = 'Linepace';
+
+/** Few processes ever need it, and it takes as long to load as 80 of our modules. */
+const webAuthn = () => import('@simplewebauthn/server');
 
 const Base64Url = z.string().regex(/^[\w-]{1,16000}$/, 'must be base64url');
 const transport = z.string().max(20);
@@ -131,6 +129,7 @@ export const passkeyRoutes = [
         throw new ApiError('LIMIT_REACHED', `A person has at most ${MAX_PASSKEYS} passkeys`);
       const user = await userById(db, userId);
       const { expectedRPID } = relyingParty(services.config);
+      const { generateRegistrationOptions } = await webAuthn();
       const options = await generateRegistrationOptions({
         rpName: PRODUCT,
         rpID: expectedRPID,
@@ -167,8 +166,9 @@ export const passkeyRoutes = [
       const { pools, config } = services;
       const userId = userOf(caller);
       const { response } = body;
+      const { verifyRegistrationResponse } = await webAuthn();
       const verified = await verifyRegistrationResponse({
-        response: response as Parameters<typeof verifyRegistrationResponse>[0]['response'],
+        response: response as RegistrationResponseJSON,
         expectedChallenge: (challenge) => useChallenge(systemDb(pools), challenge, userId),
         ...relyingParty(config),
         requireUserVerification: true,
@@ -243,6 +243,7 @@ export const passkeySignInRoutes = [
       requireOwnSignIn(services);
       await services.rateLimits.consume('passkey-sign-in-options', clientAddress(context), SIGN_INS);
       const { expectedRPID } = relyingParty(services.config);
+      const { generateAuthenticationOptions } = await webAuthn();
       const options = await generateAuthenticationOptions({
         rpID: expectedRPID,
         userVerification: 'required',
@@ -271,12 +272,13 @@ export const passkeySignInRoutes = [
         z.object({ response: Authentication }),
         await readAnonymousBody(context),
       ) as { response: z.output<typeof Authentication> };
+      const { verifyAuthenticationResponse } = await webAuthn();
       const userId = await withSystemShare(pools, client, async (db) => {
         const passkey = await passkeyByCredential(db, response.id);
         if (!passkey) return null;
         const { id, publicKey, counter } = passkey;
         const verified = await verifyAuthenticationResponse({
-          response: response as Parameters<typeof verifyAuthenticationResponse>[0]['response'],
+          response: response as AuthenticationResponseJSON,
           expectedChallenge: (challenge) => useChallenge(db, challenge, null),
           ...relyingParty(config),
           credential: { id: response.id, publicKey: new Uint8Array(publicKey), counter },

@@ -8,7 +8,6 @@ import { Evidence } from '#domain/contacts/evidence.ts';
 import { Id } from '#domain/base/ids.ts';
 import { serializeInTurns } from '#api/http/parse.ts';
 import { ResponseStream, workspaceRoute } from '#api/http/route.ts';
-import { evidencePdf } from './evidence-pdf.ts';
 import { leadNotFound } from './leads.ts';
 
 const PDF = 'application/pdf';
@@ -50,6 +49,8 @@ export const evidenceRoutes = [
       const json = (await serializeInTurns(evidence)) ?? Buffer.from(JSON.stringify(evidence));
       const headers = { 'Content-Disposition': `attachment; filename="evidence.${format}"` };
       if (format === 'json') return { status: 200, body: Readable.from([json]), headers };
+      // Few processes ever need it, and its library takes 18 MB.
+      const { evidencePdf } = await import('./evidence-pdf.ts');
       return { status: 200, body: evidencePdf(evidence, json), headers: { ...headers, 'Content-Type': PDF } };
     },
   }),

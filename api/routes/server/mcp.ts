@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { parseOwnJson } from '#domain/base/own-json.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { type Route, workspaceRoute } from '#api/http/route.ts';
-import { answer, createServer } from '#api/mcp/server.ts';
 
 /** A message of JSON-RPC 2.0; the protocol's own schemas check the rest. */
 const RpcMessage = z
@@ -44,6 +43,8 @@ export const mcpRoutes = (routes: () => readonly Route[]): Route[] => [
       404: RpcResponse,
     },
     async handler({ caller, body, header, dispatch }) {
+      // Few processes ever need it, and the SDK of the protocol takes 16 MB.
+      const { answer, createServer } = await import('#api/mcp/server.ts');
       const server = () => createServer({ routes: routes(), caller, dispatch });
       const response = await answer(body, header, server);
       const text = await response.text();
