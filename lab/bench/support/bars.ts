@@ -1,4 +1,5 @@
 import { LINEPACE, median, type Row } from './rows.ts';
+import { svg, text } from './svg.ts';
 
 const WIDTH = 860;
 const LEFT = 250;
@@ -29,13 +30,5 @@ export function drawBars(rows: readonly Row[]): string {
     }
     y += 40;
   }
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" font-family="system-ui, sans-serif" font-size="12" fill="#333">`,
-    `<rect width="${WIDTH}" height="${y}" fill="#fff"/>`,
-    ...parts,
-    '</svg>\n',
-  ].join('\n');
+  return svg(WIDTH, y, parts);
 }
-
-const text = (x: number, y: number, content: string, attributes = ''): string =>
-  `<text x="${x.toFixed(1)}" y="${y}" ${attributes}>${content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`;
