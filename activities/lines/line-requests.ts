@@ -9,7 +9,7 @@ import { reassignMessagesOf } from '#db/commands/lines/line-reassignment.ts';
 import {
   findLineRequest,
   recordFailureReason,
-  setIdentity,
+  setAllocated,
   startLine,
   type StoredLineRequest,
 } from '#db/queries/lines/line-requests.ts';
@@ -108,7 +108,12 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
         const settings = config as Record<string, unknown>;
         const sealed = sealConfig(carrier.config, settings, (plain) => secrets.seal(plain, contextOf(line)));
         await tenant(line, (db) =>
-          setIdentity(db, line.lineId, { channel: request.channel, address, carrierConfig: sealed }),
+          setAllocated(db, line.lineId, {
+            carrier: carrier.name,
+            channel: request.channel,
+            address,
+            carrierConfig: sealed,
+          }),
         );
       } catch (error) {
         throw error instanceof LineRefused ? await refusedBy(line, error.message) : error;

@@ -169,15 +169,30 @@ export async function storeInvoices(
       where line_invoices.status <> excluded.status`);
 }
 
-/** Sets the address and the configuration that the carrier assigned. */
+/** What identifies a line at its carrier. */
+interface Identity {
+  channel: Channel;
+  address: string;
+  carrierConfig: Record<string, unknown>;
+}
+
+/** Sets the address and the configuration that a carrier allocated, unless the line has been connected meanwhile. */
+export async function setAllocated(
+  db: TenantDb,
+  id: string,
+  { carrier, ...identity }: Identity & { carrier: string },
+): Promise<void> {
+  const isFree = await db.maybeOne(sql.type(IdRow)`
+    select id from lines
+    where workspace_id = ${db.workspaceId} and id = ${id} and carrier = ${carrier} and phone is null and email is null for update`);
+  if (isFree) await setIdentity(db, id, identity);
+}
+
+/** Sets the address and the configuration of a line. */
 export async function setIdentity(
   db: TenantDb,
   id: string,
-  {
-    channel,
-    address,
-    carrierConfig,
-  }: { channel: Channel; address: string; carrierConfig: Record<string, unknown> },
+  { channel, address, carrierConfig }: Identity,
 ): Promise<void> {
   const column = sql.identifier([lineKind(channel)]);
   await db.query(sql.type(NoRows)`
@@ -185,10 +200,16 @@ export async function setIdentity(
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** Activates a line that was just probed successfully, and starts its warm-up. */
+/** Activates a line that was just probed successfully, and starts its warm-up, unless somebody has set its limits meanwhile. */
 export async function startLine(db: TenantDb, id: string): Promise<void> {
+  const defaults = Object.values(DEFAULT_LIMITS).map(
+    ({ dailyTotal, dailyNew }) => sql.fragment`(${dailyTotal}::int, ${dailyNew}::int)`,
+  );
   await db.query(sql.type(NoRows)`
-    update lines set is_active = true, warmup_started_at = now(), health_status = 'healthy', health_checked_at = now()
+    update lines set is_active = true, health_status = 'healthy', health_checked_at = now(),
+      warmup_started_at = case
+        when hourly_new_limit is null and (daily_total_limit, daily_new_limit) in (${sql.join(defaults, sql.fragment`, `)}) then now()
+      end
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 

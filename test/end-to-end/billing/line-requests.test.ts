@@ -57,6 +57,7 @@ describe('an included line', () => {
       capabilities: expect.arrayContaining(['reactions', 'attachments']),
       dailyTotalMessagesLimit: 150,
       dailyNewConversationsLimit: 50,
+      usage: { newMessagesLimit: 20 },
       healthCheck: { status: 'healthy' },
     });
     expect(lines[0].phone).toMatch(/^\+1212[2-9]\d{6}$/);

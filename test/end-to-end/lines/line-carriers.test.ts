@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { withTenant } from '#db/connection/transactions.ts';
+import { setAllocated } from '#db/queries/lines/line-requests.ts';
 import { newId } from '#domain/base/ids.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
@@ -444,6 +446,16 @@ describe('a connection is refused without any change', () => {
   });
 });
 
+test('what a carrier allocates late replaces no connection that was made meanwhile', async () => {
+  const lineId = await createLine(app, workspace.id, 'sms');
+  const body = { provider: 'twilio', address: '+14155550134', config: twilioConfig() };
+  expect((await connect(lineId, body)).status).toBe(200);
+  const before = await connectionOf(lineId);
+  const late = { carrier: 'simulated', channel: 'sms', address: '+14155550199', carrierConfig: {} } as const;
+  await withTenant(app.pools, workspace.id, (db) => setAllocated(db, lineId, late));
+  expect(await connectionOf(lineId)).toEqual(before);
+});
+
 describe('without a carrier that provisions lines', () => {
   let bare: OwnApp;
   beforeAll(async () => {
@@ -463,6 +475,7 @@ describe('without a carrier that provisions lines', () => {
     const { status, body } = await call('POST', '/api/line-requests', { ...wish, lineType: 'byo' });
     expect([status, body.status]).toEqual([201, 'provisioning']);
     const lineId = body.line._id;
+    await call('PATCH', `/api/lines/${lineId}`, { dailyNewConversationsLimit: 45 });
     const { baseUrl: _, ...config } = twilioConfig();
     const unnamed = await connect(lineId, { provider: 'twilio', config }, call);
     expect([unnamed.status, unnamed.body.issues?.[0]?.path]).toEqual([400, 'address']);
@@ -471,6 +484,9 @@ describe('without a carrier that provisions lines', () => {
     await eventually(
       async () => (await call('GET', `/api/line-requests/${lineId}`)).body.status === 'active',
     );
+    // A limit that was set by hand leaves no warm-up to begin.
+    const { line } = (await call('GET', `/api/lines/${lineId}`)).body;
+    expect(line.usage.newMessagesLimit).toBe(45);
     const to = phone();
     await settled(await send(lineId, { recipientPhone: to, messageType: 'sms' }, call), 'delivered', call);
     expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
