@@ -51,9 +51,10 @@ export interface ActionRequest {
   now: Date;
 }
 
-/** Has a message of ours taken back. @throws Refusal */
+/** Has a message of ours taken back, once. @throws Refusal */
 export async function requestUnsend(db: TenantDb, request: ActionRequest, id: string): Promise<void> {
   const { target, line } = await lockSent(db, request, id, 'unsend', UNSEND_WITHIN_MS);
+  if (isBeingUnsent(await actionsOf(db, id), request.now)) return;
   await requestAction(db, request, { target, line }, { kind: 'unsend' }, expiryOf(target, UNSEND_WITHIN_MS));
 }
 
@@ -66,9 +67,9 @@ export async function requestEdit(
 ): Promise<string> {
   const { target, line } = await lockSent(db, request, id, 'edit', EDIT_WITHIN_MS);
   if (!target.hasText) throw refused('The message has no text');
-  const edits = (await actionsOf(db, id)).filter(
-    ({ action, status }) => action.kind === 'edit' && status !== 'failed',
-  );
+  const actions = await actionsOf(db, id);
+  if (isBeingUnsent(actions, request.now)) throw refused(BEING_UNSENT);
+  const edits = actions.filter(({ action, status }) => action.kind === 'edit' && status !== 'failed');
   if (edits.length >= MAX_EDITS) throw refused(`A message can be edited ${MAX_EDITS} times`);
   return requestAction(
     db,
@@ -89,6 +90,7 @@ export async function requestReaction(
   const target = await lockTarget(db, id);
   if (!target) throw notFound();
   requireSent(target);
+  if (isBeingUnsent(await actionsOf(db, id), request.now)) throw refused(BEING_UNSENT);
   const line = await requireCapability(db, request, target.lineId, 'reactions');
   if (reaction.emoji !== undefined && !request.reactsWithEmoji(line.carrier))
     throw unsupported('reactions', 'The carrier of the line can react with the six only');
@@ -112,6 +114,17 @@ const refused = (text: string): Refusal => new Refusal('INVALID_STATE', null, te
 const notFound = (): Refusal => new Refusal('NOT_FOUND', null, 'Message not found');
 const unsupported = (capability: Capability, text: string | null = null): Refusal =>
   new Refusal('UNSUPPORTED_BY_CARRIER', null, text, { capability });
+
+const BEING_UNSENT = 'The message is being taken back';
+
+/** Not by a call that a crash has ended. */
+const isBeingUnsent = (actions: readonly ActionRow[], now: Date): boolean =>
+  actions.some(
+    (row) =>
+      row.action.kind === 'unsend' &&
+      (row.status === 'pending' || row.status === 'calling') &&
+      endOf(row, now) === null,
+  );
 
 /** @throws Refusal unless the contact has the message. */
 function requireSent({ direction, status, carrierMessageId, unsentAt }: ActionTarget): void {

@@ -158,11 +158,14 @@ export async function actionsOf(db: TenantDb, messageId: string): Promise<readon
 
 const AtRow = z.object({ at: z.date().nullable() });
 
-/** When the last action of a line was begun. */
+/** When the call of the last action of a line ended, or began if its end is unknown: how long a call takes shortens no gap. */
 export async function lastActionAt(db: TenantDb, lineId: string): Promise<Date | null> {
   return db.oneFirst(sql.type(AtRow)`
-    select max(started_at) at from message_actions
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and started_at is not null`);
+    select (
+      select greatest(started_at, finished_at) from message_actions
+      where workspace_id = ${db.workspaceId} and line_id = ${lineId} and started_at is not null
+      order by started_at desc limit 1
+    ) at`);
 }
 
 /** Committed before the carrier is called, so that a crash repeats nothing. */

@@ -62,14 +62,25 @@ describe('a message that was sent', () => {
   it('is taken back within two minutes, and no longer shown', async () => {
     const to = phone();
     const id = await deliverMessage(workspace.api, { recipientPhone: to });
-    expect((await call('POST', `/api/messages/${id}/unsend`)).status).toBe(202);
+    const refusals = async () => [
+      (await react(id, { reaction: 'love' })).body.code,
+      (await call('PATCH', `/api/messages/${id}`, { message: 'Too late' })).body.code,
+    ];
+    await call('POST', `/api/lines/${workspace.lineId}/pause`);
+    // Asked for twice, it is taken back once.
+    const answers = await Promise.all([1, 2].map(() => call('POST', `/api/messages/${id}/unsend`)));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    expect(await refusals()).toEqual(['INVALID_STATE', 'INVALID_STATE']);
+    await call('POST', `/api/lines/${workspace.lineId}/resume`);
     await eventually(async () => (await message(id)).unsentAt !== null);
     expect(await told()).toMatchObject({
       event: 'message.unsent',
       message: { messageId: id, direction: 'out', toPhone: to },
     });
     expect(await thread(to)).toMatchObject([{ messageId: id, message: '' }]);
-    expect((await react(id, { reaction: 'love' })).body.code).toBe('INVALID_STATE');
+    expect(await refusals()).toEqual(['INVALID_STATE', 'INVALID_STATE']);
+    const { events } = (await call('GET', `/api/messages/${id}/timeline`)).body;
+    expect(events.filter(({ type }: { type: string }) => type === 'unsent')).toHaveLength(1);
   });
 
   it('is neither edited nor taken back later', async () => {
@@ -108,17 +119,25 @@ test('what a line does comes 2 seconds after its last message, and after what it
   const id = await deliverMessage(workspace.api, { recipientPhone: phone() });
   const start = new Date(Date.now() + 60_000);
   const after = (ms: number) => new Date(start.getTime() + ms);
-  for (const reaction of ['love', 'like'])
+  const row = { workspace_id: workspace.id, line_id: workspace.lineId, message_id: id, kind: 'reaction' };
+  for (const [at, reaction] of ['love', 'like'].entries())
     await insertRow(app, 'message_actions', {
-      workspace_id: workspace.id,
-      id: newId(after(reaction === 'love' ? 0 : 1)),
-      line_id: workspace.lineId,
-      message_id: id,
-      kind: 'reaction',
+      ...row,
+      id: newId(after(at)),
       content: JSON.stringify({ reaction, removed: false }),
       due_at: start,
       expires_at: after(600_000),
     });
+  await insertRow(app, 'message_actions', {
+    ...row,
+    id: newId(after(-3000)),
+    content: JSON.stringify({ reaction: 'laugh', removed: false }),
+    status: 'done',
+    due_at: after(-3000),
+    expires_at: after(600_000),
+    started_at: after(-3000),
+    finished_at: after(-500),
+  });
   const planAt = (now: Date, lastSentAt: Date | null = null) =>
     withTenant(app.pools, workspace.id, async (db) => {
       const line = await lockLine(db, workspace.lineId);
@@ -127,6 +146,7 @@ test('what a line does comes 2 seconds after its last message, and after what it
       if (claimed) await settleAction(db, claimed.row, line, { kind: 'accepted' });
       return { reaction: claimed && (claimed.row.action as { reaction: string }).reaction, nextAt };
     });
+  expect(await planAt(after(1000))).toEqual({ reaction: null, nextAt: after(1500) });
   expect(await planAt(after(1000), start)).toEqual({ reaction: null, nextAt: after(2000) });
   expect(await planAt(after(2000), start)).toEqual({ reaction: 'love', nextAt: after(4000) });
   expect(await planAt(after(3000), start)).toEqual({ reaction: null, nextAt: after(4000) });
