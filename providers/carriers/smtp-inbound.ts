@@ -184,7 +184,8 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
   const authentication = authenticationOf(email, named, authservId);
   const subject = subjectLine(email);
   const whole = truncate(textOf(email), MAX_TEXT);
-  const text = truncate(withOptOut(writtenText(email, whole), whole), MAX_TEXT);
+  const marked = markedText(email);
+  const text = truncate(withOptOut(writtenText(email, whole, marked), marked ?? whole), MAX_TEXT);
   return {
     kind: 'reply',
     eventId: eventIdOf(email),
@@ -248,12 +249,20 @@ function withOptOut(written: string, whole: string): string {
   return optOutKeyword(below) === 'stop' ? `${written}\n\n${below}` : written;
 }
 
-/** What the sender wrote, as far as the email service, the text or the structure of the HTML tells. */
-function writtenText({ StrippedTextReply, TextBody, HtmlBody }: InboundEmail, whole: string): string {
+/** The text of the HTML if mail programs have marked in it what they added; null if there are no marks. */
+const markedText = ({ HtmlBody }: InboundEmail): string | null =>
+  HtmlBody && hasStructure(HtmlBody) ? emailHtmlToText(HtmlBody) : null;
+
+/** What the sender wrote, as far as the email service, the text or the marks in the HTML tell. */
+function writtenText(
+  { StrippedTextReply, TextBody }: InboundEmail,
+  whole: string,
+  marked: string | null,
+): string {
   const stripped = StrippedTextReply?.trim() ?? '';
   if (stripped !== '') return writtenPart(stripped) ?? stripped;
   const inText = writtenPart(whole);
-  const inHtml = HtmlBody && hasStructure(HtmlBody) ? writtenPart(emailHtmlToText(HtmlBody)) : null;
+  const inHtml = marked === null ? null : writtenPart(marked);
   const isTextOfHtml = (TextBody?.trim() ?? '') === '';
   if (inHtml !== null && (isTextOfHtml || inText === null || beginsWith(inText, inHtml))) return inHtml;
   return inText ?? unquoted(whole);
