@@ -427,6 +427,18 @@ describe('a text that reports a reaction', () => {
     );
   });
 
+  it('quotes a long beginning that was cut without a sign', () => {
+    const sent = 'Hi Ada, your table is booked.';
+    expect(
+      readingOf('\u200A\u200B❤️\u200B to “\u200AHi Ada, your table is \u200A”\u200A', sent),
+    ).toMatchObject({
+      reaction: 'emoji',
+      emoji: '❤️',
+    });
+    expect(readingOf('Loved “Hi Ada”', sent)).toBeUndefined();
+    expect(readingOf('Loved “your table is booked”', sent)).toBeUndefined();
+  });
+
   it('quotes any text that we send, truncated or not', () => {
     const sent = fc
       .string({ unit: 'grapheme', minLength: 20, maxLength: 80 })

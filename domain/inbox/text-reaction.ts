@@ -220,6 +220,8 @@ function closingsOf(text: string): number[] {
 
 /** A truncated quotation is long enough to tell messages apart. */
 const MIN_TRUNCATED = 5;
+/** One that was cut without an ellipsis. */
+const MIN_CUT = 12;
 
 /** @returns whether a reaction quotes a text of ours. Carriers change spaces, quotation marks and other signs on the way. */
 export function quotedBy({ about }: TextReaction): (sent: string) => boolean {
@@ -228,6 +230,7 @@ export function quotedBy({ about }: TextReaction): (sent: string) => boolean {
   const wanted = lettersOnly(quoted);
   // A text of emoji only.
   if (wanted === '') return (sent) => quoted !== '' && quoted === sent.trim();
-  const mayBeLonger = about.isTruncated && wanted.length >= MIN_TRUNCATED;
+  const mayBeLonger =
+    (about.isTruncated && wanted.length >= MIN_TRUNCATED) || (about.isMarked && wanted.length >= MIN_CUT);
   return (sent) => hasLetters(sent, wanted, mayBeLonger);
 }
