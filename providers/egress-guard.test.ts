@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { outbound, smtpWorld } from '#test/conformance/carrier-worlds.ts';
-import { smtpCarrier } from './carriers/smtp.ts';
+import { smtpCarrier } from './carriers/smtp/smtp.ts';
 import { createUntrustedWork } from './untrusted/processes.ts';
 import { createGuard, UrlNotAllowed } from './egress-guard.ts';
 

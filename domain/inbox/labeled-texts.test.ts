@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAutomaticSubject } from '#providers/carriers/automatic-email.ts';
+import { isAutomaticSubject } from '#providers/carriers/smtp/automatic-email.ts';
 import {
   AUTOMATIC_SUBJECTS,
   AUTOMATIC_TEXTS,

@@ -8,7 +8,7 @@ import type { Carrier, ConnectionSubject, OutboundMessage } from './carrier.ts';
 import { linqCarrier } from './linq/linq.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { telnyxCarrier } from './telnyx.ts';
-import { twilioCarrier } from './twilio.ts';
+import { twilioCarrier } from './twilio/twilio.ts';
 
 /** Answers that cost seconds or gigabytes if they are read without bounds. */
 const SIZE = 8 * 1024 * 1024;

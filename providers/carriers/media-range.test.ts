@@ -8,7 +8,7 @@ import type { Carrier } from './carrier.ts';
 import { linqCarrier } from './linq/linq.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { telnyxCarrier } from './telnyx.ts';
-import { twilioCarrier } from './twilio.ts';
+import { twilioCarrier } from './twilio/twilio.ts';
 
 const FILE = '0123456789';
 

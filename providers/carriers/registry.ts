@@ -10,11 +10,11 @@ import { linqCarrier } from './linq/linq.ts';
 import { type CarrierCall, observed } from './observed.ts';
 import { sendblueCarrier } from './sendblue.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
-import { smtpCarrier } from './smtp.ts';
+import { smtpCarrier } from './smtp/smtp.ts';
 import { telnyxCarrier } from './telnyx.ts';
 import { testCarrier, type TestSends } from './test.ts';
-import { TWILIO_OPERATOR, twilioOperatorCarrier, type TwilioOperatorAccount } from './twilio-operator.ts';
-import { twilioCarrier } from './twilio.ts';
+import { TWILIO_OPERATOR, twilioOperatorCarrier, type TwilioOperatorAccount } from './twilio/operator.ts';
+import { twilioCarrier } from './twilio/twilio.ts';
 
 /**
  * The carriers that can be searched by recipient, time and text, so that they can be asked about sends

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import type { NodemailerError } from 'nodemailer';
 import { isLoopback } from '../egress-address.ts';
-import { smtpFailure } from '../carriers/smtp-failure.ts';
+import { smtpFailure } from '../carriers/smtp/failure.ts';
 import type { RenderedMail } from './template.ts';
 
 export interface OutgoingMail extends RenderedMail {

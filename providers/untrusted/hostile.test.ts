@@ -6,8 +6,8 @@ import { textProblem } from '#domain/base/text.ts';
 import { JsonTooComplex } from '#domain/base/untrusted-json.ts';
 import { eventsOf, readBlueBubblesEvent } from '../carriers/bluebubbles/callback.ts';
 import { unquoted } from '#domain/inbox/own-words.ts';
-import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
-import { readTwilioForm, signTwilio } from '../carriers/twilio-callback.ts';
+import { readMimeEmail, readPostedEmail } from '../carriers/smtp/inbound.ts';
+import { readTwilioForm, signTwilio } from '../carriers/twilio/callback.ts';
 import { emailHtmlToText, htmlToText } from './html-text.ts';
 import { createUntrustedWork, Unreadable } from './processes.ts';
 

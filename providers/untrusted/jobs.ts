@@ -1,6 +1,6 @@
 import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type';
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
-import { readMimeEmail, readPostedEmail, type Receiver } from '../carriers/smtp-inbound.ts';
+import { readMimeEmail, readPostedEmail, type Receiver } from '../carriers/smtp/inbound.ts';
 
 /** The type of a file, detected from its content. */
 export interface FoundType {

@@ -3,7 +3,7 @@ import PostalMime, { addressParser } from 'postal-mime';
 import { decodeBytes, withoutMojibake } from '#domain/base/character-encoding.ts';
 import { MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { extensionFor } from '#domain/messages/attachment-type.ts';
-import type { InboundEmail } from '../carriers/inbound-email.ts';
+import type { InboundEmail } from '../carriers/smtp/inbound-email.ts';
 
 /** Longer address headers are ignored. */
 const MAX_ADDRESS_HEADER = 2000;

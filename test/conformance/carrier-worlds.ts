@@ -10,7 +10,7 @@ import { newId } from '#domain/base/ids.ts';
 import type { CallbackRequest, Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
-import { smtpCarrier } from '#providers/carriers/smtp.ts';
+import { smtpCarrier } from '#providers/carriers/smtp/smtp.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { startSimulator } from '#simulator/server.ts';
 

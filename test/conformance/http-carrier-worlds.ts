@@ -6,7 +6,7 @@ import { linqCarrier } from '#providers/carriers/linq/linq.ts';
 import { sendblueCarrier } from '#providers/carriers/sendblue.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { telnyxCarrier } from '#providers/carriers/telnyx.ts';
-import { twilioCarrier } from '#providers/carriers/twilio.ts';
+import { twilioCarrier } from '#providers/carriers/twilio/twilio.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { type LinqStandIn, startLinq } from '#simulator/linq.ts';
 import { type SendblueStandIn, startSendblue } from '#simulator/sendblue.ts';

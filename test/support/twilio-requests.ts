@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { newId } from '#domain/base/ids.ts';
 import type { Carrier, NumberChoice } from '#providers/carriers/carrier.ts';
-import { twilioCarrier } from '#providers/carriers/twilio.ts';
-import { twilioOperatorCarrier } from '#providers/carriers/twilio-operator.ts';
+import { twilioCarrier } from '#providers/carriers/twilio/twilio.ts';
+import { twilioOperatorCarrier } from '#providers/carriers/twilio/operator.ts';
 import { startTwilio } from '#simulator/twilio.ts';
 import { type SentRequest, startRecorder } from './openapi-contract.ts';
 import { TWILIO_ACCOUNT } from './twilio.ts';

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { eventually, type OwnApp, registerNamespace, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { TwilioConfig } from '#providers/carriers/twilio.ts';
+import { TwilioConfig } from '#providers/carriers/twilio/api.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { environment } from '#test/support/process.ts';

@@ -5,7 +5,7 @@ import type { Route } from '../../../api/http/route.ts';
 import { LinqWebhook } from '../../../providers/carriers/linq/webhook.ts';
 import { Reported } from '../../../providers/carriers/sendblue.ts';
 import { BlueBubblesMessage } from '../../../providers/carriers/bluebubbles/protocol.ts';
-import { InboundEmail } from '../../../providers/carriers/inbound-email.ts';
+import { InboundEmail } from '../../../providers/carriers/smtp/inbound-email.ts';
 
 /** A body, and the headers that say what it is. */
 export interface Body {

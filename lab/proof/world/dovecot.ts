@@ -3,7 +3,8 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { CarrierEvent } from '../../../providers/carriers/carrier.ts';
-import { smtpCarrier, SmtpConfig } from '../../../providers/carriers/smtp.ts';
+import { SmtpConfig } from '../../../providers/carriers/smtp/config.ts';
+import { smtpCarrier } from '../../../providers/carriers/smtp/smtp.ts';
 import { freePort } from '../../../providers/free-port.ts';
 import { createUntrustedWork } from '../../../providers/untrusted/processes.ts';
 import { debianProgram, startProgram } from './part.ts';

@@ -6,7 +6,7 @@ import { findMessage } from '#db/queries/messages/messages.ts';
 import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
-import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi } from '#api/server.ts';
 import { newId } from '#domain/base/ids.ts';
-import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { HTML_QUOTATIONS } from '#test/fixtures/html-quotations.ts';
 import { QUOTATIONS } from '#test/fixtures/quotations.ts';

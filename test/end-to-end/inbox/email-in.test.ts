@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
-import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import type { EmailCheck } from '#domain/lines/email-authentication.ts';
-import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type DnsServer, startDnsServer } from '#test/support/dns-server.ts';

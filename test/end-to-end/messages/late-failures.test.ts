@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

@@ -16,7 +16,7 @@ import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { startReplying } from '#test/support/replying-mail-server.ts';
 import { HTTP_CARRIERS, startSomebodyElse } from '#test/conformance/http-carrier-worlds.ts';
-import { smtpCarrier } from '#providers/carriers/smtp.ts';
+import { smtpCarrier } from '#providers/carriers/smtp/smtp.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 
 let app: TestApp;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { MAX_CARRIER_ID, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { toStorable, textProblem } from '#domain/base/text.ts';
-import { htmlToText } from '../untrusted/html-text.ts';
+import { htmlToText } from '../../untrusted/html-text.ts';
 
 /** More than any mail server accepts. */
 const MAX_HEADERS = 1000;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { numeric, readable } from '#domain/base/bounded-schema.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
-import type { Exchange } from '../egress-exchange.ts';
-import { type CarrierFailure, outcomeOfFailure, receiptOfFailure } from './carrier-failure.ts';
-import { Explanation, failureOfLine, failureReason, readJson } from './http-response.ts';
+import type { Exchange } from '../../egress-exchange.ts';
+import { type CarrierFailure, outcomeOfFailure, receiptOfFailure } from '../carrier-failure.ts';
+import { Explanation, failureOfLine, failureReason, readJson } from '../http-response.ts';
 
 export const ErrorResponse = z.object({ code: readable(numeric), message: readable(Explanation) });
 

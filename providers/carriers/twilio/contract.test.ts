@@ -8,7 +8,7 @@ import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
  * `test/fixtures/contracts/twilio.json` has the operations that are used. `npm run prove -- twilio-contract` checks against the whole
  * document.
  */
-const CONTRACT = readContract(new URL('../../test/fixtures/contracts/twilio.json', import.meta.url));
+const CONTRACT = readContract(new URL('../../../test/fixtures/contracts/twilio.json', import.meta.url));
 
 test('each request is valid, and each operation is used', async () => {
   const requests = await recordTwilioRequests();

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
 import { subjectOf } from '#domain/messages/email-subject.ts';
-import type { OutboundMessage } from './carrier.ts';
-import { escapeHtml } from '../mail/html.ts';
+import type { OutboundMessage } from '../carrier.ts';
+import { escapeHtml } from '../../mail/html.ts';
 
 export interface EmailAttachment {
   name: string;

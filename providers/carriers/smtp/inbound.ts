@@ -11,7 +11,7 @@ import {
 import { complaintReason } from '#domain/lines/complaint.ts';
 import { textProblem, truncate } from '#domain/base/text.ts';
 import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
-import { addressesOf, parseMime } from '../untrusted/mime.ts';
+import { addressesOf, parseMime } from '../../untrusted/mime.ts';
 import { blamesSender } from './about-sender.ts';
 import { isAutomaticEmail, LIST_MARKS } from './automatic-email.ts';
 import {
@@ -28,10 +28,10 @@ import {
 } from './inbound-email.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { belowSignature, lettersOnly, unquoted, writtenPart } from '#domain/inbox/own-words.ts';
-import { emailHtmlToText, hasStructure } from '../untrusted/html-text.ts';
-import { OWN_MESSAGE_ID } from './own-message-id.ts';
+import { emailHtmlToText, hasStructure } from '../../untrusted/html-text.ts';
+import { OWN_MESSAGE_ID } from '../own-message-id.ts';
 import { authenticationOf } from './sender-authentication.ts';
-import { readReport, withoutAddresses } from './smtp-reports.ts';
+import { readReport, withoutAddresses } from './reports.ts';
 
 /** Postmark's bounce webhook (https://postmarkapp.com/developer/webhooks/bounce-webhook). */
 const BounceRecord = z.object({

@@ -5,7 +5,7 @@ import { ownLines } from '#domain/inbox/own-words.ts';
 import { HTML_INLINE, HTML_QUOTATIONS } from '#test/fixtures/html-quotations.ts';
 import { QUOTATIONS, SIGNATURES } from '#test/fixtures/quotations.ts';
 import { anyText } from '#test/support/any-text.ts';
-import { readMimeEmail, readPostedEmail } from './smtp-inbound.ts';
+import { readMimeEmail, readPostedEmail } from './inbound.ts';
 
 const post = (body: object) =>
   readPostedEmail(

@@ -3,12 +3,12 @@ import type { ImapFlow, ImapFlowError } from 'imapflow';
 import { z } from 'zod';
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { parseOwnJson } from '#domain/base/own-json.ts';
-import { isLoopback } from '../egress-address.ts';
-import type { Guard } from '../egress-guard.ts';
-import { Unreadable } from '../untrusted/processes.ts';
-import type { InboxBatch, InboxItem } from './carrier.ts';
+import { isLoopback } from '../../egress-address.ts';
+import type { Guard } from '../../egress-guard.ts';
+import { Unreadable } from '../../untrusted/processes.ts';
+import type { InboxBatch, InboxItem } from '../carrier.ts';
 import { receivedAt } from './inbound-email.ts';
-import { OWN_MESSAGE_ID } from './own-message-id.ts';
+import { OWN_MESSAGE_ID } from '../own-message-id.ts';
 
 export interface Mailbox {
   host: string;

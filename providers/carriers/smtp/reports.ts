@@ -3,7 +3,7 @@ import { complaintReason } from '#domain/lines/complaint.ts';
 import { blamesSender } from './about-sender.ts';
 import { isAutomaticSubject, isMailServer } from './automatic-email.ts';
 import { eventIdOf, header, type InboundEmail, sentAt, subjectLine } from './inbound-email.ts';
-import { SECRET_MESSAGE_ID } from './own-message-id.ts';
+import { SECRET_MESSAGE_ID } from '../own-message-id.ts';
 
 /** An enhanced status code (RFC 3463). */
 const CODE = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g;

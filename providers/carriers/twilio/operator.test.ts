@@ -3,9 +3,9 @@ import { newId } from '#domain/base/ids.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import type { TwilioService } from '#simulator/twilio-numbers.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
-import { BadSignature } from './carrier.ts';
-import { signTwilio } from './twilio-callback.ts';
-import { type TwilioOperatorCarrier, twilioOperatorCarrier } from './twilio-operator.ts';
+import { BadSignature } from '../carrier.ts';
+import { signTwilio } from './callback.ts';
+import { type TwilioOperatorCarrier, twilioOperatorCarrier } from './operator.ts';
 
 const SERVICE = `MG${'a'.repeat(32)}`;
 const [US, CANADA] = ['+12125550100', '+14165550100'];

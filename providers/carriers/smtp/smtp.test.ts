@@ -142,7 +142,7 @@ test('a server is greeted with the name in the settings of the line, otherwise w
 });
 
 describe('servers with certificates of an authority of their own', () => {
-  const folder = join(import.meta.dirname, '../../test/fixtures/tls');
+  const folder = join(import.meta.dirname, '../../../test/fixtures/tls');
   const pem = (name: string) => readFileSync(join(folder, name), 'utf8');
 
   /** A server behind TLS. @returns its port. */

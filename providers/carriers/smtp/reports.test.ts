@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
-import { readMimeEmail } from './smtp-inbound.ts';
+import { readMimeEmail } from './inbound.ts';
 
 const OURS = '<6742f1c09b1e8a00d4c3b2a1.0123456789abcdef@line.example>';
 const GUESSABLE = '<6742f1c09b1e8a00d4c3b2a1@line.example>';

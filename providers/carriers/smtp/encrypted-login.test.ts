@@ -1,10 +1,10 @@
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createGuard } from '../egress-guard.ts';
-import { createMailer } from '../mail/mailer.ts';
-import { createUntrustedWork } from '../untrusted/processes.ts';
-import { mailboxOf, readMailbox } from './smtp-mailbox.ts';
+import { createGuard } from '../../egress-guard.ts';
+import { createMailer } from '../../mail/mailer.ts';
+import { createUntrustedWork } from '../../untrusted/processes.ts';
+import { mailboxOf, readMailbox } from './mailbox.ts';
 import { smtpCarrier } from './smtp.ts';
 
 /** A mail server that offers no TLS, as a man in the middle would present it. `received` is what clients sent. */

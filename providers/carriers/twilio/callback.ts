@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { extensionFor } from '#domain/messages/attachment-type.ts';
 import { type CarrierEvent, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
-import { BadSignature, type CallbackRequest } from './carrier.ts';
-import { placeText } from './place-text.ts';
-import { lateFailure } from './twilio-errors.ts';
-import { readTwilioCall } from './twilio-voice.ts';
+import { BadSignature, type CallbackRequest } from '../carrier.ts';
+import { placeText } from '../place-text.ts';
+import { lateFailure } from './errors.ts';
+import { readTwilioCall } from './voice.ts';
 
 /** A status callback has a `MessageStatus`, an inbound message does not. */
 const StatusForm = z.object({

@@ -1,7 +1,7 @@
 import type { ImapFlowError } from 'imapflow';
-import { codeOf, connectionFailure } from '../connection-failure.ts';
-import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
-import { failed, passed, unknown } from './connection-checks.ts';
+import { codeOf, connectionFailure } from '../../connection-failure.ts';
+import type { ConnectionCheck, ConnectionGuide } from '../carrier.ts';
+import { failed, passed, unknown } from '../connection-checks.ts';
 
 export const SMTP_GUIDE: ConnectionGuide = {
   title: 'A mailbox',

@@ -8,9 +8,9 @@ import { outbound } from '#test/conformance/carrier-worlds.ts';
 import { startSomebodyElse, type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
 import { startTlsProxy } from '#test/support/tls-proxy.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
-import { createGuard } from '../egress-guard.ts';
-import { BadSignature, type ConnectionCheck } from './carrier.ts';
-import { signTwilio } from './twilio-callback.ts';
+import { createGuard } from '../../egress-guard.ts';
+import { BadSignature, type ConnectionCheck } from '../carrier.ts';
+import { signTwilio } from './callback.ts';
 import { twilioCarrier } from './twilio.ts';
 import type { TwilioNumber, TwilioService } from '#simulator/twilio-numbers.ts';
 
@@ -344,7 +344,7 @@ describe('a server that speaks the API of Twilio in another form', () => {
 });
 
 test('a server with a certificate of an authority of its own can be used once the settings trust the authority', async () => {
-  const folder = join(import.meta.dirname, '../../test/fixtures/tls');
+  const folder = join(import.meta.dirname, '../../../test/fixtures/tls');
   const proxy = await startTlsProxy(folder);
   onTestFinished(() => proxy.close());
   proxy.to(Number(new URL(world.twilio.url).port));

@@ -3,12 +3,13 @@ import { getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/max
 import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
 import { UsRegistration } from '#domain/lines/us-registration.ts';
-import type { Exchange } from '../egress-exchange.ts';
-import { type Carrier, type ChosenNumber, LineRefused, type NewLine, type NumberChoice } from './carrier.ts';
-import { isOk, readJson, readOk } from './http-response.ts';
-import { checkRegisteredService } from './twilio-connection.ts';
-import { ErrorResponse, twilioReason } from './twilio-errors.ts';
-import { twilioCarrier, type TwilioCarrierOptions, type TwilioConfig } from './twilio.ts';
+import type { Exchange } from '../../egress-exchange.ts';
+import { type Carrier, type ChosenNumber, LineRefused, type NewLine, type NumberChoice } from '../carrier.ts';
+import { isOk, readJson, readOk } from '../http-response.ts';
+import { checkRegisteredService } from './connection.ts';
+import { ErrorResponse, twilioReason } from './errors.ts';
+import type { TwilioCarrierOptions, TwilioConfig } from './api.ts';
+import { twilioCarrier } from './twilio.ts';
 
 /** The operator's account, in which numbers are bought. */
 export interface TwilioOperatorAccount {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
-import type { Exchange } from '../egress-exchange.ts';
-import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
-import { failed, passed, unknown } from './connection-checks.ts';
-import { Explanation, isOk, readJson, readOk } from './http-response.ts';
-import { ErrorResponse, twilioReason } from './twilio-errors.ts';
+import type { Exchange } from '../../egress-exchange.ts';
+import type { ConnectionCheck, ConnectionGuide } from '../carrier.ts';
+import { failed, passed, unknown } from '../connection-checks.ts';
+import { Explanation, isOk, readJson, readOk } from '../http-response.ts';
+import { ErrorResponse, twilioReason } from './errors.ts';
 
 /** The names of pages and fields are those of console.twilio.com. */
 export const TWILIO_GUIDE: ConnectionGuide = {
