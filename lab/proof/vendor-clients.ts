@@ -27,9 +27,68 @@ const CALLBACK = 'http://127.0.0.1:9/callback';
 
 interface Found {
   version: string;
-  /** Without types, because they are not installed. */
-  // oxlint-disable-next-line typescript/no-explicit-any
-  load(name: string): any;
+  load(name: string): unknown;
+}
+
+// What the calls use of the clients, whose own types are not installed.
+type Calls<Answers> = { [Name in keyof Answers]: (...given: unknown[]) => Promise<Answers[Name]> };
+interface Id {
+  id: string;
+}
+
+interface TelnyxPackage {
+  Telnyx: new (options: object) => {
+    messages: Calls<{ send: { data: Id }; retrieve: { data: Id } }>;
+    messagingProfiles: Calls<{ list: { data: Id[] }; retrieve: { data: Id } }>;
+    webhooks: Calls<{ unwrap: { data: { event_type: string } } }>;
+  };
+}
+
+interface LinqPackage {
+  default: new (options: object) => {
+    chats: Calls<{
+      create: { chat: Id & { message: Id } };
+      retrieve: Id;
+      listChats: { chats: Id[] };
+      markAsRead: unknown;
+    }> & {
+      messages: Calls<{ send: { message: Id }; list: { messages: Id[] } }>;
+      typing: Calls<{ start: unknown; stop: unknown }>;
+    };
+    messages: Calls<{ addReaction: unknown }>;
+    capability: Calls<{ checkIMessage: { available: unknown } }>;
+    phoneNumbers: Calls<{ list: { phone_numbers: { phone_number: string }[] } }>;
+    webhookSubscriptions: Calls<{ create: Id; list: { subscriptions: Id[] } }>;
+  };
+}
+
+interface SendbluePackage {
+  default: new (options: object) => {
+    messages: Calls<{ send: { message_handle: string }; list: { data: unknown[] } }>;
+    lookups: Calls<{ lookupNumber: { service: string } }>;
+    typingIndicators: Calls<{ send: unknown }>;
+    webhooks: Calls<{ list: unknown }>;
+  };
+}
+
+interface GrammyPackage {
+  Api: new (
+    token: string,
+    options: object,
+  ) => Calls<{
+    getMe: { is_bot: unknown };
+    sendMessage: { message_id: number };
+    editMessageText: unknown;
+    setWebhook: unknown;
+  }>;
+  InlineKeyboard: new () => { text(text: string, data: string): object };
+}
+
+interface SlackPackage {
+  WebClient: new (
+    token: string,
+    options: object,
+  ) => Calls<{ apiCall: { ts: string } }> & { auth: Calls<{ test: { ok: unknown } }> };
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'linepace-clients-'));
@@ -53,7 +112,7 @@ async function each(check: Check, calls: Record<string, () => Promise<unknown>>)
 
 async function telnyx({ load }: Found, check: Check): Promise<void> {
   const standIn = await startTelnyx('KEY1');
-  const { Telnyx } = load('telnyx');
+  const { Telnyx } = load('telnyx') as TelnyxPackage;
   const client = new Telnyx({
     apiKey: 'KEY1',
     publicKey: standIn.publicKey,
@@ -88,7 +147,7 @@ async function telnyx({ load }: Found, check: Check): Promise<void> {
 
 async function linq({ load }: Found, check: Check): Promise<void> {
   const standIn = await startLinq('token');
-  const Linq = load('@linqapp/sdk').default;
+  const Linq = (load('@linqapp/sdk') as LinqPackage).default;
   const client = new Linq({ apiKey: 'token', baseURL: standIn.url, maxRetries: 0 });
   const message = { parts: [{ type: 'text', value: 'Hi' }] };
   let chat = '';
@@ -100,7 +159,7 @@ async function linq({ load }: Found, check: Check): Promise<void> {
       return typeof sent === 'string';
     },
     '@linqapp/sdk sends in it': async () =>
-      typeof (await client.chats.messages.send(chat, { message })).message.id,
+      typeof (await client.chats.messages.send(chat, { message })).message.id === 'string',
     '@linqapp/sdk gets it': async () => (await client.chats.retrieve(chat)).id === chat,
     '@linqapp/sdk lists chats': async () =>
       (await client.chats.listChats({ from: LINE, to: CONTACT })).chats.length === 1,
@@ -116,16 +175,14 @@ async function linq({ load }: Found, check: Check): Promise<void> {
     '@linqapp/sdk asks for iMessage': async () =>
       (await client.capability.checkIMessage({ address: CONTACT })).available === true,
     '@linqapp/sdk lists numbers': async () =>
-      (await client.phoneNumbers.list()).phone_numbers[0].phone_number === LINE,
+      (await client.phoneNumbers.list()).phone_numbers[0]?.phone_number === LINE,
     '@linqapp/sdk subscribes': async () => {
       const events = ['message.received'];
       const { id } = await client.webhookSubscriptions.create({
         target_url: CALLBACK,
         subscribed_events: events,
       });
-      return (await client.webhookSubscriptions.list()).subscriptions.some(
-        (one: { id: string }) => one.id === id,
-      );
+      return (await client.webhookSubscriptions.list()).subscriptions.some((one) => one.id === id);
     },
   });
   await standIn.stop();
@@ -133,7 +190,7 @@ async function linq({ load }: Found, check: Check): Promise<void> {
 
 async function sendblue({ load }: Found, check: Check): Promise<void> {
   const standIn = await startSendblue({ id: 'id', secret: 'secret' });
-  const Sendblue = load('sendblue').default;
+  const Sendblue = (load('sendblue') as SendbluePackage).default;
   const client = new Sendblue({ apiKey: 'id', apiSecret: 'secret', baseURL: standIn.url, maxRetries: 0 });
   await each(check, {
     'sendblue sends a message': async () =>
@@ -152,7 +209,7 @@ async function sendblue({ load }: Found, check: Check): Promise<void> {
 
 async function telegram({ load }: Found, check: Check): Promise<void> {
   const standIn = await startTelegram();
-  const { Api, InlineKeyboard } = load('grammy');
+  const { Api, InlineKeyboard } = load('grammy') as GrammyPackage;
   const api = new Api(standIn.token, { apiRoot: standIn.url });
   const chat = standIn.group();
   let sent = 0;
@@ -175,7 +232,7 @@ async function telegram({ load }: Found, check: Check): Promise<void> {
 
 async function slack({ load }: Found, check: Check): Promise<void> {
   const standIn = await startSlack(CALLBACK);
-  const { WebClient } = load('@slack/web-api');
+  const { WebClient } = load('@slack/web-api') as SlackPackage;
   const client = new WebClient(standIn.token, { slackApiUrl: `${standIn.url}/` });
   const channel = standIn.channel();
   await each(check, {
