@@ -56,6 +56,8 @@ export interface LinqStandIn {
   maxPageSize: number;
   fault(to: string, fault: LinqFault | null): void;
   withoutIMessage(number: string): void;
+  /** The contacts whose chats are `OPTED_OUT`. */
+  optedOut: Set<string>;
   /** Posts an event to the subscriptions. @returns the statuses of the responses. */
   report(type: string, data: object): Promise<number[]>;
   stop(): Promise<void>;
@@ -98,6 +100,11 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
     id,
     is_group: handles.length > 1,
     display_name: handles.join(', '),
+    health_status: {
+      status: handles.some((handle) => standIn.optedOut.has(handle)) ? 'OPTED_OUT' : 'HEALTHY',
+      doc_url: 'https://docs.linqapp.com/guides/chats/chat-health',
+      updated_at: new Date().toISOString(),
+    },
     handles: [
       { handle: [...standIn.numbers][0], is_me: true },
       ...handles.map((handle) => ({ handle, is_me: false })),
@@ -195,6 +202,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
     maxPageSize: 100,
     fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
     withoutIMessage: (number) => void asSms.add(number),
+    optedOut: new Set(),
     report,
     async stop() {
       stopping.abort();

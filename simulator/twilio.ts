@@ -107,8 +107,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       SmsSid: message.sid,
       MessageStatus: status,
       SmsStatus: status,
-      To: message.to,
-      From: message.from ?? '',
+      ...channelOf(message),
       AccountSid: account.sid,
       ApiVersion: '2010-04-01',
       ...more,
@@ -229,6 +228,13 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     if (context.get('authorization') === credentials) return next();
     refuse(context, 401, 20003, 'Authenticate');
   });
+
+  const channelOf = (message: TwilioMessage): Record<string, string> => {
+    const agent = rcsAgentOf(message);
+    return agent === undefined
+      ? { To: message.to, From: message.from ?? '' }
+      : { To: `rcs:${message.to}`, From: `rcs:${agent}`, ChannelPrefix: 'rcs' };
+  };
 
   const isSmart = (service: string | undefined): boolean =>
     service !== undefined && (standIn.services.get(service)?.smartEncoding ?? standIn.services.has(service));

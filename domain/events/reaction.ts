@@ -10,6 +10,9 @@ const ReactionMessage = z
   .object({
     messageId: Id,
     direction: z.enum(['in', 'out']).meta({ description: '`in`: the contact reacted; `out`: we did.' }),
+    part: z.int().min(1).optional().meta({
+      description: 'The part of a message with several: a text and its files. Absent: the first.',
+    }),
     reaction: Reaction,
     emoji: z.string().optional().meta({ description: 'The emoji, if `reaction` is `emoji`.' }),
     removed: z.boolean(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_PARTICIPANTS } from '../inbox/group.ts';
+import { Transport } from '../messages/transport.ts';
 import { SenderAuthentication } from './sender-authentication.ts';
 import { shortenMarks, textProblem, toStorable, truncate, withoutTurns } from '../base/text.ts';
 
@@ -77,6 +78,8 @@ const Receipt = z.object({
   ...eventBase,
   carrierMessageId: CarrierId,
   status: z.enum(['delivered', 'failed']),
+  /** How it has travelled, if the carrier tells only afterwards. */
+  transport: Transport.optional(),
   reason: freeText(MAX_REASON).optional(),
   /** It failed because the recipient has opted out at the carrier. */
   optedOut: z.literal(true).optional(),
@@ -90,7 +93,12 @@ const Receipt = z.object({
   ofLine: z.literal(true).optional(),
 });
 
-const Read = z.object({ kind: z.literal('read'), ...eventBase, carrierMessageId: CarrierId });
+const Read = z.object({
+  kind: z.literal('read'),
+  ...eventBase,
+  carrierMessageId: CarrierId,
+  transport: Transport.optional(),
+});
 
 export const InboundGroup = z.object({
   /** The carrier's id of the conversation. */
@@ -181,6 +189,8 @@ const ReactionEvent = z.object({
   ...eventBase,
   /** The carrier's id of the message reacted to. */
   carrierMessageId: CarrierId,
+  /** The part of the message, if it is another than the first. */
+  part: z.int().min(1).max(MAX_FILES).optional(),
   reaction: Reaction,
   /** The emoji of the reaction `emoji`. */
   emoji: freeText(MAX_EMOJI).optional(),

@@ -76,6 +76,14 @@ describe('the reactions of contacts', () => {
     expect(shown(emoji, true)).toEqual([`${ADA} 🎉`, `${ADA} 👀`]);
   });
 
+  it('are to each part of a message, such as its text and its photo', () => {
+    const ofBoth = [reacts(1, 'like'), reacts(2, 'love', { part: 1 })];
+    expect(shown(ofBoth)).toEqual([`${ADA} like`, `${ADA} love`]);
+    expect(shown([...ofBoth, reacts(3, 'laugh', { part: 1 })])).toEqual([`${ADA} like`, `${ADA} laugh`]);
+    const removed = reacts(3, 'love', { part: 1, removed: true });
+    expect(shown([...ofBoth, removed])).toEqual([`${ADA} like`]);
+  });
+
   it('that were only added are the same in any order of arrival', () => {
     const events = fc.array(
       fc.record({

@@ -4,6 +4,9 @@ import { Reaction } from '../lines/carrier-event.ts';
 /** A reaction as it is stored with its message. */
 export const StoredReaction = z.object({
   by: z.enum(['us', 'contact']).default('contact'),
+  part: z.int().min(1).optional().meta({
+    description: 'The part of the message, of those with several: a text and its files. Absent: the first.',
+  }),
   reaction: Reaction.meta({ description: 'One of the six tapbacks, `emoji`, or `sticker`.' }),
   emoji: z.string().optional().meta({ description: 'The emoji, if `reaction` is `emoji`.' }),
   /** The address of who reacted. */
@@ -25,8 +28,9 @@ export type ShownReaction = z.infer<typeof ShownReaction>;
 export const shownReactions = (stored: readonly StoredReaction[]): ShownReaction[] =>
   stored
     .filter(({ removed }) => !removed)
-    .map(({ by, reaction, emoji, from, at, status }) => ({
+    .map(({ by, part, reaction, emoji, from, at, status }) => ({
       by,
+      ...(part !== undefined && { part }),
       reaction,
       ...(emoji !== undefined && { emoji }),
       from,
@@ -34,10 +38,8 @@ export const shownReactions = (stored: readonly StoredReaction[]): ShownReaction
       status,
     }));
 
-const isSame = (
-  a: Pick<StoredReaction, 'by' | 'from' | 'reaction' | 'emoji'>,
-  b: Pick<StoredReaction, 'by' | 'from' | 'reaction' | 'emoji'>,
-): boolean => a.by === b.by && a.from === b.from && a.reaction === b.reaction && a.emoji === b.emoji;
+const isSame = (a: StoredReaction, b: StoredReaction): boolean =>
+  a.by === b.by && a.from === b.from && a.part === b.part && a.reaction === b.reaction && a.emoji === b.emoji;
 
 const inOrder = (reactions: StoredReaction[]): StoredReaction[] =>
   reactions.toSorted((a, b) => (a.at < b.at ? -1 : 1));
@@ -45,11 +47,12 @@ const inOrder = (reactions: StoredReaction[]): StoredReaction[] =>
 /** More reactions of contacts to one message are forgotten, the oldest first: anybody can send any number of emoji. */
 const MAX_OF_CONTACTS = 200;
 
-/** Whether a phone shows only one of these reactions. Emails have any number of emoji, and stickers are put beside each other. */
+/** Whether a phone shows only one of these reactions to a part of a message. Emails have any number of emoji, and stickers are put beside each other. */
 const isReplaced = (a: StoredReaction, b: StoredReaction, isEmail: boolean): boolean =>
   !isEmail &&
   a.by === b.by &&
   a.from === b.from &&
+  a.part === b.part &&
   !isSame(a, b) &&
   ![a.reaction, b.reaction].includes('sticker');
 

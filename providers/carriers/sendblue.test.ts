@@ -60,7 +60,11 @@ test('a message answers another, has an effect, and several files are as many me
     { mediaUrl: 'https://files.example/a.png', sendStyle: 'invisible', replyTo: 'H1', content: 'Hello Ada' },
     { mediaUrl: 'https://files.example/b.png', sendStyle: '', replyTo: null, content: '' },
   ]);
-  expect(outcome).toEqual({ kind: 'accepted', carrierMessageId: sent[0]?.handle });
+  expect(outcome).toEqual({
+    kind: 'accepted',
+    carrierMessageId: sent[0]?.handle,
+    transport: 'imessage',
+  });
 
   const partly = recipient();
   world.sendblue.fault(partly, { kind: 'file_refused' });
@@ -103,6 +107,11 @@ const told = (body: object) =>
     },
     'tenant',
   );
+
+test('a receipt says that a message went as an SMS after all', async () => {
+  const status = { is_outbound: true, status: 'DELIVERED', service: 'SMS', was_downgraded: true };
+  expect(await told(status)).toMatchObject([{ kind: 'receipt', status: 'delivered', transport: 'sms' }]);
+});
 
 test('failures that are reported later have their reason, and other statuses say nothing', async () => {
   const status = { is_outbound: true, status: 'ERROR' };

@@ -25,6 +25,7 @@ import { createHostedApi, type HostedCarrierOptions, ownServerOf, unanswered } f
 import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
 import { CLOCK_SKEW_MS, findListedAttempt } from './listed-attempt.ts';
 import { placeText } from './place-text.ts';
+import { travelledBy } from './travelled-by.ts';
 
 export const SendblueConfig = z.object({
   apiKeyId: HeaderToken.meta({ secret: true, description: 'The key of the API, sb-api-key-id.' }),
@@ -61,6 +62,7 @@ const Message = z.object({
   error_message: readable(Explanation),
   is_outbound: readable(z.boolean()),
   opted_out: readable(z.boolean()),
+  service: readable(Explanation),
   date_sent: readable(z.string()),
   date_created: readable(z.string()),
 });
@@ -321,7 +323,7 @@ function sendOutcome(response: Exchange): SendOutcome {
   if (!isOk(response) || readJson(response, Failure)) return failureOf(response);
   const taken = readJson(response, Message);
   return taken
-    ? { kind: 'accepted', carrierMessageId: taken.message_handle }
+    ? { kind: 'accepted', carrierMessageId: taken.message_handle, ...travelledBy(taken.service) }
     : { kind: 'unknown', reason: reasonOf(response) };
 }
 
@@ -434,7 +436,12 @@ function statusEvents(
   { message_handle: carrierMessageId, status, ...message }: Message,
   at: Date,
 ): CarrierEvent[] {
-  const about = { eventId: `${carrierMessageId}:${status}`, carrierMessageId, at };
+  const about = {
+    eventId: `${carrierMessageId}:${status}`,
+    carrierMessageId,
+    at,
+    ...travelledBy(message.service),
+  };
   const delivered = {
     kind: 'receipt',
     ...about,

@@ -99,7 +99,7 @@ export function Bubble({
         <ul aria-label={t`Reactions`} className="z-1 -mt-2 flex flex-wrap gap-1 px-2">
           {reactions.map((reaction) => (
             <Reaction
-              key={`${reaction.from}${reaction.reaction}${reaction.emoji ?? ''}`}
+              key={`${reaction.from}${reaction.part ?? 0}${reaction.reaction}${reaction.emoji ?? ''}`}
               reaction={reaction}
               contact={contact}
             />

@@ -6,7 +6,7 @@ import { Fact, Facts } from '#console/components/facts.tsx';
 import { addressName, fullTimeOf } from '#console/lib/format.ts';
 import { type Line, lineName } from '#console/lib/line.ts';
 import { placeOfIndex } from '#console/lib/step-places.ts';
-import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
+import { addressOf, isWaiting, type Message, reasonOf, TRANSPORTS } from './message.ts';
 
 /** Everything else that is known of a message. */
 export function MessageFacts({ message, line }: { message: Message; line: Line | undefined }) {
@@ -31,6 +31,7 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
       <Fact name={t`Created`}>{time(message.createdAt)}</Fact>
       <Fact name={t`Scheduled for`}>{time(message.scheduledDate)}</Fact>
       <Fact name={t`Sent`}>{time(message.sentAt)}</Fact>
+      <Fact name={t`Sent as`}>{message.transport && TRANSPORTS[message.transport]}</Fact>
       <Fact name={t`Delivered`}>{time(message.deliveredAt)}</Fact>
       <Fact name={t`Read`}>{time(message.readAt)}</Fact>
       <Fact name={t`Source`}>{message.source}</Fact>

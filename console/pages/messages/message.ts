@@ -13,6 +13,9 @@ export const STATUSES = [
   'canceled',
 ] as const satisfies readonly Message['status'][];
 
+/** How messages to phones travel. */
+export const TRANSPORTS = { imessage: 'iMessage', rcs: 'RCS', sms: 'SMS' } as const;
+
 /** The phone number or email address that the message goes to. */
 export const addressOf = ({ messageType, recipientPhone, recipientEmail }: Message): string =>
   (messageType === 'email' ? (recipientEmail ?? recipientPhone) : (recipientPhone ?? recipientEmail)) ?? '';

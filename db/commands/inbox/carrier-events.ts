@@ -23,7 +23,12 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { applyGroupReaction, applyReaction } from './reactions.ts';
-import { advanceMessage, explainFailure, markDelivered } from '#db/queries/sending/sends.ts';
+import {
+  advanceMessage,
+  correctTransport,
+  explainFailure,
+  markDelivered,
+} from '#db/queries/sending/sends.ts';
 
 /** The events about an outbound message. */
 type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction' }>;
@@ -149,7 +154,8 @@ async function markMessagesDelivered(
   const delivered = receipts.flatMap((receipt) => {
     const attempt = attempts.get(carrierMessageKey(carrierMessageOf(receipt)));
     if (!attempt || attempt.kind === 'fallback') return [];
-    return [{ id: attempt.messageId, at: receipt.event.at, happenedIn: receipt.happenedIn ?? happenedIn() }];
+    const { at, transport } = receipt.event;
+    return [{ id: attempt.messageId, at, transport, happenedIn: receipt.happenedIn ?? happenedIn() }];
   });
   if (delivered.length === 0) return;
   const now = currentTime();
@@ -192,7 +198,7 @@ export async function applyMessageEvent(
   // The carrier has said that it did not send this one, and another attempt has taken its place.
   if (attempt.outcome === 'transient') return;
   await followMessageChanges(db, [messageId], now);
-  if (event.kind === 'read') await markRead(db, messageId, event.at, now);
+  if (event.kind === 'read') await markRead(db, messageId, event, now);
   else await applyReceipt(db, lineId, attempt, event, now);
 }
 
@@ -333,16 +339,18 @@ async function applyReceipt(
     complaint,
     unavailable,
     ofLine,
+    transport,
     at,
   }: Extract<MessageEvent, { kind: 'receipt' }>,
   now: Date,
 ): Promise<void> {
   if (status === 'delivered') {
-    const delivered = await markDelivered(db, [{ id: messageId, at, happenedIn: happenedIn() }]);
+    const delivered = await markDelivered(db, [{ id: messageId, at, transport, happenedIn: happenedIn() }]);
     await emitDelivered(db, delivered, now);
     return;
   }
   await lockSequences(db, [messageId]);
+  await correctTransport(db, messageId, transport);
   const message = await findMessage(db, messageId);
   const isUnexplained = message?.status === 'failed' && message.errorMessage === NO_REASON;
   if (isUnexplained && reason !== undefined && !isErased(message.address))
@@ -367,7 +375,13 @@ async function applyReceipt(
   if (await failOrFallBack(db, message, cause, now)) wakePacer();
 }
 
-async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {
+async function markRead(
+  db: TenantDb,
+  messageId: string,
+  { at, transport }: Extract<MessageEvent, { kind: 'read' }>,
+  now: Date,
+): Promise<void> {
+  await correctTransport(db, messageId, transport);
   const delivered = await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
   if (delivered) await emitDelivered(db, [delivered], now);
   const read = await db.maybeOne(sql.type(MessageRow)`

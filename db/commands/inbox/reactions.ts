@@ -42,7 +42,7 @@ export async function applyReaction(
     where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and not starts_with(m.address, 'erased:')
     for no key update of m`);
   if (!message) return;
-  const { reaction, emoji, removed } = event;
+  const { part, reaction, emoji, removed } = event;
   const from = dialled(await contactAddress(db, event.from), message.recipientPhone);
   const at = event.at.toISOString();
   const reactions = withReaction(message.reactions, ofContact(event, from), message.channel === 'email');
@@ -51,12 +51,13 @@ export async function applyReaction(
     update messages set reactions = ${sql.jsonb(reactions)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId}`);
 
-  await emitReaction(db, message, { reaction, emoji, removed, from, at }, now);
+  await emitReaction(db, message, { part, reaction, emoji, removed, from, at }, now);
 }
 
-const ofContact = ({ reaction, emoji, removed, at }: ReactionEvent, from: string): StoredReaction => ({
+const ofContact = ({ part, reaction, emoji, removed, at }: ReactionEvent, from: string): StoredReaction => ({
   by: 'contact',
   status: 'sent',
+  ...(part !== undefined && { part }),
   reaction,
   ...(emoji !== undefined && { emoji }),
   from,
@@ -85,14 +86,14 @@ export async function applyGroupReaction(
       and starts_with(address, 'group:')
     for no key update`);
   if (!message) return false;
-  const { reaction, emoji, removed } = event;
+  const { part, reaction, emoji, removed } = event;
   const from = await contactAddress(db, event.from);
   const at = event.at.toISOString();
   const reactions = withReaction(message.reactions, ofContact(event, from), false);
   if (!reactions) return true;
   await storeReactions(db, { id: message.id, direction: 'in' }, reactions);
   const about = { ...message, leadId: null, campaignId: null, campaignName: null, crm: {} };
-  await emitReaction(db, about, { reaction, emoji, removed, from, at }, now);
+  await emitReaction(db, about, { part, reaction, emoji, removed, from, at }, now);
   return true;
 }
 
@@ -103,12 +104,13 @@ async function emitReaction(
     'id' | 'address' | 'leadId' | 'campaignId' | 'campaignName' | 'crm'
   >,
   {
+    part,
     reaction,
     emoji,
     removed,
     from,
     at,
-  }: Pick<ReactionEvent, 'reaction' | 'emoji' | 'removed'> & { from: string; at: string },
+  }: Pick<ReactionEvent, 'part' | 'reaction' | 'emoji' | 'removed'> & { from: string; at: string },
   now: Date,
 ): Promise<void> {
   const { id: messageId } = message;
@@ -125,6 +127,7 @@ async function emitReaction(
         message: {
           messageId,
           direction: 'in',
+          ...(part !== undefined && { part }),
           reaction,
           ...(emoji !== undefined && { emoji }),
           removed,

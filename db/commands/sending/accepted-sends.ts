@@ -134,7 +134,7 @@ async function markAccepted(
     sends.map((send) => ({
       id: send.attempt.messageId,
       carrierMessageId: send.carrierMessageId,
-      transport: send.transport ?? null,
+      transport: receiptOf(send)?.event.transport ?? send.transport ?? null,
       sentAt: send.at,
       deliveredAt: receiptOf(send)?.event.at ?? null,
       text: send.text,

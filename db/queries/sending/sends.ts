@@ -298,25 +298,44 @@ export async function takeFromQueue(db: TenantDb, ids: readonly string[]): Promi
  */
 export async function markDelivered(
   db: TenantDb,
-  delivered: readonly { id: string; at: Date; happenedIn: Happening }[],
+  delivered: readonly {
+    id: string;
+    at: Date;
+    /** Default: as it was sent. */
+    transport?: Transport | undefined;
+    happenedIn: Happening;
+  }[],
 ): Promise<readonly MessageRow[]> {
   if (delivered.length === 0) return [];
-  const rows = delivered.map(({ id, at }) => [id, at.toISOString()]);
+  const rows = delivered.map(({ id, at, transport = null }) => [id, at.toISOString(), transport]);
   const ids = delivered.map(({ id }) => id);
   const marked = await db.any(sql.type(MessageRow)`
     with locked as materialized (${lockedIn(db, 'sent', ids)})
-    update messages m set status = 'delivered', updated_at = now(), hold_reason = null, delivered_at = r.at
-    from locked join ${sql.unnest(rows, ['text', 'timestamptz'])} as r (id, at) on r.id = locked.id
+    update messages m set status = 'delivered', updated_at = now(), hold_reason = null, delivered_at = r.at,
+      transport = coalesce(r.transport, m.transport)
+    from locked join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as r (id, at, transport) on r.id = locked.id
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id
     returning m.*`);
   traceMoments(db, 'message delivered', delivered, marked);
   if (marked.length === delivered.length) return marked;
   await db.query(sql.type(NoRows)`
     with locked as materialized (${lockedIn(db, 'failed', ids)})
-    update messages m set delivered_at = r.at
-    from locked join ${sql.unnest(rows, ['text', 'timestamptz'])} as r (id, at) on r.id = locked.id
+    update messages m set delivered_at = r.at, transport = coalesce(r.transport, m.transport)
+    from locked join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as r (id, at, transport) on r.id = locked.id
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.delivered_at is null`);
   return marked;
+}
+
+/** Stores how a message has travelled, if its carrier tells only after it was sent. */
+export async function correctTransport(
+  db: TenantDb,
+  id: string,
+  transport: Transport | undefined,
+): Promise<void> {
+  if (transport === undefined) return;
+  await db.query(sql.type(NoRows)`
+    update messages set transport = ${transport}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} and sent_at is not null and transport is distinct from ${transport}`);
 }
 
 /** Replaces the error of a failed message, if its carrier gives the reason later. */

@@ -499,6 +499,19 @@ describe('the webhook of a server', () => {
     ]);
   });
 
+  it.each([
+    ['p:0/M1', undefined],
+    ['p:2/M1', 2],
+    ['bp:M1', undefined],
+    ['M1', undefined],
+    ['p:4294967296/M1', undefined],
+  ])('reports to which part of a message a reaction is: %s', async (associatedMessageGuid, part) => {
+    const data = { ...inbound, associatedMessageGuid, associatedMessageType: 'love' };
+    const [event] = await read('new-message', data);
+    expect(event).toMatchObject({ kind: 'reaction', carrierMessageId: 'M1' });
+    expect(event && 'part' in event ? event.part : undefined).toBe(part);
+  });
+
   it('reports receipts, reads and errors of sent messages', async () => {
     const ours = {
       guid: 'M1',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CarrierEvent, type Reaction, TAPBACKS } from '#domain/lines/carrier-event.ts';
+import { type CarrierEvent, MAX_FILES, type Reaction, TAPBACKS } from '#domain/lines/carrier-event.ts';
 import {
   BlueBubblesMessage,
   contactOf,
@@ -125,8 +125,8 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
   };
   if (isTapback(message)) {
     const reaction = readReaction(message);
-    const carrierMessageId = bareGuid(message.associatedMessageGuid ?? '');
-    return reaction ? [{ kind: 'reaction', ...about, ...reaction, carrierMessageId }] : [];
+    const target = targetOf(message);
+    return reaction ? [{ kind: 'reaction', ...about, ...reaction, ...target }] : [];
   }
   const { dateEdited, dateRetracted } = message;
   const changedAt = new Date(dateEdited || dateRetracted || now);
@@ -171,8 +171,15 @@ const filesOf = ({ attachments, balloonBundleId }: BlueBubblesMessage) =>
 const attachmentUrl = (baseUrl: string, guid: string): string =>
   `${baseUrl.replace(/\/$/, '')}/api/v1/attachment/${encodeURIComponent(guid.toWellFormed())}/download`;
 
-/** `p:0/<guid>` is a part of a message, `bp:<guid>` a bubble. */
-const bareGuid = (target: string): string => target.replace(/^(p:\d+\/|bp:)/, '');
+/** What a reaction is to: `p:0/<guid>` is a part of a message, `bp:<guid>` a bubble. */
+function targetOf({ associatedMessageGuid: target }: BlueBubblesMessage): {
+  carrierMessageId: string;
+  part?: number;
+} {
+  const { part, guid = '' } = /^(?:p:(?<part>\d+)\/|bp:)?(?<guid>.*)$/s.exec(target ?? '')?.groups ?? {};
+  const number = Number(part ?? 0);
+  return { carrierMessageId: guid, ...(number > 0 && number <= MAX_FILES && { part: number }) };
+}
 
 /** Apple's numbers after those of the six tapbacks. A sticker that is put on a message has one of its own. */
 const EMOJI_CODE = 6;
@@ -201,11 +208,7 @@ export function isReaction(
   { reaction, removed }: { reaction: Reaction; removed: boolean },
 ): boolean {
   const read = isTapback(message) ? readReaction(message) : null;
-  return (
-    read?.reaction === reaction &&
-    read.removed === removed &&
-    bareGuid(message.associatedMessageGuid ?? '') === to
-  );
+  return read?.reaction === reaction && read.removed === removed && targetOf(message).carrierMessageId === to;
 }
 
 const Reactions = z.enum([...TAPBACKS, 'emoji', 'sticker']);

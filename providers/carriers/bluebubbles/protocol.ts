@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { readable, readableOf, numeric } from '#domain/base/bounded-schema.ts';
 import { mayBeSameNumber } from '#domain/base/phone.ts';
-import { Transport } from '#domain/messages/transport.ts';
 import { type InboundGroup, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { Explanation } from '../http-response.ts';
@@ -144,10 +143,6 @@ export const textOf = ({ subject, text }: Pick<BlueBubblesMessage, 'subject' | '
 /** The server's error texts for requests that it refuses before it passes anything to Messages. */
 export const isPrivateApiMissing = (text: string): boolean =>
   /private api( helper)? is not (connected|enabled)/i.test(text);
-
-/** How a message went, by the service of its recipient; undefined: the server does not say it. */
-export const transportOf = ({ handle }: Pick<BlueBubblesMessage, 'handle'>): Transport | undefined =>
-  Transport.safeParse(handle?.service?.toLowerCase()).data;
 
 /** GUIDs of group conversations contain `;+;`. */
 export const isGroupGuid = (guid: string): boolean => guid.includes(';+;');

@@ -9,6 +9,7 @@ import type { Availability, Carrier, FetchMedia, OutboundMessage, SendOutcome } 
 import { sentInPart } from '../carrier-failure.ts';
 import { failureOfLine, readJson, readOk } from '../http-response.ts';
 import { fetchAll, type FetchedFile } from '../outbound-media.ts';
+import { travelledBy } from '../travelled-by.ts';
 import { type BlueBubblesApi, type BlueBubblesConfig, reasonOf } from './api.ts';
 import {
   BlueBubblesMessage,
@@ -19,7 +20,6 @@ import {
   isOwnError,
   isPrivateApiMissing,
   NOT_REGISTERED,
-  transportOf,
 } from './protocol.ts';
 import { remember } from './remember.ts';
 
@@ -321,8 +321,7 @@ function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>):
     const message = readOk(response, envelope(schema))?.data;
     if (!message) return { kind: 'unknown', reason: 'the response is malformed' };
     if (message.error) return failedWith(message.error);
-    const transport = transportOf(message);
-    return { kind: 'accepted', carrierMessageId: message.guid, ...(transport && { transport }) };
+    return { kind: 'accepted', carrierMessageId: message.guid, ...travelledBy(message.handle?.service) };
   }
   const failed = readJson(response, ErrorResponse);
   if (failed?.data?.error) return failedWith(failed.data.error);

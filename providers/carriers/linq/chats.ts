@@ -16,18 +16,21 @@ const Chat = z.object({
   /** Of a group without a name, the handles of its participants. */
   display_name: readable(z.string()),
   handles: readable(listOf(ChatHandle, MAX_HANDLES)),
+  /** `OPTED_OUT` from an opt-out keyword until the contact opts in, or the two write to each other again (docs.linqapp.com/guides/chats/chat-health). */
+  health_status: readable(z.object({ status: readable(z.string()) })),
 });
 type Chat = z.infer<typeof Chat>;
 const Chats = z.object({ chats: listOf(Chat, PAGE) });
 
-export type FoundChat = { id: string | null } | { failure: Exchange };
+export type FoundChat = { id: string | null; isOptedOut?: boolean } | { failure: Exchange };
 
 /** The conversation with a contact; null: there is none yet. */
 export async function chatWith({ ask }: LinqApi, config: LinqConfig, to: string): Promise<FoundChat> {
   const response = await ask(config, '/v3/chats', { from: config.fromNumber, to, limit: String(PAGE) });
   const list = readOk(response, Chats);
   if (!list) return { failure: response };
-  return { id: list.chats.find(({ is_group: isGroup }) => !isGroup)?.id ?? null };
+  const chat = list.chats.find(({ is_group: isGroup }) => !isGroup);
+  return { id: chat?.id ?? null, isOptedOut: chat?.health_status?.status === 'OPTED_OUT' };
 }
 
 /** The conversation with a group that may have been created without our knowing; null: there is none. */

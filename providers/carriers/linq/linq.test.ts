@@ -54,6 +54,16 @@ test('a response that is lost once is asked for again with the key, and the mess
   });
 });
 
+test('nothing is sent to who has opted out at Linq, which would send it', async () => {
+  const to = recipient();
+  await send(to);
+  world.linq.optedOut.add(to);
+  expect(await send(to)).toMatchObject({ kind: 'refused', optedOut: true });
+  world.linq.optedOut.delete(to);
+  expect(await send(to)).toMatchObject({ kind: 'accepted' });
+  expect(sentTo(to)).toHaveLength(2);
+});
+
 test('the second message to a contact is of the same chat, with its files, effect and what it answers', async () => {
   const to = recipient();
   await send(to);
@@ -130,6 +140,20 @@ test('failures that are reported later have their reason, and mean what they wou
   expect(await told('message.sent', { id: 'M2' })).toEqual([]);
 });
 
+test('a receipt says how the message has travelled, which may differ from what Linq responded', async () => {
+  const outbound = { id: 'M4', direction: 'outbound', idempotency_key: 'K' };
+  for (const [service, transport] of [
+    ['iMessage', 'imessage'],
+    ['RCS', 'rcs'],
+    ['SMS', 'sms'],
+  ] as const) {
+    expect(await told('message.delivered', { ...outbound, service })).toMatchObject([
+      { kind: 'receipt', status: 'delivered', transport },
+    ]);
+    expect(await told('message.read', { ...outbound, service })).toMatchObject([{ kind: 'read', transport }]);
+  }
+});
+
 test('a message of a contact has its files and what it answers, and is of the line’s own number', async () => {
   const message = {
     id: 'M3',
@@ -170,6 +194,13 @@ test('a message of a contact has its files and what it answers, and is of the li
   expect(
     await told('reaction.removed', { ...reaction, reaction_type: 'custom', custom_emoji: '🔥' }),
   ).toMatchObject([{ kind: 'reaction', reaction: 'emoji', emoji: '🔥', removed: true }]);
+  const [toFirst, toSecond] = await Promise.all(
+    [0, 1].map((part_index) => told('reaction.added', { ...reaction, reaction_type: 'love', part_index })),
+  );
+  expect([toFirst?.[0], toSecond?.[0]].map((event) => event && 'part' in event && event.part)).toEqual([
+    false,
+    1,
+  ]);
 });
 
 test('an edit of one part of a message keeps the others', async () => {

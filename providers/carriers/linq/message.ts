@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { type CarrierEvent, MAX_FILES } from '#domain/lines/carrier-event.ts';
+import { travelledBy } from '../travelled-by.ts';
 
 const Part = z.object({
   type: readable(z.string()),
@@ -19,8 +20,12 @@ export const textOf = (parts: z.infer<typeof Parts> | null | undefined): string 
     .join('\n');
 
 /** The ids of the same events in webhooks. */
-export function reportsOf(id: string, status: string, at: Date): CarrierEvent[] {
-  const about = { carrierMessageId: id, at };
+export function reportsOf(
+  { id, service }: { id: string; service?: string | null | undefined },
+  status: string,
+  at: Date,
+): CarrierEvent[] {
+  const about = { carrierMessageId: id, at, ...travelledBy(service) };
   const delivered = { kind: 'receipt', ...about, eventId: `${id}:delivered`, status: 'delivered' } as const;
   if (status === 'delivered') return [delivered];
   return status === 'read' ? [delivered, { kind: 'read', ...about, eventId: `${id}:read` }] : [];

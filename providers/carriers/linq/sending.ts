@@ -4,7 +4,6 @@ import { listOf, readable } from '#domain/base/bounded-schema.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
-import type { Transport } from '#domain/messages/transport.ts';
 import type { Exchange } from '../../egress-exchange.ts';
 import { timeLimit } from '../../time-limit.ts';
 import { actionOutcomeOf } from '../carrier-failure.ts';
@@ -12,11 +11,11 @@ import type { Carrier, OutboundAction, OutboundMessage, SendOutcome } from '../c
 import { unanswered } from '../hosted-api.ts';
 import { Explanation, isOk, readJson, readOk } from '../http-response.ts';
 import { CLOCK_SKEW_MS, findListedAttempt } from '../listed-attempt.ts';
+import { travelledBy } from '../travelled-by.ts';
 import { failureOf, type LinqApi, type LinqConfig, reasonOf } from './api.ts';
 import { chatWith, chatWithGroup } from './chats.ts';
 import { Parts, reportsOf, textOf } from './message.ts';
 
-const SERVICES: Record<string, Transport> = { iMessage: 'imessage', RCS: 'rcs', SMS: 'sms' };
 const PREFERRED: Record<Channel, string> = { imessage: 'iMessage', sms: 'SMS', email: 'SMS' };
 
 /** Linq has no `shooting_star`: such a message is sent without it. */
@@ -47,6 +46,7 @@ const Message = z.object({
   id: z.string().min(1),
   is_from_me: z.boolean(),
   delivery_status: readable(Explanation),
+  service: readable(Explanation),
   created_at: readable(z.string()),
   parts: readable(Parts),
 });
@@ -66,6 +66,7 @@ export function createSending(
       const chat = group ?? (await chatWith(api, config, message.to.address));
       // Nothing has been sent yet: somebody else may have answered, or nobody. The send tells what that means.
       const chatId = 'id' in chat ? chat.id : null;
+      if ('isOptedOut' in chat && chat.isOptedOut) return OPTED_OUT;
       const recipients = group?.participants ?? [message.to.address];
       if (chatId === null && message.channel === 'imessage') {
         for (const recipient of recipients) {
@@ -126,10 +127,10 @@ export function createSending(
       );
       const isComplete = chat.id === null || cursor === null;
       const now = api.now();
-      const listedOf = ({ id, parts, delivery_status: status }: Message) => ({
-        id,
-        text: textOf(parts),
-        reports: reportsOf(id, status ?? '', now),
+      const listedOf = (message: Message) => ({
+        id: message.id,
+        text: textOf(message.parts),
+        reports: reportsOf(message, message.delivery_status ?? '', now),
       });
       const found = await findListedAttempt({ messages: recent, isComplete }, listedOf, attempt, now);
       return found.kind === 'accepted' && group && chat.id !== null ? { ...found, groupId: chat.id } : found;
@@ -148,6 +149,12 @@ export function createSending(
   };
 }
 
+/** Linq sends to such a chat, but tells its customers not to. */
+const OPTED_OUT = {
+  kind: 'refused',
+  reason: 'the recipient has opted out at Linq, until they write START',
+  optedOut: true,
+} as const;
 const NO_IMESSAGE = { kind: 'unavailable', reason: 'the number has no iMessage' } as const;
 
 /** A repeated request that fails proves nothing about the first one. */
@@ -175,12 +182,11 @@ function sendOutcome(response: Exchange): SendOutcome {
   const taken = readJson(response, SendResponse);
   if (!taken) return { kind: 'unknown', reason: reasonOf(response) };
   const { id, service } = 'chat' in taken ? taken.chat.message : taken.message;
-  const transport = SERVICES[service ?? ''];
   const groupId = 'chat' in taken && taken.chat.is_group ? taken.chat.id : undefined;
   return {
     kind: 'accepted',
     carrierMessageId: id,
-    ...(transport && { transport }),
+    ...travelledBy(service),
     ...(groupId !== undefined && { groupId }),
   };
 }

@@ -43,6 +43,7 @@ const MessageEvent = z.object({
   sender_handle: readable(Handle),
   parts: readable(Parts),
   reply_to: readable(z.object({ message_id: readable(z.string()) })),
+  service: readable(z.string()),
   /** Of messages of the API. */
   idempotency_key: readable(z.string()),
 });
@@ -57,6 +58,7 @@ const FailedEvent = z.object({
 });
 const ReactionEvent = z.object({
   message_id: z.string().min(1),
+  part_index: readable(z.int().nonnegative()),
   is_from_me: z.boolean(),
   reaction_type: z.string(),
   custom_emoji: readable(z.string()),
@@ -152,10 +154,10 @@ function eventsOf(config: LinqConfig, reported: LinqWebhook, at: Date): CarrierE
   const { event_id: eventId, event_type: type, data } = reported;
   switch (type) {
     case 'message.delivered':
-      return reportsOf(MessageEvent.parse(data).id, 'delivered', at);
+      return reportsOf(MessageEvent.parse(data), 'delivered', at);
     case 'message.read': {
-      const { id, direction } = MessageEvent.parse(data);
-      return direction === 'outbound' ? reportsOf(id, 'read', at).slice(1) : [];
+      const message = MessageEvent.parse(data);
+      return message.direction === 'outbound' ? reportsOf(message, 'read', at).slice(1) : [];
     }
     case 'message.failed': {
       const { message_id: id, code, reason = 'failed' } = FailedEvent.parse(data);
@@ -185,12 +187,14 @@ function eventsOf(config: LinqConfig, reported: LinqWebhook, at: Date): CarrierE
       if (event.is_from_me || !from) return [];
       const tapback = TAPBACKS.find((one) => one === event.reaction_type);
       const emoji = event.custom_emoji ?? undefined;
+      const part = event.part_index ?? 0;
       return [
         {
           kind: 'reaction',
           eventId,
           carrierMessageId: event.message_id,
           at,
+          ...(part > 0 && { part }),
           reaction: tapback ?? (event.reaction_type === 'sticker' ? 'sticker' : 'emoji'),
           ...(!tapback && emoji !== undefined && { emoji }),
           removed: type === 'reaction.removed',

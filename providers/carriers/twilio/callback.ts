@@ -13,6 +13,10 @@ const StatusForm = z.object({
   MessageSid: z.string().min(1),
   MessageStatus: z.string().min(1),
   ErrorCode: z.string().optional(),
+  /** The sender, which a messaging service chooses. */
+  From: z.string().optional(),
+  /** `rcs` or `whatsapp`; callbacks of SMS have none. */
+  ChannelPrefix: z.string().optional(),
 });
 const InboundForm = z.object({
   MessageSid: z.string().min(1),
@@ -30,6 +34,8 @@ const InboundForm = z.object({
 const CHANNEL_PREFIX = /^(?:rcs|whatsapp):/i;
 /** The recipient of a message that left by RCS, in lists. */
 export const rcsAddress = (number: string): string => `rcs:${number}`;
+/** A sender of RCS, which a messaging service tries first (www.twilio.com/docs/rcs/send-an-rcs-message). */
+const RCS_SENDER = /^rcs:/i;
 
 /** More than any callback has. Bounds the cost of verifying forged callbacks. */
 const MAX_FIELDS = 500;
@@ -123,13 +129,20 @@ export function readTwilioForm(form: URLSearchParams, now: Date): CarrierEvent[]
 
 /** Callbacks arrive in any order; only final statuses are used. */
 export function statusEvents(
-  { MessageSid: carrierMessageId, MessageStatus: status, ErrorCode: code }: z.infer<typeof StatusForm>,
+  {
+    MessageSid: carrierMessageId,
+    MessageStatus: status,
+    ErrorCode: code,
+    From: sender = '',
+    ChannelPrefix: prefix = '',
+  }: z.infer<typeof StatusForm>,
   at: Date,
 ): CarrierEvent[] {
+  const isRcs = RCS_SENDER.test(sender) || (sender === '' && prefix.toLowerCase() === 'rcs');
   const hasCode = code !== undefined && code !== '' && code !== '0';
   // The code may be reported later than the failure.
   const eventId = `${carrierMessageId}:${status}${hasCode ? `:${code}` : ''}`;
-  const about = { eventId, carrierMessageId, at };
+  const about = { eventId, carrierMessageId, at, ...(isRcs && { transport: 'rcs' as const }) };
   switch (status) {
     case 'delivered':
       return [{ kind: 'receipt', ...about, status: 'delivered' }];

@@ -137,11 +137,12 @@ async function findAttempt(
 const FAILED = new Set(['failed', 'undelivered', 'canceled']);
 
 /** What callbacks tell about the message, which may have come before anybody knew its id, or not at all. */
-const reportsOf = ({ sid, status, error_code: code }: ListedMessage, now: Date): CarrierEvent[] =>
+const reportsOf = ({ sid, status, error_code: code, from }: ListedMessage, now: Date): CarrierEvent[] =>
   statusEvents(
     {
       MessageSid: sid,
       MessageStatus: status ?? '',
+      ...(typeof from === 'string' && { From: from }),
       ...(typeof code === 'number' && { ErrorCode: String(code) }),
     },
     now,

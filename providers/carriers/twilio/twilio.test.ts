@@ -214,7 +214,12 @@ describe('a send whose response was lost', () => {
       world.twilio.services.set('MG-rcs', { ...service, ...rcsAgent });
       world.twilio.fault(to, { kind: 'gateway_error' });
       expect(await sendTo(to, {}, config)).toMatchObject({ kind: 'unknown' });
-      expect(await ask(to, { startedAt }, config)).toMatchObject({ carrierMessageId: sidTo(to) });
+      const reported = 'rcsAgent' in rcsAgent ? { transport: 'rcs' } : {};
+      Object.assign(world.twilio.sent.find((message) => message.to === to) ?? {}, { status: 'delivered' });
+      expect(await ask(to, { startedAt }, config)).toMatchObject({
+        carrierMessageId: sidTo(to),
+        reports: [{ kind: 'receipt', status: 'delivered', ...reported }],
+      });
       expect(await ask(to, { startedAt, takenIds: [sidTo(to)] }, config)).toEqual({ kind: 'not_sent' });
     }
   });
@@ -461,6 +466,22 @@ describe('callbacks', () => {
     expect(await id('delivered')).toBe(await id('delivered'));
     expect(await id('delivered')).not.toBe(await id('failed'));
   });
+
+  it.each([
+    ['delivered', { From: 'rcs:our_agent', To: 'rcs:+14155550123' }, 'rcs'],
+    ['read', { From: 'RCS:our_agent', ChannelPrefix: 'rcs' }, 'rcs'],
+    ['undelivered', { ChannelPrefix: 'rcs' }, 'rcs'],
+    // It fell back to SMS.
+    ['delivered', { From: '+14155550111', To: '+14155550123' }, undefined],
+    ['delivered', { From: 'whatsapp:+14155550111', ChannelPrefix: 'whatsapp' }, undefined],
+  ])(
+    'say of a message that is %s by %j that it travelled as %s',
+    async (MessageStatus, fields, transport) => {
+      const [event] = await read({ MessageSid: 'SM1', MessageStatus, ...fields });
+      expect(event).toHaveProperty('carrierMessageId', 'SM1');
+      expect(event && 'transport' in event ? event.transport : undefined).toBe(transport);
+    },
+  );
 
   it('report a failure again once its reason is known', async () => {
     const failed = { MessageSid: 'SM1', MessageStatus: 'undelivered' };

@@ -288,16 +288,29 @@ describe('what we do to messages', () => {
       associatedMessageGuid: `p:0/${mac.messages[0]?.guid}`,
       associatedMessageType: 'love',
     });
+    // To the photo of the same message, if it had one.
+    await mac.write(ada, {
+      text: 'Laughed at an image',
+      chats,
+      associatedMessageGuid: `p:1/${mac.messages[0]?.guid}`,
+      associatedMessageType: 'laugh',
+    });
     const groupThread = async () =>
       (await api('GET', `/api/conversations/${encodeURIComponent(`group:${groupId}`)}`)).body;
     const { messages, conversation } = await eventually(async () => {
       const found = await groupThread();
-      return found.messages.length === 2 && found;
+      return found.messages.length === 2 && found.messages[1].reactions.length === 2 && found;
     });
     expect(conversation).toMatchObject({ name: 'Us', group: { id: groupId, participants: [ada, ben] } });
     expect(messages).toMatchObject([
       { message: 'Gladly', participant: ben },
-      { message: 'Shall we meet?', reactions: [{ by: 'contact', reaction: 'love', from: ada }] },
+      {
+        message: 'Shall we meet?',
+        reactions: [
+          { by: 'contact', reaction: 'love', from: ada },
+          { by: 'contact', part: 1, reaction: 'laugh', from: ada },
+        ],
+      },
     ]);
     const [reply] = messages;
     await api('POST', `/api/messages/${reply.messageId}/reactions`, { reaction: 'like' });

@@ -9,6 +9,7 @@ import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import type { PlacedCall, TwilioCall } from '#simulator/twilio-calls.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
+import { startTestEndpoint } from '#test/support/endpoint.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createLineAt, createWorkspace } from '#test/support/factories.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
@@ -147,12 +148,17 @@ test('callbacks of Twilio get a 404 for a line without a Twilio account', async 
   expect(response.status).toBe(404);
 });
 
-async function withLine() {
+async function withLine(settings: object = {}) {
   const workspace = await createWorkspace(app);
   const id = await createLineAt(app, workspace.id, 'sms', {
     name: 'twilio',
     schema: TwilioConfig,
-    settings: { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, from: LINE },
+    settings: {
+      accountSid: TWILIO_ACCOUNT.sid,
+      authToken: TWILIO_ACCOUNT.authToken,
+      from: LINE,
+      ...settings,
+    },
   });
   return {
     call: workspace.api,
@@ -171,6 +177,32 @@ test('a line at Twilio sends and gets receipts, and sends once even if a respons
     await send(call, { recipientPhone, messageType: 'sms' }, ({ status }) => status === 'delivered');
     expect(at(recipientPhone)).toHaveLength(1);
   }
+});
+
+test('a message that its messaging service sends by RCS says so once Twilio reports it, as does its event', async () => {
+  const service = { numbers: [LINE], inboundRequestUrl: null, useInboundWebhookOnNumber: true };
+  twilio.services.set('MG-rcs', { ...service, rcsAgent: 'our_agent' });
+  const { call } = await withLine({ messagingServiceSid: 'MG-rcs' });
+  const endpoint = await startTestEndpoint();
+  await call('POST', '/api/webhooks', { url: endpoint.url, events: ['message.delivered'] });
+  const [byRcs, bySms] = [phone(), phone()];
+  twilio.quiet = false;
+  const sent = await send(
+    call,
+    { recipientPhone: byRcs, messageType: 'sms' },
+    ({ status }) => status === 'delivered',
+  );
+  expect(sent).toMatchObject({ transport: 'rcs', messageType: 'sms' });
+  const [event] = await eventually(async () => endpoint.received.length > 0 && endpoint.received);
+  expect(event?.json.message).toMatchObject({ transport: 'rcs' });
+
+  twilio.services.set('MG-rcs', service);
+  const fellBack = await send(
+    call,
+    { recipientPhone: bySms, messageType: 'sms' },
+    ({ status }) => status === 'delivered',
+  );
+  expect(fellBack).toMatchObject({ transport: 'sms' });
 });
 
 describe('a message that Twilio reports as failed', () => {

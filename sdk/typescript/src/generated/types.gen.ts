@@ -1862,6 +1862,10 @@ export type Message = {
     reactions: Array<{
         by?: 'us' | 'contact';
         /**
+         * The part of the message, of those with several: a text and its files. Absent: the first.
+         */
+        part?: number;
+        /**
          * One of the six tapbacks, `emoji`, or `sticker`.
          */
         reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
@@ -2012,6 +2016,10 @@ export type ReactionMessage = {
      * `in`: the contact reacted; `out`: we did.
      */
     direction: 'in' | 'out';
+    /**
+     * The part of a message with several: a text and its files. Absent: the first.
+     */
+    part?: number;
     reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
     /**
      * The emoji, if `reaction` is `emoji`.
@@ -2413,6 +2421,10 @@ export type ThreadItem = {
     attachments: Array<ThreadFile>;
     reactions: Array<{
         by: 'us' | 'contact';
+        /**
+         * The part of the message, of those with several: a text and its files. Absent: the first.
+         */
+        part?: number;
         /**
          * One of the six tapbacks, `emoji`, or `sticker`.
          */
@@ -3760,6 +3772,10 @@ export type ContactExport = {
          */
         reactions: Array<{
             by: 'us' | 'contact';
+            /**
+             * The part of the message, of those with several: a text and its files. Absent: the first.
+             */
+            part?: number;
             /**
              * One of the six tapbacks, `emoji`, or `sticker`.
              */
@@ -5230,6 +5246,10 @@ export type MessageOutput = {
     reactions: Array<{
         by: 'us' | 'contact';
         /**
+         * The part of the message, of those with several: a text and its files. Absent: the first.
+         */
+        part?: number;
+        /**
          * One of the six tapbacks, `emoji`, or `sticker`.
          */
         reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
@@ -5959,6 +5979,10 @@ export type PostApiMessagesResponses = {
          */
         reactions: Array<{
             by: 'us' | 'contact';
+            /**
+             * The part of the message, of those with several: a text and its files. Absent: the first.
+             */
+            part?: number;
             /**
              * One of the six tapbacks, `emoji`, or `sticker`.
              */
@@ -6952,6 +6976,10 @@ export type PostApiConversationsGroupsResponses = {
         reactions: Array<{
             by: 'us' | 'contact';
             /**
+             * The part of the message, of those with several: a text and its files. Absent: the first.
+             */
+            part?: number;
+            /**
              * One of the six tapbacks, `emoji`, or `sticker`.
              */
             reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
@@ -7187,6 +7215,10 @@ export type PostApiInboxSendReplyResponses = {
          */
         reactions: Array<{
             by: 'us' | 'contact';
+            /**
+             * The part of the message, of those with several: a text and its files. Absent: the first.
+             */
+            part?: number;
             /**
              * One of the six tapbacks, `emoji`, or `sticker`.
              */

@@ -709,6 +709,7 @@ MessageReaction = TypedDict(
     "MessageReaction",
     {
         "by": NotRequired[Literal["us", "contact"]],
+        "part": NotRequired[int],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
@@ -791,6 +792,7 @@ class Reply(TypedDict):
 class ReactionMessage(TypedDict):
     messageId: str
     direction: Literal["in", "out"]
+    part: NotRequired[int]
     reaction: Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"]
     emoji: NotRequired[str]
     removed: bool
@@ -929,6 +931,7 @@ ThreadItemReaction = TypedDict(
     "ThreadItemReaction",
     {
         "by": Literal["us", "contact"],
+        "part": NotRequired[int],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
@@ -1574,6 +1577,7 @@ ContactExportMessageReaction = TypedDict(
     "ContactExportMessageReaction",
     {
         "by": Literal["us", "contact"],
+        "part": NotRequired[int],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
@@ -2340,6 +2344,7 @@ MessageOutputReaction = TypedDict(
     "MessageOutputReaction",
     {
         "by": Literal["us", "contact"],
+        "part": NotRequired[int],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
@@ -2614,6 +2619,7 @@ SendMessageResponseReaction = TypedDict(
     "SendMessageResponseReaction",
     {
         "by": Literal["us", "contact"],
+        "part": NotRequired[int],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
@@ -2802,6 +2808,7 @@ CreateGroupResponseReaction = TypedDict(
     "CreateGroupResponseReaction",
     {
         "by": Literal["us", "contact"],
+        "part": NotRequired[int],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
@@ -2850,6 +2857,7 @@ SendReplyResponseReaction = TypedDict(
     "SendReplyResponseReaction",
     {
         "by": Literal["us", "contact"],
+        "part": NotRequired[int],
         "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
         "emoji": NotRequired[str],
         "from": str,
