@@ -63,6 +63,10 @@ const Released = z.object({
 const EvidenceMessage = z.object({
   messageId: Id,
   channel: Channel,
+  from: z.string().nullable().meta({
+    description:
+      'The number or address of its line, as it is now; null: it has no line, or the line is gone.',
+  }),
   to: z.string(),
   lineId: Id.nullable(),
   status: MessageStatus,
@@ -116,6 +120,7 @@ export const Evidence = z
     success: z.literal(true),
     generatedAt: At,
     workspaceId: WorkspaceId,
+    workspaceName: z.string(),
     leadId: Id,
     name: z.string(),
     addresses: z.array(z.string()),

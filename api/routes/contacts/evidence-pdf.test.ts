@@ -9,6 +9,7 @@ const evidence: Evidence = {
   success: true,
   generatedAt: AT,
   workspaceId: 'org_1',
+  workspaceName: 'Acme',
   timezone: 'UTC',
   leadId: 'lead',
   name: 'Ada Byron',

@@ -23,7 +23,7 @@ import { shownReply } from '#domain/inbox/reply.ts';
 import { shownStatus } from '#domain/messages/message-status.ts';
 import { mapInTurns, nextTurn } from '#domain/base/turns.ts';
 import { auditedContacts, entriesAbout, presentAuditEntry } from '../accounts/audit-log.ts';
-import { workspacePace } from '../accounts/workspaces.ts';
+import { workspacePace, workspaceProfile } from '../accounts/workspaces.ts';
 import { listInboxMembers } from '../inbox/inbox-members.ts';
 import { recipientOf } from '../messages/message-recipient.ts';
 import { sendWindow } from '../messages/message-window.ts';
@@ -80,6 +80,7 @@ const DraftRow = z.object({
   resolvedAt: z.date().nullable(),
 });
 
+const SenderRow = z.object({ id: z.string(), address: z.string().nullable() });
 const ReplyRow = z.object({ id: z.string(), body: z.string() });
 const ChangedRow = z.object({ at: z.date() });
 
@@ -93,6 +94,7 @@ export async function readEvidence(
   now: Date,
 ): Promise<Evidence> {
   const pace = await workspacePace(db);
+  const { name: workspaceName } = await workspaceProfile(db);
   const newest = await db.anyFirst(sql.type(IdRow)`
     select m.id from messages m where ${isMessageOf(db, contact)} order by m.id desc limit ${MAX_MESSAGES}`);
   const ids = newest.toReversed();
@@ -119,6 +121,11 @@ export async function readEvidence(
     ...new Set(messages.flatMap(({ createdByUserId }) => createdByUserId ?? [])),
   ]);
   const authors = new Map(members.map(({ userId, name }) => [userId, name]));
+  const lineIds = [...new Set(messages.flatMap(({ lineId }) => lineId ?? []))];
+  const senders = await db.any(sql.type(SenderRow)`
+    select id, coalesce(phone, email) address from lines
+    where workspace_id = ${db.workspaceId} and id = any(${texts(lineIds)})`);
+  const addressOf = new Map(senders.map(({ id, address }) => [id, address]));
   const ledger = await ledgerOf(db, contact.addresses);
   const audited = await auditedContacts(db, contact.addresses);
   const entries = await entriesAbout(db, [
@@ -170,6 +177,7 @@ export async function readEvidence(
     return {
       messageId: message.id,
       channel: message.channel,
+      from: addressOf.get(message.lineId ?? '') ?? null,
       to: message.address,
       lineId: message.lineId,
       status: shownStatus(message.status),
@@ -244,6 +252,7 @@ export async function readEvidence(
     success: true,
     generatedAt: now.toISOString(),
     workspaceId: db.workspaceId,
+    workspaceName,
     leadId: lead.id,
     name: [lead.firstName, lead.lastName].filter(Boolean).join(' '),
     addresses: [...contact.addresses],

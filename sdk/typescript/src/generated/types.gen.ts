@@ -3938,6 +3938,7 @@ export type Evidence = {
     success: true;
     generatedAt: string;
     workspaceId: string;
+    workspaceName: string;
     leadId: string;
     name: string;
     addresses: Array<string>;
@@ -3992,6 +3993,10 @@ export type Evidence = {
     messages: Array<{
         messageId: string;
         channel: 'imessage' | 'sms' | 'email';
+        /**
+         * The number or address of its line, as it is now; null: it has no line, or the line is gone.
+         */
+        from: string | null;
         to: string;
         lineId: string | null;
         status: MessageStatus;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "04d5eb8a6d028c0bfb08c229bab94455b6068ba6ceaf41d3f49c8f31bfc655c0"
+DIGEST = "f8a8dc3ab6520449c16198e0822b55e0dd6bda2598dccde6af224dfb01d122ff"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

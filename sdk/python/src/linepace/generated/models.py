@@ -6073,26 +6073,31 @@ class EvidenceConsent(TypedDict):
     seal: Seal
 
 
-class EvidenceMessage(TypedDict):
-    messageId: str
-    channel: Literal["imessage", "sms", "email"]
-    to: str
-    lineId: str | None
-    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
-    text: str
-    subject: str | None
-    attachmentNames: list[str]
-    acceptedAt: str
-    wrote: EvidenceMessageWrote
-    approved: EvidenceMessageApproved | None
-    released: EvidenceMessageReleased | None
-    sentAt: str | None
-    deliveredAt: str | None
-    readAt: str | None
-    editedAt: str | None
-    unsentAt: str | None
-    errorMessage: str | None
-    seal: Seal | None
+EvidenceMessage = TypedDict(
+    "EvidenceMessage",
+    {
+        "messageId": str,
+        "channel": Literal["imessage", "sms", "email"],
+        "from": str | None,
+        "to": str,
+        "lineId": str | None,
+        "status": Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"],
+        "text": str,
+        "subject": str | None,
+        "attachmentNames": list[str],
+        "acceptedAt": str,
+        "wrote": EvidenceMessageWrote,
+        "approved": EvidenceMessageApproved | None,
+        "released": EvidenceMessageReleased | None,
+        "sentAt": str | None,
+        "deliveredAt": str | None,
+        "readAt": str | None,
+        "editedAt": str | None,
+        "unsentAt": str | None,
+        "errorMessage": str | None,
+        "seal": Seal | None,
+    },
+)
 
 
 class EvidenceAuditItem(TypedDict):
@@ -6111,6 +6116,7 @@ class Evidence(TypedDict):
     success: Literal[True]
     generatedAt: str
     workspaceId: str
+    workspaceName: str
     leadId: str
     name: str
     addresses: list[str]
