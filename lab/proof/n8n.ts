@@ -12,11 +12,13 @@ import { until } from '../bench/support/waiting.ts';
 import { createBenchWorkspace, unpaced } from '../bench/support/workspace.ts';
 import { systemDb } from '../../db/connection/transactions.ts';
 import { freePort } from '../../providers/free-port.ts';
+import { startBrowser, TAB } from '../../test/console/browser.ts';
 import { npmPackages, provePart, responds, startProgram } from './world/part.ts';
 
 /**
  * `npm run prove -- n8n`: an n8n with our nodes runs a workflow that answers whoever writes. n8n is installed from npm, once and in some
  * minutes. Without the scripts of its packages nothing is compiled: of what these would build, it needs none with PostgreSQL.
+ * `RENEW_PICTURES=1` takes the picture of the workflow in its README.
  */
 const VERSION = '2.40.7';
 /** What n8n compiles community nodes with. */
@@ -24,6 +26,7 @@ const COMPILER = 'typescript@5.9.2';
 const SOURCE = resolve('integrations/n8n');
 const CONTACT = '+14155550123';
 const WAIT_MS = 30_000;
+const PICTURE = resolve('docs/images/n8n-workflow.png');
 
 const run = promisify(execFile);
 
@@ -47,6 +50,36 @@ async function installNodes(modules: string, home: string): Promise<void> {
   await cp(join(source, 'package.json'), join(installed, 'package.json'));
   await cp(join(source, 'dist'), join(installed, 'dist'), { recursive: true });
   await cp(join(SOURCE, 'icons'), join(installed, 'dist/icons'), { recursive: true });
+}
+
+/** Sets up the owner of the n8n, whose workflow it is, and takes a picture of it in the editor. */
+async function takePicture(address: string): Promise<void> {
+  const browser = await startBrowser();
+  try {
+    const page = await browser.newPage({ ...TAB, viewport: { width: 1100, height: 520 } });
+    const owner = {
+      email: 'ada@example.com',
+      firstName: 'Ada',
+      lastName: 'Byron',
+      password: 'A password of 1 run',
+    };
+    const { status } = await page.request
+      .post(`${address}/rest/owner/setup`, { data: owner })
+      .then((response) => ({ status: response.status() }));
+    if (status !== 200) throw new Error(`n8n answered ${status} to its setup`);
+    await page.goto(`${address}/workflow/${WORKFLOW.id}`);
+    const icons = page.locator('[data-test-id="canvas-node"] img');
+    await icons.nth(1).waitFor();
+    for (const icon of await icons.all())
+      await until(
+        async () => icon.evaluate((image: { naturalWidth: number }) => image.naturalWidth > 0),
+        WAIT_MS,
+      );
+    await page.keyboard.press('1');
+    await page.screenshot({ path: PICTURE, caret: 'hide', animations: 'disabled' });
+  } finally {
+    await browser.close();
+  }
 }
 
 /** Answers whoever writes. */
@@ -173,6 +206,7 @@ await provePart({
           (await answers()).join() === 'You wrote: Are dogs allowed?,You wrote: And cats?',
           await answers(),
         );
+        if (process.env['RENEW_PICTURES'] === '1') await takePicture(address);
       } finally {
         await n8n.stop('SIGTERM');
       }
