@@ -4019,7 +4019,7 @@ export class Campaigns extends HeyApiClient {
     }
     
     /**
-     * Update a campaign; once a lead has entered, only its name, description and list, and once it has started, its name, description, deadline and steps
+     * Update a campaign; once a lead has entered, only its name, description, deadline and list, and once it has started, its name, description, deadline and steps
      *
      * Steps of a campaign that has started are known by their ids: they can change, move, be added and be removed. That makes the next `version`. Whoever has not got a changed message gets the new one, and who waits at a step is judged by it; what is ahead of a lead stays ahead, what it has passed stays behind, and nobody gets a step twice. Until what waits is up to date, nothing of the campaign is sent. A changed delay counts for whoever has not got the message before. A key needs the scope `send`. Recorded in the audit log as `campaign.updated`.
      */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "f8a8dc3ab6520449c16198e0822b55e0dd6bda2598dccde6af224dfb01d122ff"
+DIGEST = "12183e6d93d932cfe22f0bf94fa179b0821c16144617e5e6a23a0c0ba744d447"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
