@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { normalize } from '../base/text.ts';
 import { optOutSuspicion } from '../contacts/doubtful-opt-out.ts';
 import { isOpen, OpeningHours } from '../inbox/opening-hours.ts';
 import { DraftTag, type HandOver, HandOverReason, type Sentiment } from './ai-draft.ts';
+import { handedOverByWords } from './hand-over-words.ts';
+import { instructsModel } from './model-instructions.ts';
+import { plainText } from './plain-text.ts';
 
 /** What the autopilot may do. What is outside becomes a draft for a person. */
 export const Autopilot = z
@@ -35,41 +37,10 @@ export type Autopilot = z.output<typeof Autopilot>;
 /** The source of its messages, and who resolved its drafts. */
 export const AUTOPILOT = 'autopilot';
 
-/**
- * What a contact writes that a person should answer, in the languages of most users, without accents. Rules, because the model can be
- * talked out of its judgment by the text that it judges.
- */
-const WORDS: Record<Extract<HandOver, 'asks_for_person' | 'price' | 'legal'>, RegExp> = {
-  asks_for_person:
-    /\b(?:human|real person|actual person|someone|somebody|agent|representative|manager|supervisor|operator|your boss|call me|phone me|(?:is|are) (?:this|you|u) (?:a |an )?(?:bot|robot|ai|machine|real|automated)|chatbot|mensch|mitarbeiter\w*|vorgesetzt\w*|chef|ruft? mich|rufen sie mich|personne reelle|humain|conseiller|responsable|rappele[zr]|persona real|humano|agente|encargad\w+|gerente|llam[ae]me|una persona|pessoa|atendente|liguem?|operatore|persona vera|richiam\w+|medewerker|mens|bel me)\b/u,
-  price:
-    /\b(?:price\w*|pricing|cost\w*|how much|discount\w*|refund\w*|quote|quotation|invoice\w*|fee|fees|expensive|cheap\w*|deposit|negotiab\w*|preis\w*|kosten?|kostet|rabatt\w*|teuer|wie ?viel|erstattung|rechnung|prix|cout\w*|combien|remise|rembours\w*|facture|devis|precio\w*|cuanto|cuesta\w*|descuento\w*|reembolso\w*|factura|preco\w*|quanto|custa\w*|desconto\w*|prezzo|prezzi|costo|costa|sconto|rimborso|prijs|prijzen|hoeveel|korting|terugbetal\w*)\b|[$€£¥₹]\s*\d|\d\s*(?:[$€£¥₹]|(?:usd|eur|gbp|dollars?|euros?|bucks)\b)/u,
-  legal:
-    /\b(?:lawyer\w*|attorney\w*|legal\w*|illegal\w*|lawsuit\w*|law|sue|suing|court|police|gdpr|ccpa|tcpa|hipaa|data protection|privacy|complaint\w*|contract\w*|liab\w+|warrant\w*|compensat\w+|anwalt\w*|anwalt|rechtlich\w*|klage\w*|verklag\w*|gericht\w*|dsgvo|datenschutz|anzeige|vertrag\w*|haftung|avocat\w*|juridique\w*|tribunal|porter plainte|rgpd|contrat\w*|abogad\w+|demand\w+|juzgado|denunci\w+|contrato\w*|advogad\w+|processar|avvocat\w+|querela|contratto|advocaat|rechter|rechtszaak|avg)\b/u,
-};
-
-/** Texts that instruct the model, in the same form. Whoever writes them may talk it into an answer that no other rule looks for. */
-const INSTRUCTIONS: readonly RegExp[] = [
-  /\b(?:ignor\w*|disregard|forget|override|bypass|obey|follow it|vergiss|missachte|oublie[zr]?|olvida|esquec\w+|dimentica|negeer|vergeet)\b[^.!?\n]{0,40}\b(?:me|above|everything|what you|instruct\w*|rules?|guidelines?|prompts?|documents?|commands?|anweisung\w*|regeln|consignes|regles|instruc\w+|reglas|regras|istruzioni|regole|regels)\b/u,
-  /\b(?:(?:new|your|previous|secret) (?:instructions?|rules|guidelines|prompt|developer)|(?:system|developer|debug) (?:prompt|mode|message)|language model|if you are an? (?:ai|bot)|autopilot|copilot|confidence|(?:send|approve) (?:this|the|everything|all)\b[^.!?\n]{0,20}\b(?:draft|review\w*|everything)|approve everything|text above|i order you|from now on|new task|as an? (?:ai|assistant|bot)|pretend|act (?:as|like)|as if you (?:were|are)|you are an? \w+ now|(?:print|output|reveal|show|repeat|display) (?:your|the|all|everything)\b[^.!?\n]{0,30}\b(?:context|above|before|verbatim|instructions|prompt)|write (?:me )?(?:a |an |some )?(?:\w+ )?(?:code|poem|essay|story|script)|(?:answer|reply|respond) (?:only )?(?:with|in base64)|(?:call|run|execute) the (?:function|tool|command)|action: ?[a-z]+|send messages yourself|you are (?:now|no longer)|reply stop to)\b/u,
-  /(?:^|\n)\W{0,8}(?:system|assistant|instructions?|human|role)\b[^\n]{0,10}:/u,
-  // Code, and how programs mark who speaks.
-  /<\/?[a-z_|]{2,20}\|?>|\[\/?inst\]|<<|\{[{%]|"\s?[:}]|```|\/api\/|\w\(\w{0,30}=|';|\bsimulate:/u,
-  // A text in a code, or with characters that hide what it says.
-  /^\s*[a-z\d+/]{24,}={0,2}\s*$/u,
-  /[\u200B\u202D\u202E\u2060]/u,
-];
-
-/** In characters of what the contact wrote since the last answer. */
-const MAX_JUDGED = 8000;
-
-/** As the words are written: in lower case and without accents. */
-const plainText = (text: string): string =>
-  normalize(text, 'NFD', MAX_JUDGED).replaceAll(/\p{M}/gu, '').toLowerCase();
-
 /** What the autopilot knows of a draft. */
 export interface Judged {
   draft: {
+    draft: string;
     confidence: number;
     tags: readonly DraftTag[];
     sentiment: Sentiment;
@@ -122,11 +93,6 @@ export function heldBackBy(settings: Autopilot, judged: Judged, now: Date): Held
   return judged.sentToday >= settings.maxPerDay ? 'day_limit' : null;
 }
 
-function instructsModel(text: string): boolean {
-  const plain = plainText(text);
-  return INSTRUCTIONS.some((pattern) => pattern.test(plain));
-}
-
 /** What the model and the rules find. Neither outvotes the other. */
 function reasonsOf({ draft, texts }: Judged): ReadonlySet<HandOver> {
   const reasons = new Set<HandOver>(draft.handOver);
@@ -134,8 +100,10 @@ function reasonsOf({ draft, texts }: Judged): ReadonlySet<HandOver> {
   if (draft.tags.includes('wrong_person')) reasons.add('wrong_person');
   if (draft.tags.includes('call_back')) reasons.add('asks_for_person');
   if (draft.sentiment === 'negative') reasons.add('negative');
-  const plain = plainText(texts.join('\n'));
-  for (const [reason, words] of Object.entries(WORDS)) if (words.test(plain)) reasons.add(reason as HandOver);
+  for (const reason of handedOverByWords(plainText(texts.join('\n')))) reasons.add(reason);
+  // Whatever the contact wrote to get it: nobody is told a price or promised a right without a person.
+  for (const reason of handedOverByWords(plainText(draft.draft)))
+    if (reason === 'price' || reason === 'legal') reasons.add(reason);
   if (texts.some((text) => optOutSuspicion(text) !== 'none')) reasons.add('opt_out_doubt');
   return reasons;
 }
