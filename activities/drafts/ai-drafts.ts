@@ -14,11 +14,12 @@ import {
   lockToAnswer,
   type ResolutionContext,
   resolveDraft,
+  hasWithdrawn,
   sendByAutopilot,
 } from '#db/commands/drafts/draft-resolution.ts';
 import { autopilotFacts, autopilotOf } from '#db/queries/drafts/autopilot.ts';
 import { requireSending } from '#db/queries/accounts/writable.ts';
-import { type Autopilot, type HeldBackBy, heldBackBy } from '#domain/drafts/autopilot.ts';
+import { type HeldBackBy, heldBackBy } from '#domain/drafts/autopilot.ts';
 import { dayBounds } from '#domain/base/calendar.ts';
 import { emitReplyEvents } from '#db/commands/inbox/reply-events.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
@@ -222,30 +223,28 @@ async function keep(
   // Whoever is told of a draft knows the reply.
   await emitReplyEvents(db, { replyId, links, now, waits: false });
   if (isAutopilot && !('error' in answer)) {
-    const heldBack = await whyHeldBack(db, autopilot, { ...answer, address: kept.address }, now);
-    if (heldBack === null) {
-      const workspace = { timezone: await workspaceTimezone(db), country: await workspaceCountry(db) };
-      return sendByAutopilot(db, kept, disclosure, { workspace, links, capabilitiesOf, now });
-    }
+    const workspace = { timezone: await workspaceTimezone(db), country: await workspaceCountry(db) };
+    const facts = await autopilotFacts(db, kept.address, dayBounds(workspace.timezone, now).start);
+    const judged = { draft: answer, timezone: workspace.timezone, ...facts };
+    const send = () => sendByAutopilot(db, kept, disclosure, { workspace, links, capabilitiesOf, now });
+    const heldBack = heldBackBy(autopilot, judged, now) ?? (await whyNotSent(db, kept, send));
+    if (heldBack === null) return;
     await holdBack(db, replyId, heldBack);
   }
   await emitDraft(db, kept, now);
   await triggerRules(db, [aboutDraft(kept)], now);
 }
 
-/** @returns null if the autopilot may send the draft. */
-async function whyHeldBack(
+/** @param send writes nothing if it is refused. @returns null if the draft was sent. */
+async function whyNotSent(
   db: TenantDb,
-  settings: Autopilot,
-  { address, ...draft }: DraftOutput & { address: string },
-  now: Date,
+  draft: DraftRow,
+  send: () => Promise<void>,
 ): Promise<HeldBackBy | null> {
-  const timezone = await workspaceTimezone(db);
-  const facts = await autopilotFacts(db, address, dayBounds(timezone, now).start);
-  const reason = heldBackBy(settings, { draft, timezone, ...facts }, now);
-  if (reason !== null) return reason;
+  if (await hasWithdrawn(db, draft)) return 'cannot_send';
   try {
     await requireSending(db);
+    await send();
     return null;
   } catch (error) {
     if (error instanceof Refusal) return 'cannot_send';

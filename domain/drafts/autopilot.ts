@@ -71,7 +71,7 @@ export const HeldBackBy = z
   .meta({
     id: 'HeldBackBy',
     description:
-      'Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; `instructs_model`, because the contact seems to write to the model; a limit of `autopilot`; or `cannot_send`, because the workspace may not send.',
+      'Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; `instructs_model`, because the contact seems to write to the model; a limit of `autopilot`; or `cannot_send`, because the workspace may not send, no line can, or the contact has withdrawn their consent.',
   });
 export type HeldBackBy = z.infer<typeof HeldBackBy>;
 

@@ -25,10 +25,12 @@ import { DraftRow, findAnswered, findDraft } from '#db/queries/drafts/ai-drafts.
 import { discardWaitingDraft, retryDraft, wakeDraft } from './ai-drafts.ts';
 import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
+import { isRevoked } from '#db/queries/contacts/consents.ts';
 import { findLead } from '#db/queries/contacts/leads.ts';
 import { findLine, isUsable } from '#db/queries/lines/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/contacts/lists.ts';
 import { lockConversation, lockConversationToAnswer } from '#db/queries/sending/message-locks.ts';
+import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { AUTOPILOT } from '#domain/drafts/autopilot.ts';
 import { withoutTemplates } from '#domain/messages/template.ts';
@@ -150,13 +152,11 @@ export async function sendByAutopilot(
   const { now } = context;
   const id = newId(now);
   const isFirst = disclosure !== '' && !(await hasAutopilotWritten(db, draft.address));
-  const sent = await db.maybeOne(sql.type(DraftRow)`
+  const text = `${isFirst ? `${withoutTemplates(disclosure)}\n\n` : ''}${draft.draft ?? ''}`;
+  await queue(db, draft, { id, text, userId: null, schedule: now, source: AUTOPILOT }, context);
+  await db.query(sql.type(NoRows)`
     update ai_drafts set status = 'approved', message_id = ${id}, resolved_by = ${AUTOPILOT}, resolved_at = ${sql.timestamp(now)}
-    where workspace_id = ${db.workspaceId} and reply_id = ${draft.replyId} and status = 'drafted'
-    returning *`);
-  if (!sent) return;
-  const text = `${isFirst ? `${withoutTemplates(disclosure)}\n\n` : ''}${sent.draft ?? ''}`;
-  await queue(db, sent, { id, text, userId: null, schedule: now, source: AUTOPILOT }, context);
+    where workspace_id = ${db.workspaceId} and reply_id = ${draft.replyId}`);
   await insertAuditEntry(
     { db, workspaceId: db.workspaceId },
     {
@@ -164,9 +164,16 @@ export async function sendByAutopilot(
       channel: 'system',
       action: 'draft.sent_by_autopilot',
       target: { type: 'draft', id: draft.replyId },
-      changes: { messageId: id, confidence: sent.confidence, model: sent.model },
+      changes: { messageId: id, confidence: draft.confidence, model: draft.model },
     },
   );
+}
+
+/** Whether the contact has withdrawn their consent to messages over the channel in which they wrote. A person may answer them still. */
+export async function hasWithdrawn(db: TenantDb, draft: DraftRow): Promise<boolean> {
+  const reply = await findAnswered(db, draft);
+  const line = reply && (await findLine(db, reply.lineId));
+  return isRevoked(db, draft.address, line?.channel ?? (draft.address.includes('@') ? 'email' : 'sms'));
 }
 
 /** Locks what sending a draft changes: lists, then lines, then its conversation. */

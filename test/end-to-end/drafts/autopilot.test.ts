@@ -89,6 +89,26 @@ describe.concurrent('the autopilot', () => {
     expect(await held(desk, third)).toMatchObject({ heldBackBy: 'day_limit' });
   });
 
+  it('leaves to a person what no line can send any more', async () => {
+    const desk = await createAutopilot({ debounceSeconds: 1 });
+    const contact = phone();
+    await receiveReply(desk, contact, SURE);
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update lines set is_active = false where workspace_id = ${desk.workspace.id}`),
+    );
+    expect(await held(desk, contact)).toMatchObject({ heldBackBy: 'cannot_send' });
+  });
+
+  it('leaves to a person whoever has withdrawn their consent', async () => {
+    const desk = await createAutopilot();
+    const contact = phone();
+    const consent = { address: contact, channel: 'any', status: 'revoked', source: 'verbal' };
+    expect((await desk.call('POST', '/api/consents', consent)).status).toBe(201);
+    await receiveReply(desk, contact, SURE);
+    expect(await held(desk, contact)).toMatchObject({ heldBackBy: 'cannot_send' });
+  });
+
   it('ends for a conversation that a person takes over, until it is closed', async () => {
     const desk = await createAutopilot();
     const contact = phone();
