@@ -76,7 +76,11 @@ describe('what a chat shows of a draft', () => {
     ],
     [
       { status: 'claimed', by: 'Grace', approvalChannel: 'dashboard' },
-      'Answered in another way by Grace in the console, Mar 2, 2026, 1:00 PM.',
+      'Answered in another way by Grace in the console or by email, Mar 2, 2026, 1:00 PM.',
+    ],
+    [
+      { status: 'approved', by: 'operator Dana', approvalChannel: 'dashboard' },
+      'Approved by operator Dana, Mar 2, 2026, 1:00 PM.',
     ],
   ] as const)('says who decided, where and when: %j', (decision, text) => {
     const decided = { ...told, ...decision, resolvedAt: new Date('2026-03-02T12:00:00Z') };

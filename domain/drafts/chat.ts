@@ -158,7 +158,7 @@ function headingOf({ source, confidence, version }: ToldDraft): string {
 }
 
 const CHANNELS: Record<ApprovalChannel, string> = {
-  dashboard: 'in the console',
+  dashboard: 'in the console or by email',
   api: 'through the API',
   chat_app: 'in a chat',
   chat_app_edit: 'in a chat',
@@ -173,7 +173,9 @@ function outcomeOf(told: ToldDraft, timezone: string): string[] {
     resolvedAt === null
       ? ''
       : `, ${toZoned(timezone, resolvedAt).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' })}`;
-  const how = `${by === null ? '' : ` by ${by}`}${approvalChannel === null ? '' : ` ${CHANNELS[approvalChannel]}`}${when}`;
+  // Operators decide in none of these places.
+  const isElsewhere = approvalChannel === null || (by?.startsWith('operator ') ?? false);
+  const how = `${by === null ? '' : ` by ${by}`}${isElsewhere ? '' : ` ${CHANNELS[approvalChannel]}`}${when}`;
   if (status === 'approved' && sentInstead !== null)
     return [`Answered${how}, with another text:`, excerpt(sentInstead, QUESTION)];
   if (status === 'approved') return [`Approved${how}.`];
