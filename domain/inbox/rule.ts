@@ -163,13 +163,8 @@ export const TextWithheld = z
   });
 export type TextWithheld = z.infer<typeof TextWithheld>;
 
-/** What is recorded of the past, and can be rehearsed. */
-export const RehearsedTrigger = RuleTrigger.exclude(['tag_added']);
-export type RehearsedTrigger = z.infer<typeof RehearsedTrigger>;
-
 /** The body of `POST /api/rules/dry-run`. */
-export const RuleDryRunInput = Fields.omit({ tags: true })
-  .extend({ name: fields.name.optional(), on: RehearsedTrigger, when: when.default([]) })
+export const RuleDryRunInput = Fields.extend({ name: fields.name.optional(), when: when.default([]) })
   .superRefine((rule, context) => {
     const problem = ownFieldProblem(rule);
     if (problem) context.addIssue({ code: 'custom', path: [problem.path], message: problem.message });

@@ -92,7 +92,7 @@ export const ruleRoutes = [
     heavy: true,
     summary: 'Say what a rule would have done in the last 30 days',
     description:
-      'Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found.',
+      'Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. For `conversation_opened`, only first messages are found; for `tag_added`, only tags that were added since the upgrade to this version.',
     body: RuleDryRunInput,
     responses: { 200: z.object({ success: z.literal(true), dryRun: RuleDryRun }) },
     errors: ['NOT_FOUND'],

@@ -48,11 +48,10 @@ export function RuleForm({ rule, close }: { rule: Rule | null; close: () => void
     else create.mutate({ body }, callbacks);
   };
   const tryIt = (): void => {
-    const { name, on, ...body } = ruleOf(draft);
-    if (on === 'tag_added') return;
+    const { name, ...body } = ruleOf(draft);
     create.reset();
     update.reset();
-    rehearsal.mutate({ body: { ...body, on, ...(name.trim() !== '' && { name }) } });
+    rehearsal.mutate({ body: { ...body, ...(name.trim() !== '' && { name }) } });
   };
   const actions = draft.do;
   return (
@@ -149,13 +148,7 @@ export function RuleForm({ rule, close }: { rule: Rule | null; close: () => void
           </Button>
         </div>
       )}
-      {draft.on === 'tag_added' ? (
-        <p className="text-[0.8125rem] text-muted">
-          <Trans>It is not recorded when tags were added, so this cannot be tried on the past.</Trans>
-        </p>
-      ) : (
-        <RuleDryRun result={rehearsal.data?.dryRun} busy={rehearsal.isPending} run={tryIt} />
-      )}
+      <RuleDryRun result={rehearsal.data?.dryRun} busy={rehearsal.isPending} run={tryIt} />
     </FormDialog>
   );
 }

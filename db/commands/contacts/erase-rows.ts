@@ -194,12 +194,13 @@ export async function eraseRejectedRows(db: TenantDb, erasure: Erasure): Promise
   await db.query(sql.type(NoRows)`delete from rejected_rows r where ${isRowOf(db, erasure)}`);
 }
 
-/** What rules did about the contact, or were about to do. */
+/** What rules did about the contact, or were about to do, and when tags were added. */
 export async function eraseRuleRuns(db: TenantDb, erasure: Erasure): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    delete from rule_runs r
-    where r.workspace_id = ${db.workspaceId} and r.address = any(${texts(erasure.addresses)})
-      and ${isOld(erasure, sql.fragment`r.id`)}`);
+  for (const table of ['rule_runs', 'added_tags'])
+    await db.query(sql.type(NoRows)`
+      delete from ${sql.identifier([table])} r
+      where r.workspace_id = ${db.workspaceId} and r.address = any(${texts(erasure.addresses)})
+        and ${isOld(erasure, sql.fragment`r.id`)}`);
 }
 
 /** What the autopilot would have written to the contact. */

@@ -45,6 +45,7 @@ export async function triggerRules(db: TenantDb, all: readonly Happening[], now:
   // A group is no contact.
   const happenings = all.filter(({ address }) => !isGroupAddress(address));
   if (happenings.length === 0) return;
+  await recordTags(db, happenings, now);
   const kinds = [...new Set(happenings.map(({ on }) => on))];
   const rules = await db.any(sql.type(RuleRow)`
     select id, name, trigger, after_ms, tags from rules
@@ -73,6 +74,18 @@ export async function triggerRules(db: TenantDb, all: readonly Happening[], now:
   if (runs.length > 0) await db.query(sql.type(NoRows)`${insertion('rule_runs', runs)}`);
 }
 
+/** What a dry run of a rule looks at that does not exist yet. */
+async function recordTags(db: TenantDb, happenings: readonly Happening[], now: Date): Promise<void> {
+  const added = happenings.flatMap(({ on, address, tags = [] }) =>
+    on === 'tag_added'
+      ? [{ workspaceId: db.workspaceId, id: newId(now), address, tags: lowerCase(tags), addedAt: now }]
+      : [],
+  );
+  if (added.length > 0) await db.query(sql.type(NoRows)`${insertion('added_tags', added)}`);
+}
+
+const lowerCase = (tags: readonly string[]): string[] => tags.map((tag) => tag.toLowerCase());
+
 /** Tags were added to a lead: the conversation is that with the address from which it wrote last. */
 export async function triggerTagRules(
   db: TenantDb,
@@ -93,7 +106,7 @@ async function rulesAbout(
   { on, address, tags = [], isTrue }: Happening,
   rules: readonly RuleRow[],
 ): Promise<readonly RuleRow[]> {
-  const added = new Set(tags.map((tag) => tag.toLowerCase()));
+  const added = new Set(lowerCase(tags));
   const about = rules.filter(
     (rule) => rule.trigger === on && (rule.tags.length === 0 || rule.tags.some((tag) => added.has(tag))),
   );

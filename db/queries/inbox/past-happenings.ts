@@ -6,7 +6,7 @@ import { contactKey } from '#domain/base/contact-key.ts';
 import { firstId } from '#domain/base/ids.ts';
 import { REPLY_TEXT } from '#domain/campaigns/condition.ts';
 import { AUTOPILOT } from '#domain/drafts/autopilot.ts';
-import type { RehearsedTrigger } from '#domain/inbox/rule.ts';
+import type { RuleTrigger } from '#domain/inbox/rule.ts';
 
 /** What happened before there was a rule about it. */
 const HappenedRow = z.object({
@@ -24,10 +24,10 @@ interface Range {
   limit: number;
 }
 
-/** What has happened since a time, in order of time. @param afterMs of `no_answer_for`. */
+/** What has happened since a time, in order of time. @param afterMs of `no_answer_for`. @param tags of `tag_added`, in lower case. */
 export async function pastHappenings(
   db: TenantDb,
-  { on, afterMs }: { on: RehearsedTrigger; afterMs: number },
+  { on, afterMs, tags }: { on: RuleTrigger; afterMs: number; tags: readonly string[] },
   range: Range,
 ): Promise<readonly Happened[]> {
   switch (on) {
@@ -43,6 +43,8 @@ export async function pastHappenings(
       );
     case 'missed_call':
       return missedCalls(db, range);
+    case 'tag_added':
+      return addedTags(db, tags, range);
     case 'draft':
       return drafts(db, range);
     case 'no_answer_for':
@@ -71,6 +73,19 @@ async function missedCalls(db: TenantDb, { since, limit }: Range): Promise<reado
     ) missed order by "at", id`);
   return calls.map((call) => ({ ...call, address: contactKey(call.address) }));
 }
+
+const addedTags = (
+  db: TenantDb,
+  tags: readonly string[],
+  { since, limit }: Range,
+): Promise<readonly Happened[]> =>
+  db.any(sql.type(HappenedRow)`
+    select "at", address, null "text" from (
+      select t.id, t.added_at "at", t.address from added_tags t
+      where t.workspace_id = ${db.workspaceId} and t.id >= ${firstId(since)}
+        and (${tags.length === 0} or t.tags && ${sql.array([...tags], 'text')})
+      order by t.id desc limit ${limit}
+    ) added order by "at", id`);
 
 const drafts = (db: TenantDb, { since, limit }: Range): Promise<readonly Happened[]> =>
   db.any(sql.type(HappenedRow)`

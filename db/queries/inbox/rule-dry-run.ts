@@ -20,12 +20,17 @@ const MOST = 2000;
 /** What a rule would have done in the last 30 days, judged by what is known of the contacts now. Changes nothing. */
 export async function rehearseRule(
   db: TenantDb,
-  { on, after, when, do: actions }: RuleDryRunInput,
+  { on, after, tags = [], when, do: actions }: RuleDryRunInput,
   now: Date,
 ): Promise<RuleDryRun> {
   const since = new Date(now.getTime() - DAYS * 86_400_000);
   const range = { since, now, limit: MOST + 1 };
-  const found = await pastHappenings(db, { on, afterMs: after ? durationMs(after) : 0 }, range);
+  const about = {
+    on,
+    afterMs: after ? durationMs(after) : 0,
+    tags: tags.map((tag) => tag.toLowerCase()),
+  };
+  const found = await pastHappenings(db, about, range);
   const happened = found.slice(-MOST);
   const addresses = [...new Set(happened.map(({ address }) => address))];
   const leadIds = await findLeadsByAddress(db, addresses);

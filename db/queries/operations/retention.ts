@@ -62,6 +62,7 @@ const KEPT: readonly Aged[] = [
   { table: 'autopilot_dry_runs', column: 'requested_at', age: '30 days' },
   { table: 'crm_log', column: 'at', age: '30 days' },
   { table: 'rule_runs', column: 'ran_at', age: 'message-moves' },
+  { table: 'added_tags', column: 'added_at', age: '30 days' },
   { table: 'audit_log', column: 'at', age: 'audit-log', appendOnly: true },
   { table: 'agency_audit_log', column: 'at', age: 'audit-log', appendOnly: true },
   {

@@ -475,8 +475,20 @@ describe('a dry run', () => {
       happened: 1,
       did: { reply: 1 },
     });
-    const tags = await api('POST', '/api/rules/dry-run', { on: 'tag_added', do: [{ notify: true }] });
-    expect([tags.status, tags.body.issues[0].path]).toEqual([400, 'on']);
+  });
+
+  it('knows when tags were added, whether there was a rule about it or not', async () => {
+    const [one, other] = [phone(), phone()];
+    for (const contact of [one, other]) await write(contact);
+    const leadId = await createLead(app, workspace.id, { phones: [one] });
+    await api('POST', `/api/leads/${leadId}/tags`, { tags: ['VIP', 'cold'] });
+    await api('POST', `/api/leads/${leadId}/tags`, { tags: ['vip'] });
+    await api('POST', '/api/conversations/bulk', { addresses: [other], change: { addTags: ['Cold'] } });
+    const tagged = (tags?: string[]) => dryRun({ on: 'tag_added', tags, do: [{ notify: true }] });
+    expect(await tagged()).toMatchObject({ happened: 2, matched: 2, did: { notify: 2 } });
+    expect(await tagged(['Vip'])).toMatchObject({ happened: 1, examples: [{ address: one, leadId }] });
+    await api('DELETE', `/api/leads/${leadId}?erase=true`);
+    await eventually(async () => (await tagged()).happened === 1);
   });
 });
 

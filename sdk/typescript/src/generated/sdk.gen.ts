@@ -903,16 +903,17 @@ export class Conversations extends HeyApiClient {
     /**
      * Say what a rule would have done in the last 30 days
      *
-     * Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found. A key needs the scope `read`.
+     * Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. For `conversation_opened`, only first messages are found; for `tag_added`, only tags that were added since the upgrade to this version. A key needs the scope `read`.
      */
     public dryRunRule<ThrowOnError extends boolean = true>(parameters: {
         name?: string;
-        on: 'reply' | 'missed_call' | 'conversation_opened' | 'no_answer_for' | 'draft';
+        on: RuleTrigger;
         after?: {
             days?: number;
             hours?: number;
             minutes?: number;
         };
+        tags?: Array<string>;
         when?: Array<Condition>;
         do: Array<RuleAction>;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiRulesDryRunResponses, PostApiRulesDryRunErrors, ThrowOnError, 'data'> {
@@ -920,6 +921,7 @@ export class Conversations extends HeyApiClient {
                     { in: 'body', key: 'name' },
                     { in: 'body', key: 'on' },
                     { in: 'body', key: 'after' },
+                    { in: 'body', key: 'tags' },
                     { in: 'body', key: 'when' },
                     { in: 'body', key: 'do' }
                 ] }]);

@@ -403,7 +403,7 @@ export type RuleReply = {
 
 export type RuleDryRunInput = {
     name?: string;
-    on: 'reply' | 'missed_call' | 'conversation_opened' | 'no_answer_for' | 'draft';
+    on: RuleTrigger;
     /**
      * For `no_answer_for`: how long, since the first message that is not answered.
      */
@@ -412,6 +412,10 @@ export type RuleDryRunInput = {
         hours?: number;
         minutes?: number;
     };
+    /**
+     * For `tag_added`: one of these tags, in any case. Default: any tag.
+     */
+    tags?: Array<string>;
     /**
      * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
      */
@@ -2647,7 +2651,7 @@ export type AutopilotDryRun = {
 };
 
 /**
- * Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; `instructs_model`, because the contact seems to write to the model; a limit of `autopilot`; or `cannot_send`, because the workspace may not send.
+ * Why the autopilot left the draft to a person: `taken_over`, because a person answered; a reason of `handOver`; `instructs_model`, because the contact seems to write to the model; a limit of `autopilot`; or `cannot_send`, because the workspace may not send, no line can, or the contact has withdrawn their consent.
  */
 export type HeldBackBy = 'taken_over' | 'legal' | 'opt_out_doubt' | 'asks_for_person' | 'price' | 'objection' | 'wrong_person' | 'negative' | 'instructs_model' | 'confidence' | 'tags' | 'hours' | 'conversation_limit' | 'day_limit' | 'cannot_send';
 
@@ -7343,7 +7347,7 @@ export type PostApiRulesResponse = PostApiRulesResponses[keyof PostApiRulesRespo
 export type PostApiRulesDryRunData = {
     body: {
         name?: string;
-        on: 'reply' | 'missed_call' | 'conversation_opened' | 'no_answer_for' | 'draft';
+        on: RuleTrigger;
         /**
          * For `no_answer_for`: how long, since the first message that is not answered.
          */
@@ -7352,6 +7356,10 @@ export type PostApiRulesDryRunData = {
             hours?: number;
             minutes?: number;
         };
+        /**
+         * For `tag_added`: one of these tags, in any case. Default: any tag.
+         */
+        tags?: Array<string>;
         /**
          * All of them have to hold for the contact. `replied` is judged by the message that the rule is about, if it is about one. Default: none, so it is always done.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "12183e6d93d932cfe22f0bf94fa179b0821c16144617e5e6a23a0c0ba744d447"
+DIGEST = "99cbb89042dadb9c233c4eaedd2946a990b0d9cfe5557a375add93b074927d8c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

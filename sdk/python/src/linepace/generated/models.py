@@ -5652,8 +5652,9 @@ class RuleAction(TypedDict):
 
 class RuleDryRunInput(TypedDict):
     name: NotRequired[str]
-    on: Literal["reply", "missed_call", "conversation_opened", "no_answer_for", "draft"]
+    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
     after: NotRequired[RuleDryRunInputAfter]
+    tags: NotRequired[list[str]]
     when: NotRequired[list[Condition]]
     do: list[RuleAction]
 
@@ -6509,8 +6510,9 @@ class CreateRuleRequest(TypedDict):
 
 class DryRunRuleRequest(TypedDict):
     name: NotRequired[str]
-    on: Literal["reply", "missed_call", "conversation_opened", "no_answer_for", "draft"]
+    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
     after: NotRequired[DryRunRuleRequestAfter]
+    tags: NotRequired[list[str]]
     when: NotRequired[list[Condition]]
     do: list[RuleAction]
 

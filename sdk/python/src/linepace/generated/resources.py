@@ -261,7 +261,7 @@ class Conversations:
     def dry_run_rule(self, **body: Unpack[models.DryRunRuleRequest]) -> models.DryRunRuleResponse:
         """Say what a rule would have done in the last 30 days.
 
-        Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found. A key needs the scope `read`."""
+        Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. For `conversation_opened`, only first messages are found; for `tag_added`, only tags that were added since the upgrade to this version. A key needs the scope `read`."""
         return self._transport.call("POST", "/api/rules/dry-run", body=body)
 
     def update_rule(self, id: str, **body: Unpack[models.UpdateRuleRequest]) -> models.UpdateRuleResponse:
@@ -446,7 +446,7 @@ class AsyncConversations:
     async def dry_run_rule(self, **body: Unpack[models.DryRunRuleRequest]) -> models.DryRunRuleResponse:
         """Say what a rule would have done in the last 30 days.
 
-        Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. Not for `tag_added`, because it is not recorded when a tag was added; for `conversation_opened`, only first messages are found. A key needs the scope `read`."""
+        Changes nothing. Conditions are judged by what is known of the contacts now, and by the message that it is about. For `conversation_opened`, only first messages are found; for `tag_added`, only tags that were added since the upgrade to this version. A key needs the scope `read`."""
         return await self._transport.call("POST", "/api/rules/dry-run", body=body)
 
     async def update_rule(self, id: str, **body: Unpack[models.UpdateRuleRequest]) -> models.UpdateRuleResponse:
