@@ -23,6 +23,7 @@ export const PART_CATALOGS = {
   'home/setup/setup': ['contacts', 'lines', 'settings', 'webhooks'],
   'inbox/contact-drawer': ['contacts'],
   'inbox/explanation': ['messages'],
+  'contacts/lead-campaigns': ['campaigns'],
   'compliance/opt-outs': ['analytics', 'contacts', 'inbox'],
 } as const satisfies Record<string, readonly string[]>;
 

@@ -276,9 +276,11 @@ const DAY_MS = 86_400_000;
 function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Date): Judgement {
   const { field, value, op = FACTS[field][0] } = condition;
   const isNegative = NEGATIVE.has(op);
+  // What is found says it all: “has not replied”.
+  const said = value === undefined && field !== 'channel_available' ? '' : `${textOf(condition)}: `;
   const judgement = (is: boolean, found: string, mayChangeAt: Date | null = null): Judgement => ({
     holds: is !== isNegative,
-    why: `${textOf(condition)}: ${found}`,
+    why: said + found,
     mayChangeAt,
   });
   /** `{op: "eq", value: false}` asks for the opposite. */
@@ -288,7 +290,7 @@ function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Da
   switch (field) {
     case 'replied': {
       const words = wordsOf(value);
-      if (words === null) return boolean(replies.length > 0, 'replied', 'has not replied');
+      if (words === null) return boolean(replies.length > 0, 'has replied', 'has not replied');
       const asked = anyWord(words);
       const is = replies.some(({ text }) => asked.test(text.slice(0, REPLY_TEXT)));
       return judgement(

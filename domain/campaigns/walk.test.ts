@@ -125,8 +125,9 @@ describe('a walk', () => {
         else: [message('b')],
       },
     );
-    const { rest, does } = go(all, START, facts());
+    const { rest, does, passed } = go(all, START, facts());
     expect(does.length).toBe(1);
+    expect(passed[0]).toMatchObject({ stepId: 'tag', why: 'adds the tag “vip”; sets customFields.plan' });
     expect(rest.kind === 'sends' && rest.run.map(({ id }) => id)).toEqual(['a']);
   });
 

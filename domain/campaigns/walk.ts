@@ -269,11 +269,28 @@ export function fieldsAfter(
   };
 }
 
-const describeDo = (step: DoStep): string =>
-  Object.entries(step)
-    .filter(([name, value]) => !['id', 'kind', 'stopWhen'].includes(name) && value !== undefined)
-    .map(([action]) => action)
-    .join(', ');
+/** Without the values of fields, which are about the contact. */
+const describeDo = ({
+  addTags = [],
+  removeTags = [],
+  setFields = {},
+  moveToListId,
+  assign,
+  enterCampaignId,
+  webhook,
+}: DoStep): string =>
+  [
+    ...addTags.map((tag) => `adds the tag “${tag}”`),
+    ...removeTags.map((tag) => `removes the tag “${tag}”`),
+    ...Object.keys(setFields).map((field) => `sets ${field}`),
+    moveToListId !== undefined && 'moves the contact to another list',
+    assign !== undefined &&
+      (assign === null ? 'assigns the conversation to nobody' : 'assigns the conversation'),
+    enterCampaignId !== undefined && 'starts another campaign',
+    webhook !== undefined && 'calls a webhook',
+  ]
+    .filter((text) => text !== false)
+    .join('; ');
 
 /** All conditions that are judged on the way. */
 export const conditionsOf = (steps: readonly CampaignStep[]): Condition[] =>

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { eventually } from '#test/support/app.ts';
-import { phone } from '#test/support/carrier.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
 import { inaccessible, PIXEL } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 import { holdResponses } from './held-responses.ts';
@@ -452,6 +453,39 @@ test('what stops a campaign for a lead, and by when it is to be finished, is wri
   expect(await page.getByLabel('To be finished by').inputValue()).toBe('2100-05-12T09:00');
 });
 
+test('a campaign that asks about replies goes on after one, and the history of a lead says what it waits for', async () => {
+  const { page, app } = tab;
+  const { api, key, lineId } = await createWorkspaceWithLine(app);
+  await tab.signIn(key, '/campaigns/new');
+  await page.getByLabel('Name', { exact: true }).fill('Reactivation');
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Still looking?');
+  for (const kind of ['Waits until something happens', 'Sends a message']) {
+    await page.getByRole('button', { name: 'Add a step' }).press('Enter');
+    await page.getByRole('menuitem', { name: kind, exact: true }).press('Enter');
+    await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
+  }
+  await page.getByRole('textbox', { name: 'Message', exact: true }).last().fill('Good to hear');
+  expect(await page.getByLabel('When a lead replies').inputValue()).toBe('continue');
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  await page.getByRole('heading', { name: 'Reactivation' }).waitFor();
+  const [campaign] = (await api('GET', '/api/campaigns')).body.campaigns;
+  expect(campaign).toMatchObject({
+    onReply: 'continue',
+    steps: [{}, { kind: 'wait_until' }, { message: 'Good to hear', delay: { days: 0 } }],
+  });
+
+  const from = phone();
+  const { leadIds } = (await api('POST', '/api/leads', { leads: [{ phone: from }] })).body;
+  await api('POST', `/api/campaigns/${campaign._id}/start`);
+  await api('POST', `/api/campaigns/${campaign._id}/leads`, { leadId: leadIds[0] });
+  await eventually(async () => (await sentTo(app, from)).length === 1);
+  await tab.signIn(key, `/contacts?lead=${leadIds[0]}&part=history`);
+  await page.getByText('At step 2: Waits at most 3 days until: Reply comes.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await writeIn(app, { lineId, from, text: 'Yes' });
+  await page.getByText('Reactivation: what it waited for has happened').waitFor();
+});
+
 test('a step of a campaign that runs is corrected for whoever has not got it, and a refusal is shown', async () => {
   const { page, app } = tab;
   const { api, key } = await createWorkspaceWithLine(app);
@@ -548,10 +582,12 @@ test('an edit says whom it concerns before it is saved, and what was sent is cor
   const changes = review.getByRole('list', { name: 'Changes' }).getByRole('listitem');
   await changes.first().waitFor();
   expect(await changes.allInnerTexts()).toEqual([
-    expect.stringMatching(/^Step 2: new\s/),
-    expect.stringMatching(/^Step 3: removed\s+2 leads that have not got it go on with the next step\.$/),
     expect.stringMatching(
       /^Step 1: changed\s+Nobody waits for it\.\s+2 leads have got it, and do not get it again\.$/,
+    ),
+    expect.stringMatching(/^Step 2: new\s/),
+    expect.stringMatching(
+      /^Former step 3: removed\s+2 leads that have not got it go on with the next step\.$/,
     ),
   ]);
   await review.getByText('you can correct the text').waitFor();

@@ -95,6 +95,15 @@ describe('the contacts', () => {
     await drawer.getByText('12b', { exact: true }).waitFor();
     expect(await drawer.getByText('s3cr3t').count()).toBe(0);
     expect(await inaccessible(page)).toEqual([]);
+    const tags = async () => (await workspace.api('GET', '/api/leads?search=0161')).body.leads[0].tags;
+    await drawer.getByRole('button', { name: 'Add a tag' }).click();
+    await drawer.getByLabel('New tag').fill('no-show');
+    await drawer.getByLabel('New tag').press('Enter');
+    await drawer.getByRole('button', { name: 'Remove the tag no-show' }).click();
+    await eventually(async () => (await tags()).length === 0);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await drawer.getByRole('button', { name: 'Remove the tag no-show' }).waitFor();
+    expect(await tags()).toEqual(['no-show']);
     const [{ phone: address }] = (await workspace.api('GET', '/api/leads?search=0161')).body.leads;
     await workspace.api('POST', '/api/consents', {
       address,

@@ -19,7 +19,7 @@ import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { leadsOfList } from '#db/queries/campaigns/audience.ts';
 import { consentCoverage } from '#db/queries/contacts/consent-coverage.ts';
 import { workOutsideQueue } from '#db/queries/sending/queue.ts';
-import { listMessages } from '#db/queries/messages/messages.ts';
+import { listMessages, listSentMessages } from '#db/queries/messages/messages.ts';
 import { MAX_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/messages/sent-messages.ts';
 import type { ConversationFilters } from '#domain/inbox/conversation.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -117,6 +117,31 @@ test('the messages of a line in a campaign are found without reading what either
       expect(await listMessages(db, { lineId, campaignId, ...filter }, { limit: 50 })).toHaveLength(found);
     });
     expect(read, JSON.stringify(filter)).toBeLessThanOrEqual(most);
+  }
+});
+
+test('the latest messages that have left are found without reading the others', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  await filling(async (owner) => {
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, sent_at, fallback_sms)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n % 10 = 0 then 'fallback' else 'delivered' end,
+         '+14155550100', now(), 'api', case when n % 10 <> 0 then now() - n * interval '1 second' end,
+         case when n % 10 = 0 then 'dispatched' end
+       from generate_series(1, 20000) n`,
+      [workspaceId],
+    );
+    await analyze(owner, 'messages');
+  });
+  const page = { limit: 50 };
+  let cursor: string | undefined;
+  for (let number = 0; number < 2; number++) {
+    const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
+      const rows = await listSentMessages(db, {}, { ...page, cursor });
+      expect(rows).toHaveLength(50);
+      cursor = rows.at(-1)?.id;
+    });
+    expect(read).toBeLessThanOrEqual(110);
   }
 });
 

@@ -17,7 +17,7 @@ import { SubAccountInput } from '#domain/accounts/agency.ts';
 import { TimeZone } from '#domain/base/time-zone.ts';
 import { isExhausted } from '#domain/drafts/ai-budget.ts';
 import { currentTime } from '#domain/base/clock.ts';
-import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
+import { ensureTwin, findTwin, renameTwin } from '#db/commands/test-mode/twin.ts';
 import { BillingMode, SubscriptionStatus } from '#domain/billing/entitlement.ts';
 import { isId, WorkspaceId } from '#domain/base/ids.ts';
 import { ReputationPolicy } from '#domain/lines/reputation.ts';
@@ -190,6 +190,7 @@ export const workspaceRoutes = [
       },
       async handler({ db, caller, body, now }) {
         await setWorkspaceProfile(db, body);
+        if (body.name !== undefined) await renameTwin(db, body.name);
         if (body.reputationPolicy !== undefined) await setReputationPolicy(db, body.reputationPolicy);
         // The pacers sleep until times computed with the old values.
         if (body.timezone !== undefined || body.reputationPolicy !== undefined) await wakeAllLines(db, now);

@@ -89,6 +89,9 @@ export const messageRoutes = [
           '`true`: what is still to be sent; `false`: what was sent, has failed or was canceled. Ignored with `status`.',
       }),
       correlationId: z.string().max(200).optional(),
+      order: z.enum(['created', 'sent']).default('created').meta({
+        description: '`sent`: only what has left its line, latest first.',
+      }),
     }),
     responses: {
       200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),

@@ -1,6 +1,7 @@
 import type { AnyStep, Campaign, CampaignBody } from './campaign.ts';
 import type { Condition } from './conditions.ts';
 import { draftOf as stepDraftOf, NEW_STEP, type StepDraft, stepOf } from './step-draft.ts';
+import { asksAboutReplies } from './step-tree.ts';
 
 /** A campaign as it is being written: what is not set is an empty text or list. */
 export interface CampaignDraft {
@@ -21,7 +22,8 @@ export interface CampaignDraft {
   days: readonly number[];
   timezone: string;
   requireConsent: boolean;
-  onReply: Campaign['onReply'];
+  /** Empty: as its steps need it. */
+  onReply: Campaign['onReply'] | '';
   /** Any of them stops a lead. */
   stopWhen: readonly Condition[];
   /** An ISO date and time. */
@@ -44,7 +46,7 @@ export const NEW_CAMPAIGN = (): CampaignDraft => ({
   days: [],
   timezone: '',
   requireConsent: false,
-  onReply: 'stop',
+  onReply: '',
   stopWhen: [],
   finishBy: '',
   needsAiPersonalization: false,
@@ -78,6 +80,13 @@ export const copyOf = (campaign: Campaign): CampaignBody => ({
   quietHours: campaign.quietHours,
 });
 
+/** What a reply does: a campaign whose steps ask about replies goes on. */
+export const onReplyOf = ({
+  onReply,
+  steps,
+}: Pick<CampaignDraft, 'onReply' | 'steps'>): Campaign['onReply'] =>
+  onReply || (asksAboutReplies(steps) ? 'continue' : 'stop');
+
 const given = (text: string): string | null => (text === '' ? null : text);
 
 export const bodyOf = ({
@@ -92,6 +101,7 @@ export const bodyOf = ({
   timezone,
   stopWhen,
   finishBy,
+  onReply,
   steps,
   ...same
 }: CampaignDraft) =>
@@ -108,6 +118,7 @@ export const bodyOf = ({
     timezone: given(timezone),
     stopWhen: [...stopWhen],
     finishBy: given(finishBy),
+    onReply: onReplyOf({ onReply, steps }),
     steps: steps.map(stepOf),
   }) satisfies CampaignBody;
 

@@ -1,4 +1,5 @@
 import { Trans, useLingui } from '@lingui/react/macro';
+import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
@@ -11,7 +12,15 @@ import { toast } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
 import { localIn, momentIn } from '#console/lib/workspace-time.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
-import { type CampaignDraft, bodyOf, changedSteps, draftOf, editOf, NEW_CAMPAIGN } from './campaign-draft.ts';
+import {
+  type CampaignDraft,
+  bodyOf,
+  changedSteps,
+  draftOf,
+  editOf,
+  NEW_CAMPAIGN,
+  onReplyOf,
+} from './campaign-draft.ts';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
 import { DraftConsent } from './consent.tsx';
 import { ConditionFields } from './condition-fields.tsx';
@@ -214,7 +223,20 @@ function Audience({ draft, change, errorOf }: Part) {
       <SelectField
         label={t`List`}
         value={draft.listId}
-        hint={t`Its leads enter when the campaign starts.`}
+        hint={
+          segments.length > 0 ? (
+            t`Its leads enter when the campaign starts.`
+          ) : (
+            <Trans>
+              Its leads enter when the campaign starts. For contacts about whom something holds, such as a
+              tag, make a{' '}
+              <Link to="/segments" className="text-accent-ink hover:underline">
+                segment
+              </Link>
+              : what you have written here stays.
+            </Trans>
+          )
+        }
         options={[
           { value: '', label: t`None: leads are added one by one` },
           ...(lists.data?.lists ?? []).map((list) => ({ value: list._id, label: list.name })),
@@ -264,7 +286,12 @@ function EachLead({ draft, change, errorOf }: Part) {
       </legend>
       <SelectField
         label={t`When a lead replies`}
-        value={draft.onReply}
+        value={onReplyOf(draft)}
+        hint={
+          draft.onReply === '' && asksAboutReplies(draft.steps)
+            ? t`Because a step asks whether it replies.`
+            : undefined
+        }
         options={[
           { value: 'stop', label: t`The campaign stops for it` },
           { value: 'pause', label: t`The campaign pauses for it, until somebody lets it go on` },

@@ -15,9 +15,16 @@ export const Steps = ({ campaign }: { campaign: Campaign }) => (
   </div>
 );
 
+const StepName = ({ number }: { number: number }) => (
+  <span className="font-medium">
+    <Trans>Step {number}</Trans>
+  </span>
+);
+
 const MessageStep = ({ step, index }: { step: Step; index: number }) => (
   <>
     <div className="flex flex-wrap items-center gap-2">
+      <StepName number={index + 1} />
       <Badge>{CHANNELS[step.messageType]}</Badge>
       <span className="text-muted">{whenText(step, index)}</span>
       {step.smsFallbackEnabled && (

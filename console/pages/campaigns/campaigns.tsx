@@ -16,6 +16,7 @@ import type { Column } from '#console/components/table.tsx';
 import { numberOf } from '#console/lib/format.ts';
 import { statusName } from '#console/lib/status-names.ts';
 import { useSearchParam } from '#console/lib/search.ts';
+import { allSteps } from '#console/lib/step-places.ts';
 import { type Campaign, STATUSES } from './campaign.ts';
 
 const REFRESH_MS = 15_000;
@@ -24,14 +25,17 @@ const columns = (): readonly Column<Campaign>[] => [
   {
     header: t`Campaign`,
     width: 'minmax(10rem, 2fr)',
-    cell: ({ name, steps: { length: stepCount } }) => (
-      <>
-        <p className="truncate font-medium">{name}</p>
-        <p className="truncate text-xs text-muted">
-          {plural(stepCount, { one: '# step', other: '# steps' })}
-        </p>
-      </>
-    ),
+    cell: ({ name, steps }) => {
+      const { length: stepCount } = allSteps(steps);
+      return (
+        <>
+          <p className="truncate font-medium">{name}</p>
+          <p className="truncate text-xs text-muted">
+            {plural(stepCount, { one: '# step', other: '# steps' })}
+          </p>
+        </>
+      );
+    },
   },
   { header: t`Status`, width: '8rem', cell: (campaign) => <Status status={campaign.status} /> },
   {

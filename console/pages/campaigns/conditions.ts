@@ -125,7 +125,7 @@ const FIRST_VALUES: Record<ValueKind, Value> = {
   number: 0,
   days: 30,
   span: { days: 3 },
-  date: '',
+  date: { days: 1 },
 };
 
 /** The condition about another field. */

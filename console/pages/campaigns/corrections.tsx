@@ -119,6 +119,14 @@ function StepCorrection({ campaign, correction }: { campaign: Campaign; correcti
             </li>
           ))}
         </ul>
+        {byEdit > 0 && own !== '' && (
+          <div>
+            <p className="mb-1.5 text-muted">
+              <Trans>It then says:</Trans>
+            </p>
+            <p className="rounded-lg border border-line p-3 break-words whitespace-pre-wrap">{own}</p>
+          </div>
+        )}
         {byMessage > 0 && (
           <TextAreaField
             label={t`The other message`}

@@ -38,7 +38,7 @@ export function EditReview({ edit, onSave, close }: { edit: Edit; onSave: () => 
         />
       </p>
       <ul aria-label={t`Changes`} className="mt-3 flex flex-col gap-3">
-        {steps.map((effect) => (
+        {inOrder(steps, edit).map((effect) => (
           <li key={effect.stepId}>
             <p className="font-medium">{nameOf(effect, edit)}</p>
             {effectTexts(effect).map((text) => (
@@ -58,11 +58,19 @@ export function EditReview({ edit, onSave, close }: { edit: Edit; onSave: () => 
   );
 }
 
-/** A step as it is numbered in the form; one that is removed, as it is numbered now. */
-function nameOf({ stepId, changes }: Effect, { before, after }: Edit): string {
-  const number = changes.includes('removed') ? placeOf(before, stepId) : placeOf(after, stepId);
-  const what = listOf(changes.map(changeName));
-  return t`Step ${number}: ${what}`;
+const isRemoved = ({ changes }: Effect): boolean => changes.includes('removed');
+
+/** The number of a step in the form; of one that is removed, its number until now. */
+const numberIn = (effect: Effect, { before, after }: Edit): number =>
+  placeOf(isRemoved(effect) ? before : after, effect.stepId);
+
+const inOrder = (steps: readonly Effect[], edit: Edit): Effect[] =>
+  steps.toSorted((one, other) => numberIn(one, edit) - numberIn(other, edit));
+
+function nameOf(effect: Effect, edit: Edit): string {
+  const number = numberIn(effect, edit);
+  const what = listOf(effect.changes.map(changeName));
+  return isRemoved(effect) ? t`Former step ${number}: ${what}` : t`Step ${number}: ${what}`;
 }
 
 const changeName = (change: Effect['changes'][number]): string =>
@@ -89,5 +97,11 @@ function effectTexts({ changes, waiting, received }: Effect): string[] {
     one: '# lead has got it, and does not get it again.',
     other: '# leads have got it, and do not get it again.',
   });
+  if (waiting === 0 && received === 0)
+    return [
+      changes.includes('removed')
+        ? t`Nobody has got it.`
+        : t`Nobody has got it. Whoever comes to it gets it as it is now.`,
+    ];
   return [waiting > 0 ? ahead : t`Nobody waits for it.`, ...(received > 0 ? [behind] : [])];
 }

@@ -9,9 +9,17 @@ import { kindText } from './campaign.ts';
 import { ConditionFields } from './condition-fields.tsx';
 import { DoFields, WebhookField } from './do-fields.tsx';
 import { SpanFields } from './span-fields.tsx';
-import { type BranchDraft, NEW_BRANCH, newStep, type StepDraft } from './step-draft.ts';
+import { type BranchDraft, NEW_BRANCH, newStep, NO_TIME, type StepDraft } from './step-draft.ts';
 import { StepFields } from './step-fields.tsx';
-import { appendIn, flatSteps, insertAfter, moveStep, removeStep, updateStep } from './step-tree.ts';
+import {
+  appendIn,
+  comesAfterWait,
+  flatSteps,
+  insertAfter,
+  moveStep,
+  removeStep,
+  updateStep,
+} from './step-tree.ts';
 
 type Steps = readonly StepDraft[];
 const KINDS = ['message', 'wait', 'wait_until', 'branch', 'do', 'end'] as const;
@@ -63,7 +71,12 @@ export function StepBuilder({
     numberOf: (step) => all.indexOf(step) + 1,
     add(kind, place) {
       const added = newStep(kind, branchName(1));
-      given.change((current) => place(current, added));
+      given.change((current) => {
+        const placed = place(current, added);
+        return added.kind === 'message' && comesAfterWait(placed, added.key)
+          ? updateStep(placed, added.key, () => ({ ...added, ...NO_TIME }))
+          : placed;
+      });
       return added.key;
     },
     move({ key }, by) {
@@ -260,6 +273,11 @@ function Fields({ step, path, builder }: { step: StepDraft; path: string; builde
             ]}
             onChange={({ target }) => update({ ...step, else: target.value === 'end' ? 'end' : 'continue' })}
           />
+          {step.else === 'continue' && step.any.some(({ op }) => op === 'lt_date' || op === 'gt_date') && (
+            <p className="text-warn">
+              <Trans>After this time the next step follows, also if the date has not come.</Trans>
+            </p>
+          )}
         </div>
       );
     case 'branch':

@@ -32,13 +32,17 @@ function List({
     <ol className="flex flex-col gap-3">
       {steps.map((step) => {
         const index = all.indexOf(step);
+        const number = index + 1;
         return (
           <li key={index} className="rounded-lg border border-line bg-surface p-3">
             {isMessage(step) ? (
               renderMessage(step, index)
             ) : (
               <>
-                <Badge>{kindText(step.kind)}</Badge>
+                <p className="flex flex-wrap items-center gap-2">
+                  <span className="font-medium">{t`Step ${number}`}</span>
+                  <Badge>{kindText(step.kind)}</Badge>
+                </p>
                 {stepTexts(step).map((text) => (
                   <p key={text} className="mt-2">
                     {text}
@@ -55,8 +59,8 @@ function List({
                     inner,
                   })),
                   { name: t`Otherwise`, when: '', inner: step.else },
-                ].map(({ name, when, inner }, number) => (
-                  <li key={number} className="border-l-2 border-line pl-3">
+                ].map(({ name, when, inner }, branch) => (
+                  <li key={branch} className="border-l-2 border-line pl-3">
                     <p className="mb-2 font-medium wrap-anywhere">
                       {name}
                       {when !== '' && <span className="font-normal text-muted"> · {when}</span>}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StepDraft } from './step-draft.ts';
-import { appendIn, flatSteps, insertAfter, moveStep, removeStep } from './step-tree.ts';
+import { appendIn, comesAfterWait, flatSteps, insertAfter, moveStep, removeStep } from './step-tree.ts';
 
 const end = (key: string): StepDraft => ({ kind: 'end', key, id: undefined });
 const branch = (key: string, ...lists: StepDraft[][]): StepDraft => ({
@@ -55,6 +55,15 @@ test('a step goes through every place of the tree, one after the other, and back
 test('a step that branches takes its steps with it', () => {
   expect(shown(moveStep(tree, 'b', -1))).toBe('b[c d[|]|e|] a f');
   expect(shown(moveStep(tree, 'd', 1))).toBe('a b[c|d[|] e|] f');
+});
+
+const as = (kind: StepDraft['kind'], key: string): StepDraft => ({ ...end(key), kind }) as StepDraft;
+
+test('a message needs no delay of its own after a wait, also in a branch, and at the beginning', () => {
+  const inBranch = [[end('m')], [as('wait', 'w'), as('do', 'd'), as('message', 'n'), end('o')]];
+  const steps = [as('message', 'a'), as('wait_until', 'b'), branch('c', ...inBranch), end('e')];
+  const waited = flatSteps(steps).filter(({ key }) => comesAfterWait(steps, key));
+  expect(waited.map(({ key }) => key)).toEqual(['a', 'c', 'm', 'w', 'd', 'n']);
 });
 
 test('steps are added and removed anywhere', () => {

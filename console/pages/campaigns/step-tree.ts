@@ -110,6 +110,24 @@ function movedWithin(parent: StepDraft, step: StepDraft, by: 1 | -1): Steps {
   return by === 1 ? [rest, step] : [step, rest];
 }
 
+/** What comes before a step on the way to it, the nearest last; null: the step is not among these. */
+function stepsBefore(steps: Steps, key: string): Steps | null {
+  const index = steps.findIndex((step) => step.key === key);
+  if (index >= 0) return steps.slice(0, index);
+  for (const [number, step] of steps.entries())
+    for (const list of listsOf(step)) {
+      const within = stepsBefore(list, key);
+      if (within) return [...steps.slice(0, number), ...within];
+    }
+  return null;
+}
+
+/** Whether time has passed before a message, so that it needs no delay of its own: a wait comes before it, or nothing does. */
+export function comesAfterWait(steps: Steps, key: string): boolean {
+  const last = stepsBefore(steps, key)?.findLast(({ kind }) => kind !== 'do');
+  return last === undefined || last.kind === 'wait' || last.kind === 'wait_until';
+}
+
 /** Whether a step asks for a reply, which a campaign that a reply stops never sees. */
 export const asksAboutReplies = (steps: Steps): boolean =>
   flatSteps(steps)

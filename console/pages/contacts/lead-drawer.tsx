@@ -14,6 +14,7 @@ import { useSearchParam } from '#console/lib/search.ts';
 import { EditLead } from './edit-lead.tsx';
 import { type Lead, leadName, type LeadList } from './lead.ts';
 import { LeadActions } from './lead-actions.tsx';
+import { LeadTags } from './lead-tags.tsx';
 
 /** With the player of voice notes: whoever looks at the list does not load it. */
 const LeadHistory = lazy(() => import('./lead-history.tsx'));
@@ -90,6 +91,9 @@ function Details({ lead, lists }: { lead: Lead; lists: readonly LeadList[] }) {
         </Fact>
         <Fact label={t`List`}>{lists.find(({ _id }) => _id === lead.listId)?.name}</Fact>
         <Fact label={t`Owner`}>{lead.contactOwnerEmail}</Fact>
+        <Fact label={t`Tags`}>
+          <LeadTags lead={lead} />
+        </Fact>
         {lead.status && (
           <Fact label={t`Status`}>
             <Status status={lead.status} />

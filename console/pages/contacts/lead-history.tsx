@@ -16,7 +16,7 @@ import {
   StickyNote,
   Workflow,
 } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useReadPages } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -27,6 +27,8 @@ import { classes } from '#console/components/class-names.ts';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, clockOf, dayNameOf, fullTimeOf, timeOf, wordsOf } from '#console/lib/format.ts';
 import { CHANNELS } from '#console/lib/line.ts';
+import { locale } from '#console/lib/locale.ts';
+import { pagePart } from '#console/lib/page-part.ts';
 import { Attachment } from '../inbox/attachment.tsx';
 import { reactionOf } from '../inbox/conversations.ts';
 import { shownText } from '../inbox/note.tsx';
@@ -34,6 +36,8 @@ import { CallRecording } from './call-recording.tsx';
 import type { Lead } from './lead.ts';
 
 type Entry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
+
+const LeadCampaigns = pagePart('contacts/lead-campaigns', () => import('./lead-campaigns.tsx'));
 
 /** Everything that happened with a contact, newest first. */
 export default function LeadHistory({ lead }: { lead: Lead }) {
@@ -54,8 +58,14 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
         <Trans>Messages, campaigns, consents, opt-outs, notes and calls appear here.</Trans>
       </EmptyState>
     );
+  const campaignIds = underWay(entries);
   return (
     <div className="flex flex-col gap-5">
+      {campaignIds.length > 0 && (
+        <Suspense>
+          <LeadCampaigns leadId={lead._id} campaignIds={campaignIds} />
+        </Suspense>
+      )}
       {byDay(entries, zone).map(({ day, entries: ofDay }) => (
         <section key={day} aria-label={day}>
           <h3 className="mb-2 text-xs font-medium text-muted">{day}</h3>
@@ -78,6 +88,14 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
       )}
     </div>
   );
+}
+
+/** The campaigns that the contact has joined and not left. */
+function underWay(entries: readonly Entry[]): string[] {
+  const of = (type: 'campaign_joined' | 'campaign_left'): string[] =>
+    entries.flatMap((entry) => (entry.type === type ? [entry.campaign._id] : []));
+  const left = of('campaign_left');
+  return of('campaign_joined').filter((id) => !left.includes(id));
 }
 
 /** Entries of one day together, in their order. */
@@ -156,8 +174,8 @@ function shownOf(entry: Entry): Shown {
       return { icon: LogIn, title: t`Joined ${name}` };
     }
     case 'campaign_decided': {
-      const { name } = entry.campaign;
-      return { icon: Split, title: t`Decided in ${name}: ${entry.outcome}`, text: entry.why };
+      const hasMore = locale === 'en' && entry.step !== 'wait' && entry.step !== 'end';
+      return { icon: Split, title: decidedText(entry), ...(hasMore && { text: entry.why }) };
     }
     case 'campaign_left': {
       const { name } = entry.campaign;
@@ -169,7 +187,7 @@ function shownOf(entry: Entry): Shown {
     }
     case 'rule': {
       const { name } = entry.rule;
-      return { icon: Workflow, title: t`Rule: ${name}`, text: entry.why };
+      return { icon: Workflow, title: t`Rule: ${name}`, ...(locale === 'en' && { text: entry.why }) };
     }
     case 'consent':
       return consentOf(entry.consent);
@@ -186,6 +204,31 @@ function shownOf(entry: Entry): Shown {
     }
     case 'call':
       return callOf(entry.call);
+  }
+}
+
+/** What a step has decided. The API says why in English. */
+function decidedText({
+  campaign: { name },
+  step,
+  outcome,
+}: Extract<Entry, { type: 'campaign_decided' }>): string {
+  switch (step) {
+    case 'wait':
+      return t`${name}: the wait is over`;
+    case 'wait_until':
+      if (outcome === 'continued') return t`${name}: what it waited for has happened`;
+      return outcome === 'ended'
+        ? t`${name}: has waited long enough, and ends`
+        : t`${name}: has waited long enough, and goes on`;
+    case 'branch':
+      return outcome === 'else' ? t`${name}: takes no branch` : t`${name}: takes the branch “${outcome}”`;
+    case 'do':
+      return t`${name}: changes the contact`;
+    case 'end':
+      return t`${name}: comes to its end`;
+    case 'stop':
+      return t`${name}: a condition to stop holds`;
   }
 }
 

@@ -12,6 +12,7 @@ import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.t
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf, relativeTimeOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
+import { locale } from '#console/lib/locale.ts';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
 
@@ -35,6 +36,14 @@ const TERMS: Record<Term['name'], MessageDescriptor> = {
   first_touch: msg`Links and files in first messages`,
   burst: msg`Bursts of new conversations`,
 };
+
+/** What a term has counted. The API says it in English, with more details. */
+function termText({ name, value, text, evidence: { count, of, days } }: Term): string {
+  if (locale === 'en') return text;
+  if (value === null) return t`Nothing has been counted yet.`;
+  if (name === 'burst') return t`The busiest day had ${count} new conversations; a usual one has ${of}.`;
+  return t`${count} of ${of}, in ${days} days.`;
+}
 
 const EFFECTS: Record<Reputation['state'], MessageDescriptor> = {
   new: msg`The line has opened fewer than 20 conversations in 28 days, too few to judge it.`,
@@ -78,7 +87,7 @@ function Judgement({ reputation }: { reputation: Reputation }) {
         <ul className="flex flex-col gap-3">
           {terms.map((term) => {
             const lost = -term.points;
-            const { name, weight, text } = term;
+            const { name, weight } = term;
             return (
               <li key={name}>
                 <p className="flex items-center justify-between gap-2">
@@ -87,7 +96,7 @@ function Judgement({ reputation }: { reputation: Reputation }) {
                     {lost === 0 ? t`takes nothing` : t`−${lost} of ${weight}`}
                   </Badge>
                 </p>
-                <p className="text-muted">{text}</p>
+                <p className="text-muted">{termText(term)}</p>
               </li>
             );
           })}

@@ -11,7 +11,9 @@ import { ContactFilter } from './contact-filter.tsx';
 import { STATUSES } from './message.ts';
 
 const WAITS = 'waiting';
-const ENDED = 'ended';
+const ALL = 'all';
+/** Those that a line has sent. */
+const SENT = ['', 'sent', 'delivered', 'fallback'];
 
 /** The filters of the page, kept in its address. */
 export function useFilters() {
@@ -36,7 +38,7 @@ export function useFilters() {
     query: {
       status: STATUSES.find((known) => known === status),
       ...(status === WAITS && { waiting: 'true' as const }),
-      ...(status === ENDED && { waiting: 'false' as const }),
+      ...(SENT.includes(status) && { order: 'sent' as const }),
       lineId: line || undefined,
       campaignId: campaign || undefined,
       leadId: lead || undefined,
@@ -67,10 +69,10 @@ export function Filters({
         aria-label={t`Status`}
         value={values.status}
         onChoose={filters.setStatus}
-        any={t`Any status`}
+        any={t`Sent, the latest first`}
         options={[
           { value: WAITS, label: t`Waits to be sent` },
-          { value: ENDED, label: t`Sent or ended` },
+          { value: ALL, label: t`All, the newest first` },
           ...STATUSES.map((value) => ({ value, label: statusName(value) })),
         ]}
       />

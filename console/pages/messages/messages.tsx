@@ -53,11 +53,11 @@ export default function Messages() {
 const Empty = ({ filtered }: { filtered: boolean }) => (
   <EmptyState
     icon={<MessageSquare className="size-5" aria-hidden="true" />}
-    title={filtered ? t`No message matches` : t`No messages yet`}
+    title={filtered ? t`No message matches` : t`Nothing has been sent yet`}
   >
     {filtered
       ? t`Change or clear the filters to see other messages.`
-      : t`Messages of campaigns, the inbox and the API appear here.`}
+      : t`Messages of campaigns, the inbox and the API appear here once they are sent. The status shows those that wait.`}
   </EmptyState>
 );
 

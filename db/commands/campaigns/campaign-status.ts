@@ -226,7 +226,7 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
 /** Stops the running leads of a campaign. Misses some, like `clearMessages`. */
 async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
+    update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = ${sql.timestamp(currentTime())}
     where workspace_id = ${db.workspaceId} and ctid = any(array(
       select ctid from campaign_leads where ${running(db, id)}
       order by campaign_id, lead_id limit ${limit} for no key update))`);

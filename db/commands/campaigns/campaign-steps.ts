@@ -132,7 +132,8 @@ async function goOn(db: TenantDb, { id, status }: CampaignRow, step: Step, now: 
 
 async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    update campaign_leads set state = 'finished', updated_at = now() where ${ofLead(db, step)} and state = 'running'`);
+    update campaign_leads set state = 'finished', updated_at = ${sql.timestamp(now)}
+    where ${ofLead(db, step)} and state = 'running'`);
   if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
 }
 

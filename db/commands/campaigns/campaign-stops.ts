@@ -97,7 +97,7 @@ const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });
 
 async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSqlToken): Promise<void> {
   const stopped = await db.any(sql.type(StoppedRow)`
-    update campaign_leads l set state = 'stopped', stop_reason = ${reason}, updated_at = now()
+    update campaign_leads l set state = 'stopped', stop_reason = ${reason}, updated_at = ${sql.timestamp(now)}
     from campaigns c
     where l.workspace_id = ${db.workspaceId} and l.state = 'running' and ${who}
       and c.workspace_id = l.workspace_id and c.id = l.campaign_id and (c.stop_on_reply or ${reason} <> 'reply')

@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { currentTime } from '#domain/base/clock.ts';
 import { planSteps, type PlannedStep } from '#domain/campaigns/campaign-schedule.ts';
 import {
   isMessageStep,
@@ -322,7 +323,7 @@ async function storePositions(
   if (rows.length === 0) return;
   await db.query(sql.type(NoRows)`
     update campaign_leads l set state = n.state, stop_reason = n.stop_reason, step_id = n.step_id, is_passed = false, arrived_at = n.arrived_at, due_at = n.due_at,
-      is_awaiting = n.is_awaiting, version = ${version}, updated_at = now()
+      is_awaiting = n.is_awaiting, version = ${version}, updated_at = ${sql.timestamp(currentTime())}
     from ${recordset('campaign_leads', rows)} n
     where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaignId} and l.lead_id = n.lead_id and l.state = 'running'`);
 }
@@ -368,7 +369,7 @@ export async function markSkipped(
 ): Promise<void> {
   if (leadIds.size === 0) return;
   await db.query(sql.type(NoRows)`
-    update campaign_leads set state = 'stopped', stop_reason = ${reason}, updated_at = now()
+    update campaign_leads set state = 'stopped', stop_reason = ${reason}, updated_at = ${sql.timestamp(currentTime())}
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
 

@@ -27,6 +27,15 @@ export async function findTwin(db: SystemDb, liveWorkspaceId: string): Promise<s
     select id from workspaces where live_workspace_id = ${liveWorkspaceId}`);
 }
 
+/**
+ * Gives the twin of a workspace its new name. Commits at once, because the transaction of a workspace sees no other: after a
+ * rename that fails, the names differ until the next one.
+ */
+export async function renameTwin({ autocommit, workspaceId }: TenantDb, name: string): Promise<void> {
+  await autocommit.query(sql.type(NoRows)`
+    update workspaces set name = ${name} where live_workspace_id = ${workspaceId}`);
+}
+
 /** The twin of a workspace, created on first use with a line of each channel. @returns its id. */
 export async function ensureTwin(db: SystemTransaction, liveWorkspaceId: string): Promise<string> {
   const id = newWorkspaceId();

@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { Channel } from '#domain/base/channel.ts';
 import { ANSWER_MS } from '#domain/inbox/conversation.ts';
@@ -202,19 +202,29 @@ export interface MessageFilter {
   correlationId?: string | undefined;
 }
 
-/** Newest first, starting after the id `cursor`. */
+interface MessagePage {
+  limit: number;
+  /** The id of the last message of the page before. */
+  cursor?: string | undefined;
+}
+
+const matching = (db: TenantDb, filter: MessageFilter) => [
+  sql.fragment`workspace_id = ${db.workspaceId}`,
+  filter.leadId !== undefined && sql.fragment`lead_id = ${filter.leadId}`,
+  filter.lineId !== undefined && sql.fragment`line_id = ${filter.lineId}`,
+  filter.campaignId !== undefined && sql.fragment`campaign_id = ${filter.campaignId}`,
+  filter.correlationId !== undefined && sql.fragment`correlation_id = ${filter.correlationId}`,
+];
+
+/** Newest first. */
 export async function listMessages(
   db: TenantDb,
   filter: MessageFilter,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, cursor }: MessagePage,
 ): Promise<MessageRow[]> {
   const newest = (status: StoredStatus | null) => sql.fragment`(
     select * from messages where ${sql.and([
-      sql.fragment`workspace_id = ${db.workspaceId}`,
-      filter.leadId !== undefined && sql.fragment`lead_id = ${filter.leadId}`,
-      filter.lineId !== undefined && sql.fragment`line_id = ${filter.lineId}`,
-      filter.campaignId !== undefined && sql.fragment`campaign_id = ${filter.campaignId}`,
-      filter.correlationId !== undefined && sql.fragment`correlation_id = ${filter.correlationId}`,
+      ...matching(db, filter),
       // A parameter would match no partial index.
       status !== null && sql.fragment`status = ${sql.literalValue(status)}`,
       cursor !== undefined && sql.fragment`id < ${cursor}`,
@@ -230,6 +240,35 @@ export async function listMessages(
   const rows = await db.any(sql.type(MessageRow)`
     select * from (${sql.join(statuses.map(newest), sql.fragment` union all `)}) found
     order by id desc limit ${limit}`);
+  return [...rows];
+}
+
+/** Those that have left, the latest first. A message in whose place an SMS was sent has no time of its own. */
+export async function listSentMessages(
+  db: TenantDb,
+  { status, ...filter }: MessageFilter,
+  { limit, cursor }: MessagePage,
+): Promise<MessageRow[]> {
+  const sent = (column: FragmentSqlToken, isSent: FragmentSqlToken) => {
+    const last = sql.fragment`(
+      select coalesce(sent_at, updated_at) from messages where workspace_id = ${db.workspaceId} and id = ${cursor ?? null})`;
+    return sql.fragment`(
+      select * from messages where ${sql.and([
+        ...matching(db, filter),
+        isSent,
+        status !== undefined && sql.fragment`status = any(${sql.array(storedStatuses(status), 'text')})`,
+        cursor !== undefined &&
+          sql.fragment`${column} <= ${last} and (${column} < ${last} or id < ${cursor})`,
+      ])}
+      order by ${column} desc, id desc limit ${limit})`;
+  };
+  const rows = await db.any(sql.type(MessageRow)`
+    select * from (
+      ${sent(sql.fragment`sent_at`, sql.fragment`sent_at is not null`)}
+      union all
+      ${sent(sql.fragment`updated_at`, sql.fragment`sent_at is null and fallback_sms = 'dispatched'`)}
+    ) found
+    order by coalesce(sent_at, updated_at) desc, id desc limit ${limit}`);
   return [...rows];
 }
 

@@ -10,7 +10,13 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { answersDue } from '../sending/attempts.ts';
 import { recipientOf } from './message-recipient.ts';
 import { sendWindow } from './message-window.ts';
-import { listMessages, type MessageFilter, type MessageRow, presentMessage } from './messages.ts';
+import {
+  listMessages,
+  listSentMessages,
+  type MessageFilter,
+  type MessageRow,
+  presentMessage,
+} from './messages.ts';
 import { optedOutAmong } from '../contacts/opt-outs.ts';
 import { findPacedLines, type LinePace } from '../sending/paced-lines.ts';
 import { workspacePace } from '../accounts/workspaces.ts';
@@ -57,21 +63,22 @@ export function showWait({ row, facts }: FoundMessage, now: Date): { row: Messag
 }
 
 /**
- * A page of `showMessages`, newest first, starting after the id `cursor`. A message that a cap or window holds is shown as
+ * A page of `showMessages`, in the order of the filter, starting after the message with the id `cursor`. A message that a cap or window holds is shown as
  * `scheduled`, whatever is stored, so a filter on a status may read more than it returns and end a page early.
  */
 export async function listShownMessages(
   db: TenantDb,
-  filter: MessageFilter,
+  { order, ...filter }: MessageFilter & { order?: 'created' | 'sent' },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
   now: Date,
 ): Promise<{ messages: FoundMessage[]; nextCursor: string | null }> {
+  const list = order === 'sent' ? listSentMessages : listMessages;
   const isStored = filter.status !== 'pending' && filter.status !== 'scheduled';
   const size = isStored ? limit + 1 : Math.min(CHUNK, 2 * (limit + 1));
   const found: FoundMessage[] = [];
   let after = cursor;
   for (let read = 0; read < MAX_READ; read += size) {
-    const rows = await listMessages(db, filter, { limit: size, cursor: after });
+    const rows = await list(db, filter, { limit: size, cursor: after });
     const shown = await findWaits(db, rows, now);
     const isListed = (one: FoundMessage): boolean =>
       filter.status === undefined || shownStatus(showWait(one, now).row.status) === filter.status;

@@ -55,6 +55,32 @@ test('a field in a template that no contact can have is a warning with the one t
   expect(of(campaign)).toMatchObject(unknown);
 });
 
+test('what has left is listed by when it left, page by page, and nothing that waits', async () => {
+  const at = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+  // In the order of creation. An SMS in place of a message has no time of its own.
+  const rows = [
+    { sent_at: at(1), status: 'delivered' },
+    { sent_at: at(3), status: 'sent' },
+    { status: 'fallback', fallback_sms: 'dispatched', updated_at: at(2) },
+    { sent_at: at(3), status: 'delivered' },
+    { status: 'scheduled', scheduled_at: at(-60) },
+    { status: 'failed' },
+  ];
+  const ids: string[] = [];
+  for (const row of rows)
+    ids.push(await outbound(app, workspace.id, phone(), at(10).toISOString(), { sent_at: null, ...row }));
+  const listed = async (query: string) => {
+    const { status, body } = await call('GET', `/api/messages?order=sent${query}`);
+    expect(status).toBe(200);
+    return { next: body.nextCursor, ids: body.messages.map(({ _id }: { _id: string }) => ids.indexOf(_id)) };
+  };
+  expect((await listed('')).ids).toEqual([0, 2, 3, 1]);
+  const first = await listed('&limit=3');
+  expect(first.ids).toEqual([0, 2, 3]);
+  expect((await listed(`&limit=3&cursor=${first.next}`)).ids).toEqual([1]);
+  expect((await listed('&status=delivered')).ids).toEqual([0, 3]);
+});
+
 describe('POST /api/messages', () => {
   it('sends a message through the line and reports its delivery', async () => {
     const to = phone();

@@ -319,7 +319,7 @@ describe('the clock of test mode', () => {
     ]);
   });
 
-  it('tells when a campaign was started and completed', async () => {
+  it('tells when a campaign was started and completed, and when a lead has joined and left it', async () => {
     await advanceClock(api, DAY);
     const startedAfter = await now();
     const steps = [{ message: 'Hi' }];
@@ -331,6 +331,10 @@ describe('the clock of test mode', () => {
     expect(started).toBeGreaterThanOrEqual(startedAfter);
     expect(completed).toBeGreaterThan(started ?? Number.NaN);
     expect(completed).toBeLessThanOrEqual(await now());
+    const [{ leadId }] = (await api('GET', `/api/campaigns/${campaign._id}/leads`)).body.leads;
+    const { entries } = (await api('GET', `/api/leads/${leadId}/timeline`)).body;
+    const { at } = entries.find(({ type }: { type: string }) => type === 'campaign_left');
+    expect(Date.parse(at)).toBeGreaterThanOrEqual(started ?? Number.NaN);
   });
 
   it('ends the 24 hours in which a contact is answered by the line they wrote to', async () => {

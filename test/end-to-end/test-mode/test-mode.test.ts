@@ -93,6 +93,12 @@ describe('a key for test mode', () => {
     expect(await invited()).toBe(true);
   });
 
+  it('acts in a twin that has the name of the workspace, also after it is renamed', async () => {
+    await twin.admin('PATCH', '/api/workspace', { name: 'Harbour Homes' });
+    const { body } = await api('GET', '/api/workspace');
+    expect(body.workspace).toMatchObject({ mode: 'test', name: 'Harbour Homes' });
+  });
+
   it('finds a line of each channel, and adds others that are active at once', async () => {
     const types = async () =>
       (await api('GET', '/api/lines/by-user')).body.lines.map(
