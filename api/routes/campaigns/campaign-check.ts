@@ -75,6 +75,10 @@ function startOf({ places, steps, leads, lines, now }: ForecastPlan) {
   return {
     firstAt: leads === 0 ? null : new Date(Math.min(...openings.map(({ at }) => at))).toISOString(),
     inQuietHours: all === 0 ? 0 : Math.round((leads * late) / all),
-    lines: lines.filter(({ weight }) => weight > 0).map(({ line }) => line.id),
+    lines: lines
+      .filter(
+        ({ weight, line }) => weight > 0 && steps.some(({ carriers }) => carriers.includes(line.channel)),
+      )
+      .map(({ line }) => line.id),
   };
 }

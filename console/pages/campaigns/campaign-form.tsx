@@ -31,7 +31,6 @@ import { StepBuilder } from './step-builder.tsx';
 import { conditionPaths, stepPaths } from './step-paths.ts';
 import { asksAboutReplies } from './step-tree.ts';
 
-const FORM = 'campaign-form';
 const OPTIONS = { refresh: CAMPAIGNS };
 const STRICT = { refuseUnknownFields: 'true' } as const;
 const FIELDS = [
@@ -119,23 +118,11 @@ export default function CampaignForm({
           ? t`It has started: who gets it, and from which lines and when, stays as it is. Whoever has not got a changed step gets the new one.`
           : t`It is saved as a draft; nothing is sent until it is started.`
       }
-      actions={
-        <>
-          <Button onClick={() => (form.isChanged ? setAsks(true) : discard())}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button
-            kind="primary"
-            type="submit"
-            form={FORM}
-            busy={create.isPending || update.isPending || dryRun.isPending || uploads > 0}
-          >
-            {edited ? t`Review changes` : campaign ? t`Save` : t`Create draft`}
-          </Button>
-        </>
-      }
     >
-      <form id={FORM} className="flex max-w-3xl flex-col gap-4" onSubmit={submit}>
+      <form
+        className="flex max-w-3xl flex-col gap-4 [&_:is(input,select,textarea,button)]:scroll-mb-24"
+        onSubmit={submit}
+      >
         {form.isKept && (
           <p role="status" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
             <Trans>What you wrote before is here again. It has not been saved.</Trans>
@@ -190,6 +177,19 @@ export default function CampaignForm({
             ...stepPaths(steps),
           ])}
         </FormError>
+        {/* What is written is longer than a window: the buttons stay in sight, and come after the last field. */}
+        <div className="sticky bottom-0 -mx-1 flex justify-end gap-2 border-t border-line bg-canvas px-1 py-3">
+          <Button onClick={() => (form.isChanged ? setAsks(true) : discard())}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button
+            kind="primary"
+            type="submit"
+            busy={create.isPending || update.isPending || dryRun.isPending || uploads > 0}
+          >
+            {edited ? t`Review changes` : campaign ? t`Save` : t`Create draft`}
+          </Button>
+        </div>
       </form>
       {review && <EditReview edit={review} onSave={save} close={() => setReview(null)} />}
       <ConfirmDialog
@@ -230,7 +230,7 @@ function Audience({ draft, change, errorOf }: Part) {
             <Trans>
               Its leads enter when the campaign starts. For contacts about whom something holds, such as a
               tag, make a{' '}
-              <Link to="/segments" className="text-accent-ink hover:underline">
+              <Link to="/segments" className="text-accent-ink underline">
                 segment
               </Link>
               : what you have written here stays.

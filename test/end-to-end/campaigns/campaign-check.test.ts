@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { createLine, createWorkspaceWithLine } from '#test/support/factories.ts';
 
 let app: TestApp;
 
@@ -11,7 +11,9 @@ beforeAll(async () => {
 });
 
 test('says what a start would do, and changes nothing', async () => {
-  const { api, lineId } = await createWorkspaceWithLine(app);
+  const { api, id: workspaceId, lineId } = await createWorkspaceWithLine(app);
+  // It cannot carry what the campaign sends.
+  await createLine(app, workspaceId, 'email');
   const listId = (await api('POST', '/api/lists', { name: 'Prospects' })).body.list._id;
   const [ann, ben, cleo] = [phone(), phone(), phone()];
   const leads = [

@@ -61,6 +61,7 @@ export class Messages extends HeyApiClient {
         status?: MessageStatus;
         waiting?: 'true' | 'false';
         correlationId?: string;
+        order?: 'created' | 'sent';
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiMessagesResponses, GetApiMessagesErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'query', key: 'limit' },
@@ -70,7 +71,8 @@ export class Messages extends HeyApiClient {
                     { in: 'query', key: 'campaignId' },
                     { in: 'query', key: 'status' },
                     { in: 'query', key: 'waiting' },
-                    { in: 'query', key: 'correlationId' }
+                    { in: 'query', key: 'correlationId' },
+                    { in: 'query', key: 'order' }
                 ] }]);
         return (options?.client ?? this.client).get<GetApiMessagesResponses, GetApiMessagesErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',

@@ -5804,6 +5804,10 @@ export type GetApiMessagesData = {
          */
         waiting?: 'true' | 'false';
         correlationId?: string;
+        /**
+         * `sent`: only what has left its line, latest first.
+         */
+        order?: 'created' | 'sent';
     };
     url: '/api/messages';
 };

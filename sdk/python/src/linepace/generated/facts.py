@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "99cbb89042dadb9c233c4eaedd2946a990b0d9cfe5557a375add93b074927d8c"
+DIGEST = "fa19b64382c6d53c19bd2d1d52dbd6d5b3387d0f42d5b8afa4cd4beff4167b13"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2638,6 +2638,7 @@ class ListMessagesParametersQuery(TypedDict):
     status: NotRequired[Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]]
     waiting: NotRequired[Literal["true", "false"]]
     correlationId: NotRequired[str]
+    order: NotRequired[Literal["created", "sent"]]
 
 
 class ListMessagesResponse(TypedDict):
