@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "fa19b64382c6d53c19bd2d1d52dbd6d5b3387d0f42d5b8afa4cd4beff4167b13"
+DIGEST = "4c7f93c0657a2baa1fc988f1a71267b3258fa5c62cce9610ad22536554aebfa1"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
