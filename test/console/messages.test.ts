@@ -25,7 +25,7 @@ test('messages can be filtered, explain what they wait for, and can be canceled'
   await tab.signIn(key, '/messages?status=failed');
   await page.getByText('No message matches').waitFor();
   const statuses = page.getByRole('combobox', { name: 'Status' });
-  await statuses.selectOption('Sent, the latest first');
+  await statuses.selectOption('Latest sent');
   await page.getByRole('row', { name: /It is open today/ }).waitFor();
   expect(await page.getByRole('row', { name: /See you tomorrow/ }).count()).toBe(0);
   await statuses.selectOption('Waits to be sent');

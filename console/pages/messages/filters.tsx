@@ -69,7 +69,7 @@ export function Filters({
         aria-label={t`Status`}
         value={values.status}
         onChoose={filters.setStatus}
-        any={t`Sent, the latest first`}
+        any={t`Latest sent`}
         options={[
           { value: WAITS, label: t`Waits to be sent` },
           { value: ALL, label: t`All, the newest first` },
