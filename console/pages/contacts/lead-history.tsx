@@ -271,7 +271,10 @@ function messageOf({ message, address }: Extract<Entry, { type: 'message' }>): S
       <>
         {status !== null && <Status status={status === 'delivered' && readAt !== null ? 'read' : status} />}
         {reactions.map((each) => (
-          <Reaction key={`${each.from}${each.part ?? 0}${each.reaction}${each.emoji ?? ''}`} reaction={each} />
+          <Reaction
+            key={`${each.from}${each.part ?? 0}${each.reaction}${each.emoji ?? ''}`}
+            reaction={each}
+          />
         ))}
       </>
     ),

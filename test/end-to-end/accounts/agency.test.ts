@@ -403,7 +403,8 @@ describe('co-admins', () => {
     expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60);
     // Several emails are sent at the same time.
-    for (const to of [email, `19.${email}`]) await eventually(async () => (await mailsTo(app, to)).length === 1);
+    for (const to of [email, `19.${email}`])
+      await eventually(async () => (await mailsTo(app, to)).length === 1);
     expect(await mailsTo(app, email)).toHaveLength(1);
     expect(await mailsTo(app, `last.${email}`)).toEqual([]);
     expect((await (await session(agency.ownerId))('POST', '/api/agency/admins', { email })).status).toBe(202);
