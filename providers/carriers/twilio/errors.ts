@@ -37,7 +37,7 @@ const FAILURES: Record<number, CarrierFailure> = {
   21268: 'refused', // a premium or information service
   21401: 'line', // `From` is not valid
   21407: 'line', // `From` cannot send SMS
-  21408: 'line', // the account may not send to that region
+  21408: 'refused', // the account may not send to the region of `To`: other recipients are not concerned
   21470: 'line', // no such account
   21471: 'line', // no such account
   21472: 'line', // the account is not active
