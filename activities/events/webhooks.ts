@@ -1,11 +1,10 @@
 import { decide, type Look } from '#db/wakes/decisions.ts';
 import { currentTime, fromNow, realFromNow, realTime } from '#domain/base/clock.ts';
 import { firstId } from '#domain/base/ids.ts';
-import { FIRST_LIMIT } from '#domain/events/delivery-limit.ts';
 import { UNSUBSCRIBED_DELIVERIES_PER_DAY } from '#domain/accounts/limits.ts';
 import { hasSubscription } from '#domain/billing/entitlement.ts';
 import { findPayment } from '#db/queries/accounts/credentials.ts';
-import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { type TenantDb, withSystem, withTenant } from '#db/connection/transactions.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { nextRetry, planRetries, queueRetries } from '#db/commands/events/webhook-retries.ts';
 import {
@@ -80,7 +79,7 @@ function createDeliveryRound({
 
   /** The id from which on deliveries of today are not sent; null: all are. Most workspaces have a subscription. */
   async function endOfBudget(workspaceId: string): Promise<string | null> {
-    const payment = await findPayment(systemDb(pools), workspaceId);
+    const payment = await withSystem(pools, (db) => findPayment(db, workspaceId));
     if (payment === null || hasSubscription(payment)) return null;
     const now = realTime();
     return withTenant(pools, workspaceId, (db) => firstBeyond(db, UNSUBSCRIBED_DELIVERIES_PER_DAY, now));
@@ -114,7 +113,7 @@ function createDeliveryRound({
         claims.restart();
         lastFound = Date.now();
       }
-      await events.next(POLL_MS, claims.awaitsRoom(slots) ? slots.progress() : undefined);
+      await events.next(POLL_MS, slots.progress());
     }
     return (await tenant(isBehind)) ? dueNow(MORE) : LEFT_DUE;
   };
@@ -169,11 +168,6 @@ function createDispatch(
     restart(): void {
       claims = null;
     },
-    /** Whether deliveries may wait for the end of others. The clock of test mode waits for each round. */
-    awaitsRoom: ({ underWay, busy, limits }: DeliverySlots): boolean =>
-      isTestTime() ||
-      underWay >= MAX_BEYOND_FIRST ||
-      [...busy].some(([webhookId, count]) => count >= (limits.get(webhookId) ?? FIRST_LIMIT)),
     async start(slots: DeliverySlots): Promise<'none' | 'some' | 'full batch'> {
       if (!claims || Date.now() - startedAt >= RESTART_MS) {
         claims = await tenant(async (db) => {

@@ -19,6 +19,6 @@ test('a round that waits gives up the slot of the workspace that its task named,
     end: Date.now() + 60_000,
     canceled: AbortSignal.abort(),
   });
-  await round.wait(new Date(Date.now() + 10_000), { requestedBy: '0' });
+  await round.wait(new Date(Date.now() + 10_000), '0');
   expect(wait).toHaveBeenCalledWith('org_former', expect.any(Function));
 });

@@ -51,9 +51,8 @@ export interface RoundWaits {
   /**
    * Waits until `at`; ends earlier if the workflow is woken, another task needs the slot, or the round is
    * canceled.
-   * @param look the last one of the workflow.
    */
-  wait(at: Date, look: Pick<LastLook, 'requestedBy' | 'holdsMessages'>): Promise<void>;
+  wait(at: Date, requestedBy: string): Promise<void>;
 }
 
 export interface GapWaits {
@@ -97,14 +96,14 @@ export function createGapWaits({
       allows: (at) => !canceled.aborted && Date.now() < end && allows(taskQueue, at, gaps),
       allowsNextRound: (at) => !canceled.aborted && allows(taskQueue, at, true),
 
-      async wait(at, look) {
+      async wait(at, requestedBy) {
         const ms = at.getTime() - currentTime().getTime();
         if (ms <= 0) return;
         const ended = new AbortController();
         const giveUp = (): void => ended.abort();
         const endWait = ms <= SHORT_MS ? () => {} : slots.get(taskQueue)?.wait(taskWorkspaceId, giveUp);
         if (!endWait) return;
-        const unwatch = watch({ workspaceId, workflowId, ...look }, giveUp);
+        const unwatch = watch({ workspaceId, workflowId, requestedBy }, giveUp);
         const signal = AbortSignal.any([ended.signal, canceled, closing.signal]);
         await pause(ms, undefined, { signal }).catch(() => {});
         unwatch();

@@ -82,8 +82,7 @@ export function createSendActivities(dependencies: Dependencies) {
         if (isOver || !waits.allows(nextAt)) return endOfRound(plan, nextAt, waits);
         const reason = plan.claims.length > 0 ? 'The next message is planned' : plan.reason;
         status = { state: stateAt(nextAt), reason, until: nextAt.toISOString() };
-        const { requestedBy, heldUntil } = plan;
-        await waits.wait(nextAt, { requestedBy, holdsMessages: heldUntil !== null && heldUntil >= nextAt });
+        await waits.wait(nextAt, plan.requestedBy);
       }
       logger.info({ lineId: line.lineId }, 'round cut short');
       return goesOn('more may be due');

@@ -61,8 +61,6 @@ export interface LastLook {
   workspaceId: string;
   workflowId: string;
   requestedBy: string;
-  /** Its line holds all messages meanwhile, so that those which join the queue (`wakeForMessage`) do not concern it. */
-  holdsMessages?: boolean;
 }
 
 /** The given workflows that were woken since, by id. */
@@ -70,18 +68,11 @@ export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): 
   const requested = await db.anyFirst(sql.type(WorkflowIdRow)`
     select look.workflow_id
     from ${sql.unnest(
-      looks.map(({ workspaceId, workflowId, requestedBy, holdsMessages = false }) => [
-        workspaceId,
-        workflowId,
-        requestedBy,
-        holdsMessages,
-      ]),
-      ['text', 'text', 'xid8', 'bool'],
-    )} as look (workspace_id, workflow_id, requested_by, holds_messages)
+      looks.map(({ workspaceId, workflowId, requestedBy }) => [workspaceId, workflowId, requestedBy]),
+      ['text', 'text', 'xid8'],
+    )} as look (workspace_id, workflow_id, requested_by)
     left join workflow_wakes w on w.workspace_id = look.workspace_id and w.workflow_id = look.workflow_id
-    where w.requested_by is distinct from look.requested_by
-      -- Equal: only messages have asked since a decision that saw all requests.
-      and not (look.holds_messages and coalesce(w.held_for = w.requested_by, false))`);
+    where w.requested_by is distinct from look.requested_by`);
   return new Set(requested);
 }
 

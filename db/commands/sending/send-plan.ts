@@ -47,8 +47,6 @@ export interface SendPlan extends Look {
   claims: StartedAttempt[];
   /** When the line may send again, if the carrier accepts all claims; null: only a new plan can tell. */
   resumesAt: Date | null;
-  /** Until when no message of the queue is sent, if the carrier accepts all claims, nor one that joins it; null: not known. */
-  heldUntil: Date | null;
   /** What is done to messages that were exchanged: one at a time. */
   actions: Pick<ActionPlan, 'claimed' | 'ended'>;
   /** Messages to send as SMS immediately, without the line. */
@@ -161,7 +159,6 @@ export async function planSends(
       now,
     ),
     claims,
-    heldUntil: claimed.claims.length > 0 ? endOfGap(line, now) : isStable ? (holds.all?.at ?? null) : null,
     actions,
     isLong,
     isResting: waitsFor === 'line_resting',
@@ -184,7 +181,6 @@ const nothingPlanned = ({ row, isPaused, firstAnswerBy }: LineState) => ({
   claims: [],
   actions: NO_ACTIONS,
   resumesAt: null,
-  heldUntil: null,
   smsOnly: [],
   fallbacksDue: [],
   awaitsVoiceNotes: false,

@@ -241,28 +241,6 @@ describe('a workflow that is at work', () => {
     expect(signals).toEqual([id]);
   });
 
-  it('is not disturbed by messages while its line holds all of them, but by everything else', async () => {
-    const isDisturbed = async ({ requestedBy }: { requestedBy: string }) =>
-      (
-        await requestedSince(systemDb(pools), [
-          { workspaceId, workflowId: id, requestedBy, holdsMessages: true },
-        ])
-      ).has(id);
-    const addMessage = () =>
-      tenant(async (db) => wakeForMessage(db, id.split(':')[1] ?? '', { scheduledAt: new Date() }));
-    await rest(id, inAnHour());
-    const look = await work(inSeconds(30));
-    await addMessage();
-    await addMessage();
-    expect([await isRequested(look), await isDisturbed(look)]).toEqual([true, false]);
-    await request(id, new Date(), 'lineChanged');
-    expect(await isDisturbed(look)).toBe(true);
-    await addMessage();
-    expect(await isDisturbed(look)).toBe(true);
-    await systemDb(pools).query(sql.type(NoRows)`delete from workflow_wakes`);
-    expect(await isDisturbed(look)).toBe(true);
-  });
-
   it('finds a request that came while it looked', async () => {
     await request(id);
     const look = await decide(pools, workspaceId, id, async () => {
