@@ -35,7 +35,7 @@ const ROUND_MS = 60_000;
 /** Of a round that a process takes itself, so that all connections get turns. */
 const POLLED_MS = 15_000;
 /** What was read is pushed at once, or read again: a process that was suspended meanwhile has lost the connection to another. */
-const TELL_WITHIN_MS = 5000;
+const PUSH_WITHIN_MS = 5000;
 /** A token that is refused is tried again so often: its scopes may have been granted. */
 const DENIED_AGAIN_MS = 10 * 60_000;
 const FIRST_RETRY_MS = 5000;
@@ -118,7 +118,7 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
         const readAt = performance.now();
         const next = await tenant((db) => nextCrmPush(db, connection, currentTime()));
         if (!next) return { isDone: true };
-        if (performance.now() - readAt > TELL_WITHIN_MS) return { isDone: false };
+        if (performance.now() - readAt > PUSH_WITHIN_MS) return { isDone: false };
         let refused: string | null = null;
         let toldAt = currentTime();
         let contactId = next.push?.contactId ?? null;
