@@ -185,17 +185,21 @@ describe('a migration whose table is in use', () => {
   });
 
   it('retries after a deadlock', async () => {
-    await client.query('commit; begin; lock migrations in exclusive mode');
-    // The migration has the attachments by then, and waits in order to record itself.
-    const isWaiting = () =>
-      connected(database.ownerUrl, (owner) =>
-        owner.query(`select from pg_locks where relation = 'migrations'::regclass and not granted`),
-      );
+    // The server finds a deadlock for whoever has waited for a second: this client would wait for longer.
+    await client.query(
+      `commit; begin; lock migrations in exclusive mode; set local deadlock_timeout = '1min'`,
+    );
     const [done] = await Promise.all([
       migrated({ folder }),
-      eventually(async () => ((await isWaiting()).rowCount ?? 0) > 0).then(() =>
-        client.query('select from attachments; commit'),
-      ),
+      // The migration has the attachments once it waits in order to record itself.
+      client.query(`
+        do $$ begin
+          while not exists (select from pg_locks where relation = 'migrations'::regclass and not granted) loop
+            perform pg_sleep(0.01);
+          end loop;
+          perform from attachments;
+        end $$;
+        commit`),
     ]);
     expect(done).toEqual([NAME]);
     // This deadlock does not fail the run.
