@@ -74,7 +74,7 @@ const LISTS: Record<Worded, readonly string[]> = {
   // Beyond the suspicions of `optOutSuspicion`, which also keep campaigns from writing, so they have to be surer.
   opt_out_doubt: [
     // English
-    `(?:had|have) (?:my fill|it with)|no further (?:texts?|messages?|contact)|(?:did ?n['’]?t|did not|never) (?:ask|sign|subscrib\\w*|agree\\w*|request\\w*)|take a hint|(?:leave|let) it be|(?<!not |n['’]?t )forget (?:my|this) number|(?:you|they|why|i) (?:\\w+ )?keep (?:getting|texting|messaging|sending|writing|contacting)|your ads|(?:on|gets? on|getting on) my nerves|irritat\\w*|fed up|(?:said|told)\\b${NEAR}\\bno\\b|(?:never|(?:do|did)(?: not|n['’]?t) (?:remember|recall))\\b${NEAR}\\bgiv\\w+ (?:you|u|out)\\b${NEAR}\\b(?:details|number)|please (?:do not|don['’]?t) (?:write|text|message|contact|send)`,
+    `(?:had|have) (?:my fill|it with)|no further (?:texts?|messages?|contact)|(?:did ?n['’]?t|did not|never) (?:ask|sign|subscrib\\w*|agree\\w*|request\\w*)|take a hint|(?:leave|let) it be|(?<!not |n['’]?t )forget (?:my|this) number|(?:you|they|why|i) (?:\\w+ )?keep (?:getting|texting|messaging|sending|writing|contacting)|your ads|(?:on|gets? on|getting on) my nerves|irritat\\w*|fed up|(?:said|told)\\b${NEAR}\\bno\\b|(?:never|(?:do|did)(?: not|n['’]?t) (?:remember|recall))\\b${NEAR}\\bgiv\\w+ (?:you|u|out)\\b${NEAR}\\b(?:details|number)|please (?:do not|don['’]?t) (?:write|text|message|contact|send)|(?:end|cancel|terminate) (?:my|the|this|these) (?:subscriptions?|memberships?|alerts?|texts?|messages?)`,
     // German
     `schreib\\w*\\b${NEAR}\\bnicht (?:weiter|mehr)|kein\\w* (?:weiteren?|mehr) (?:nachricht\\w*|werbung|sms|mails?)|nie (?:bestellt|angemeldet|zugestimmt|angefordert|gewollt)|(?:nummer|mich|adresse)\\b${NEAR}\\b(?:raus|rausnehmen|herausnehmen|austragen|vergessen)|vergess\\w* (?:sie )?meine nummer|verschon\\w*|nervt|nervig\\w*|genervt|warum schreib\\w*\\b${NEAR}\\b(?:standig|immer|dauernd)|gesagt\\b${NEAR}\\b(?:nein|nichts|nicht (?:will|mochte))|auf den (?:geist|wecker|keks|sack)|(?:mochte|will|wollen) (?:das|diese|so etwas|so was)\\b${NEAR}\\bnicht (?:mehr|bekommen|erhalten|haben|lesen)`,
     // French
@@ -85,6 +85,8 @@ const LISTS: Record<Worded, readonly string[]> = {
     'nao (?:me |nos )?(?:mand\\w+|envi\\w+|escrev\\w+|contat\\w+)|nunca (?:pedi|me (?:cadastrei|inscrevi))|nao (?:me (?:cadastrei|inscrevi)|pedi)|(?:que|um) saco|esquec\\w+ (?:o )?(?:meu|este|esse)|nao quero receber|par[ae]m? de (?:me )?(?:mand\\w+|escrev\\w+|envi\\w+)|continuam (?:me )?mand\\w+|cansad[oa] de(?:ss|st)|(?:me|nos) irrita\\w*|(?:falei|disse) que nao',
     // Italian
     'non (?:mi |ci )?(?:scriv\\w+|mand\\w+|invi\\w+|contatt\\w+)|mai (?:chiesto|iscritt[oa]|autorizzat\\w+)|stufat\\w*|stuf[oae]|dimentica\\w* (?:il )?(?:mio|questo)|non voglio (?:piu |altr\\w+ )?ricever\\w+|continu\\w+ a (?:scriver\\w+|mandar\\w+)|scocciat\\w*|assillan\\w+|(?:gia )?detto (?:di |che )?no|fastidio',
+    // Danish, Norwegian and Swedish
+    `(?:kontakt|skriv|ring)a? (?:til |till )?(?:mig|meg|oss|os)\\b${NEAR}\\b(?:ikke|inte)`,
   ],
 };
 
