@@ -6,6 +6,7 @@ import {
   ONE_ASSIGNEE,
   snoozeHasTime,
   Tags,
+  lowerCaseTags,
   uniqueTags,
 } from './conversation.ts';
 
@@ -55,7 +56,7 @@ export interface BulkState {
 
 /** The tags that were not there before, in any case. */
 export function newTags(before: readonly string[], after: readonly string[]): string[] {
-  const known = new Set(before.map((tag) => tag.toLowerCase()));
+  const known = new Set(lowerCaseTags(before));
   return after.filter((tag) => !known.has(tag.toLowerCase()));
 }
 
@@ -64,8 +65,8 @@ export function changedTags(
   tags: readonly string[],
   { addTags = [], removeTags = [] }: Pick<ConversationsChange, 'addTags' | 'removeTags'>,
 ): string[] {
-  const removed = new Set(removeTags.map((tag) => tag.toLowerCase()));
-  const present = new Set(tags.map((tag) => tag.toLowerCase()));
+  const removed = new Set(lowerCaseTags(removeTags));
+  const present = new Set(lowerCaseTags(tags));
   return uniqueTags([...tags, ...addTags.filter((tag) => !present.has(tag.toLowerCase()))]).filter(
     (tag) => !removed.has(tag.toLowerCase()),
   );

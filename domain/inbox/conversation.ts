@@ -239,6 +239,9 @@ export const uniqueTags = (tags: readonly string[]): string[] => [
   ...new Map(tags.map((tag) => [tag.toLowerCase(), tag])).values(),
 ];
 
+/** As tags are compared: in lower case. */
+export const lowerCaseTags = (tags: readonly string[]): string[] => tags.map((tag) => tag.toLowerCase());
+
 /** The complete set of tags; duplicates are removed case-insensitively. */
 export const TagsInput = z
   .object({ tags: Tags })

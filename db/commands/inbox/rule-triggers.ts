@@ -8,6 +8,7 @@ import { newId } from '#domain/base/ids.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import type { LeadRow } from '#db/queries/contacts/leads.ts';
 import { lastInbound } from '#db/queries/inbox/conversations.ts';
+import { lowerCaseTags } from '#domain/inbox/conversation.ts';
 import { isGroupAddress } from '#domain/inbox/group.ts';
 import { RuleTrigger } from '#domain/inbox/rule.ts';
 import { ruleRunnerId } from '#workflows/protocol/workflow-ids.ts';
@@ -78,13 +79,11 @@ export async function triggerRules(db: TenantDb, all: readonly Happening[], now:
 async function recordTags(db: TenantDb, happenings: readonly Happening[], now: Date): Promise<void> {
   const added = happenings.flatMap(({ on, address, tags = [] }) =>
     on === 'tag_added'
-      ? [{ workspaceId: db.workspaceId, id: newId(now), address, tags: lowerCase(tags), addedAt: now }]
+      ? [{ workspaceId: db.workspaceId, id: newId(now), address, tags: lowerCaseTags(tags), addedAt: now }]
       : [],
   );
   if (added.length > 0) await db.query(sql.type(NoRows)`${insertion('added_tags', added)}`);
 }
-
-const lowerCase = (tags: readonly string[]): string[] => tags.map((tag) => tag.toLowerCase());
 
 /** Tags were added to a lead: the conversation is that with the address from which it wrote last. */
 export async function triggerTagRules(
@@ -106,7 +105,7 @@ async function rulesAbout(
   { on, address, tags = [], isTrue }: Happening,
   rules: readonly RuleRow[],
 ): Promise<readonly RuleRow[]> {
-  const added = new Set(lowerCase(tags));
+  const added = new Set(lowerCaseTags(tags));
   const about = rules.filter(
     (rule) => rule.trigger === on && (rule.tags.length === 0 || rule.tags.some((tag) => added.has(tag))),
   );

@@ -11,6 +11,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 import { durationMs } from '#domain/base/duration.ts';
 import { judgeAll, needsOf } from '#domain/campaigns/condition.ts';
+import { lowerCaseTags } from '#domain/inbox/conversation.ts';
 import type { RuleDryRun, RuleDryRunInput } from '#domain/inbox/rule.ts';
 import { type Past, rehearse } from '#domain/inbox/rule-rehearsal.ts';
 
@@ -28,7 +29,7 @@ export async function rehearseRule(
   const about = {
     on,
     afterMs: after ? durationMs(after) : 0,
-    tags: tags.map((tag) => tag.toLowerCase()),
+    tags: lowerCaseTags(tags),
   };
   const found = await pastHappenings(db, about, range);
   const happened = found.slice(-MOST);

@@ -4,7 +4,7 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { durationMs } from '#domain/base/duration.ts';
 import { newId } from '#domain/base/ids.ts';
-import { uniqueTags } from '#domain/inbox/conversation.ts';
+import { lowerCaseTags, uniqueTags } from '#domain/inbox/conversation.ts';
 import { Rule, type RuleInput, RuleTrigger } from '#domain/inbox/rule.ts';
 
 const RuleRow = z.object({
@@ -28,11 +28,7 @@ export const findRule = (db: TenantDb, id: string): Promise<RuleRow | null> =>
   db.maybeOne(sql.type(RuleRow)`select * from rules where workspace_id = ${db.workspaceId} and id = ${id}`);
 
 /** Of any case. */
-const tagsArray = (tags: readonly string[] = []) =>
-  sql.array(
-    uniqueTags(tags).map((tag) => tag.toLowerCase()),
-    'text',
-  );
+const tagsArray = (tags: readonly string[] = []) => sql.array(lowerCaseTags(uniqueTags(tags)), 'text');
 
 export async function insertRule(db: TenantDb, input: RuleInput, now: Date): Promise<RuleRow> {
   return db.one(sql.type(RuleRow)`
