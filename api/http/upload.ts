@@ -63,6 +63,8 @@ function readForm<T>(raw: IncomingMessage, store: (file: IncomingFile) => Promis
       reject(error);
     };
     form.on('file', (field, content, name, _encoding, contentType) => {
+      // A form that ends within a part emits its error on the part, too. Without a listener, that ends the process.
+      content.on('error', () => undefined);
       if (field !== 'file' || part) {
         content.resume();
         return;

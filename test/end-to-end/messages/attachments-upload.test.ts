@@ -140,6 +140,17 @@ describe('uploading a file', () => {
     ]);
   });
 
+  it.each(['file', 'other'])('is refused for a form that ends within its part %s', async (part) => {
+    const start = `--b\r\nContent-Disposition: form-data; name="${part}"; filename="a.png"\r\n\r\n`;
+    for (const content of ['', 'abc', 'x'.repeat(200_000)]) {
+      const response = await post('/api/attachments/upload', start + content);
+      expect([response.status, response.body.error]).toEqual([
+        400,
+        expect.stringMatching(/the form cannot be read/),
+      ]);
+    }
+  });
+
   it('is refused without a credential, with an agency key and in a read-only workspace', async () => {
     const anonymous = await upload(app, '', png);
     expect([anonymous.status, anonymous.body.error]).toEqual([401, 'Unauthorized']);
