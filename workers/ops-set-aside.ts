@@ -29,6 +29,6 @@ async function settle(
 ) {
   const work = await settleSetAside(pools, id, action, byOperator(author));
   if (!work) throw new Refused('NOT_FOUND', 'There is nothing set aside with this id');
-  await endSetAside(client, work, action);
+  if (work.endsRun) await endSetAside(client, work, action);
   return { [action === 'drop' ? 'dropped' : 'retried']: id, workflowId: work.workflowId };
 }

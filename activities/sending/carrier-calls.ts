@@ -1,6 +1,11 @@
 import { currentTime } from '#domain/base/clock.ts';
 import { receiveCarrierEvents } from '#db/commands/inbox/carrier-reports.ts';
-import { type AttemptRow, carrierIdsAt } from '#db/queries/sending/attempts.ts';
+import {
+  type AttemptRow,
+  carrierIdsAt,
+  markAnsweredElsewhere,
+  type OpenAttempt,
+} from '#db/queries/sending/attempts.ts';
 import type { LostRecords } from '#domain/messages/lost-records.ts';
 import { inMessageSpan } from '#db/connection/message-traces.ts';
 import { withTenant } from '#db/connection/transactions.ts';
@@ -76,7 +81,7 @@ export interface CarrierCalls {
   ask(
     line: LineAtCarrier,
     account: CarrierAccount,
-    attempt: AttemptRow,
+    attempt: OpenAttempt,
     content: AttemptContent,
   ): Promise<void>;
 }
@@ -166,8 +171,11 @@ export function createCarrierCalls(
       await settle(line, attempt, outcome, message.text);
       return outcome.kind === 'accepted';
     }
-    logger.warn({ lineId, attemptId, reason: outcome.reason }, 'the carrier did not answer');
-    await ask(line, account, attempt, content);
+    const { reason } = outcome;
+    logger.warn({ lineId, attemptId, reason }, 'the carrier did not answer');
+    if (outcome.ofLine)
+      await withTenant(pools, line.workspaceId, (db) => markAnsweredElsewhere(db, attemptId, reason));
+    await ask(line, account, { ...attempt, about: outcome.ofLine ? 'line' : null, reason }, content);
     return false;
   };
 
@@ -175,8 +183,13 @@ export function createCarrierCalls(
     const { startedAt } = attempt;
     const found = await lookUp(line, account, attempt, content, { from: startedAt, until: startedAt });
     if (found.kind === 'accepted') return settle(line, attempt, found, content.text);
-    if (found.kind === 'not_sent')
+    if (found.kind === 'not_sent') {
+      const { about, reason } = attempt;
+      // Who has answered in the place of the carrier did not pass it on.
+      if (about === 'line' && reason !== null)
+        return settle(line, attempt, { kind: 'transient', reason, ofLine: true });
       return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
+    }
     const isTooOld = currentTime().getTime() - startedAt.getTime() > RECONCILE_FOR_MS;
     if (found.kind === 'unknown' || isTooOld) await settle(line, attempt, OUTCOME_UNKNOWN);
   };

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { currentTime } from '#domain/base/clock.ts';
-import { type AttemptRow, openAttempts } from '#db/queries/sending/attempts.ts';
+import { type AttemptRow, type OpenAttempt, openAttempts } from '#db/queries/sending/attempts.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
 import { findLead } from '#db/queries/contacts/leads.ts';
 import { findCarrierGroup } from '#db/queries/inbox/groups.ts';
@@ -63,7 +63,7 @@ export function createReconciliation(
     };
   }
 
-  async function reconcileOne(line: LineAtCarrier, attempt: AttemptRow): Promise<void> {
+  async function reconcileOne(line: LineAtCarrier, attempt: OpenAttempt): Promise<void> {
     const asked = await withTenant(pools, line.workspaceId, async (db) => {
       const fallback = attempt.kind === 'fallback' ? await findFallbackAccount(db) : null;
       const account = await accountOf(db, attempt, fallback);
@@ -74,7 +74,7 @@ export function createReconciliation(
   }
 
   /** An attempt that nobody can be asked about now, for example because a key is missing, stays open and delays no other. */
-  async function reconcileApart(line: LineAtCarrier, attempt: AttemptRow): Promise<void> {
+  async function reconcileApart(line: LineAtCarrier, attempt: OpenAttempt): Promise<void> {
     try {
       await reconcileOne(line, attempt);
     } catch (error) {

@@ -28,6 +28,7 @@ const HOLDS: Partial<Record<string, MessageDescriptor>> = {
   line_resting: msg`Line resting`,
   carrier_pause: msg`Carrier pause`,
   carrier_retry: msg`Carrier retry`,
+  set_aside: msg`Set aside`,
   carrier_answer: msg`Carrier has not answered`,
   carrier_outcome: msg`Outcome being determined`,
   credentials_refused: msg`Credentials refused`,

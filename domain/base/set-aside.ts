@@ -39,10 +39,8 @@ const MAX_REASON = 300;
 /** An error as operators see it. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return text
-    .replaceAll('\0', '')
-    .toWellFormed()
-    .slice(0, 2000)
-    .replaceAll(PERSONAL, '…')
-    .slice(0, MAX_REASON);
+  return withoutPersons(text.replaceAll('\0', '').toWellFormed());
 }
+
+export const withoutPersons = (reason: string): string =>
+  reason.slice(0, 2000).replaceAll(PERSONAL, '…').slice(0, MAX_REASON);

@@ -16,8 +16,11 @@ export type SendOutcome =
    * messages of the line would fare no better: the message waits without a limit, and the line pauses.
    */
   | { kind: 'transient'; reason: string; retryAfterMs?: number; ofLine?: true }
-  /** May have been sent: it is reconciled with the carrier, never simply retried. */
-  | { kind: 'unknown'; reason: string };
+  /**
+   * May have been sent: it is reconciled with the carrier, never simply retried. `ofLine` if somebody else has answered in the place of the
+   * carrier, as they would for other messages.
+   */
+  | { kind: 'unknown'; reason: string; ofLine?: true };
 
 const CREDENTIALS_REFUSED = 'credentials refused: ';
 

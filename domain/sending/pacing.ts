@@ -70,6 +70,8 @@ export interface QueuedMessage extends PacedMessage {
   personHold?: PersonHold | null;
   /** Skipped: it waits for the decision whether the contact has opted out. The caller takes it from the queue. */
   suspected?: boolean;
+  /** How often it was tried in vain. */
+  tries?: number;
 }
 
 /** When to look again, and why not before; `at` null: not until something changes. */
@@ -95,6 +97,12 @@ function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
     a.arrival - b.arrival
   );
 }
+
+/** Whether a line sends again is tried with what was tried least: its carrier may refuse one message or recipient, and no other. */
+const compareTrials = (a: QueuedMessage, b: QueuedMessage): number =>
+  Number(b.isUrgent ?? false) - Number(a.isUrgent ?? false) ||
+  (a.tries ?? 0) - (b.tries ?? 0) ||
+  compareTurns(a, b);
 
 /**
  * The lanes of a line's queue with messages that may be sent now, except for contact gaps, and when to look again if none
@@ -179,7 +187,8 @@ export function chooseSends(
   now: Date,
   { batch }: { batch: number },
 ): Choice {
-  const room = line.minGapSeconds > 0 || line.circuit?.state === 'trial' ? 1 : batch;
+  const isTrial = line.circuit?.state === 'trial';
+  const room = line.minGapSeconds > 0 || isTrial ? 1 : batch;
   const choice: Choice = { send: [], resting: new Map(), held: new Map(), misplaced: [] };
   const count = { ...history };
   const written = new Set<string>();
@@ -188,7 +197,7 @@ export function chooseSends(
   let { usedUp } = line;
   for (const message of found
     .filter(({ optedOut, suppressed, suspected }) => !optedOut && !suppressed && !suspected)
-    .toSorted(compareTurns)) {
+    .toSorted(isTrial ? compareTrials : compareTurns)) {
     if (choice.send.length === room) break;
     const { id, address, scheduledAt, leadId = null, isStep = false, personHold = null } = message;
     const opens = message.isNew && !message.isAnswer && !written.has(address);

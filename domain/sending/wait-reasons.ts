@@ -168,6 +168,11 @@ export const WAIT_REASONS = {
     text: (wait) =>
       `The carrier did not take the message${answered(wait.lastFailure)}. It is tried again ${soon(wait)}.`,
   },
+  set_aside: {
+    past: 'the line could not send it, although it sent others',
+    text: ({ lastFailure }) =>
+      `The line cannot send this message, although it sends others${answered(lastFailure)}. An operator of the installation decides whether it is tried again. It can be canceled.`,
+  },
   carrier_answer: {
     text: () => 'The message was handed to the carrier, whose answer has not come yet.',
   },

@@ -160,6 +160,14 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     seconds(10),
     'The carrier did not take the message (“the carrier answered 503”). It is tried again in 10 seconds.',
   ],
+  set_aside: [
+    {
+      message: { unqueued: true, holdReason: 'set_aside' },
+      said: { lastFailure: 'the carrier responded 413' },
+    },
+    null,
+    'The line cannot send this message, although it sends others (“the carrier responded 413”). An operator of the installation decides whether it is tried again. It can be canceled.',
+  ],
   carrier_answer: [
     { message: { status: 'sending', answerBy: seconds(20) } },
     seconds(20),

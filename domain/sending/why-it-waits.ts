@@ -73,6 +73,7 @@ const UNQUEUED = [
   'opt_out_suspected',
   'personalization',
   'previous_step',
+  'set_aside',
 ] as const satisfies WaitReason[];
 
 /** Reasons for which a message was moved to its scheduled time. */

@@ -60,7 +60,7 @@ const ABOUT_THE_LINE: ReadonlySet<number | null> = new Set([403, 404, 405, 407, 
 
 /**
  * The outcome of a send whose error response says nothing about the message: its status is about the account or the server, or it
- * comes from a tunnel or proxy in front of the carrier. Only its size concerns the message, whoever refuses it.
+ * comes from a tunnel or proxy in front of the carrier, which may let other messages pass.
  * @param isOwn whether the body is the carrier's own error.
  * @returns null: the carrier itself refuses the message.
  */
@@ -69,15 +69,18 @@ export function failureOfLine(
   isOwn: boolean,
   reason: string,
 ): SendOutcome | null {
-  if (isTooLarge({ status })) {
+  if (isTooLarge({ status }) && !isOwn) {
     const size = `too large for the server of the carrier or a proxy in front of it (${status})`;
-    return { kind: 'refused', reason: isOwn ? reason : size };
+    return { kind: 'transient', reason: size, ofLine: true };
   }
   // Also after the message was accepted: a server can fail, or a proxy can lose its response.
-  if (status === null || status >= 500) return { kind: 'unknown', reason };
+  if (status === null || status >= 500) return isOwn ? { kind: 'unknown', reason } : foreignAnswer(reason);
   if (status === 401 || (status === 403 && isOwn)) return refusedCredentials(reason);
   return isOwn && !ABOUT_THE_LINE.has(status) ? null : { kind: 'transient', reason, ofLine: true };
 }
+
+/** The outcome of a send that somebody else than the carrier has answered, who may have passed it on. */
+export const foreignAnswer = (reason: string): SendOutcome => ({ kind: 'unknown', reason, ofLine: true });
 
 /** The header that asks for a file from a byte on. Servers may ignore it. */
 export const rangeFrom = (from: number): Record<string, string> =>

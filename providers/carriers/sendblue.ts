@@ -22,7 +22,15 @@ import type {
 } from './carrier.ts';
 import { credentialsCheck, failed, passed, serverCheck, unknown } from './connection-checks.ts';
 import { createHostedApi, type HostedCarrierOptions, ownServerOf, unanswered } from './hosted-api.ts';
-import { Explanation, failureOfLine, failureReason, isOk, readJson, readOk } from './http-response.ts';
+import {
+  Explanation,
+  failureOfLine,
+  failureReason,
+  foreignAnswer,
+  isOk,
+  readJson,
+  readOk,
+} from './http-response.ts';
 import { CLOCK_SKEW_MS, findListedAttempt } from './listed-attempt.ts';
 import { placeText } from './place-text.ts';
 import { travelledBy } from './travelled-by.ts';
@@ -324,7 +332,7 @@ function sendOutcome(response: Exchange): SendOutcome {
   const taken = readJson(response, Message);
   return taken
     ? { kind: 'accepted', carrierMessageId: taken.message_handle, ...travelledBy(taken.service) }
-    : { kind: 'unknown', reason: reasonOf(response) };
+    : foreignAnswer(reasonOf(response));
 }
 
 /** @returns the reason if Sendblue cannot do that. */

@@ -28,6 +28,7 @@ import {
 import { failed, passed, serverCheck } from './connection-checks.ts';
 import {
   failureOfLine,
+  foreignAnswer,
   failureReason,
   isOk,
   MAX_OBJECT_BYTES,
@@ -257,7 +258,7 @@ function sendOutcome(response: Exchange): SendOutcome {
   if (status >= 200 && status < 300) {
     const accepted = readOk(response, Accepted);
     if (accepted) return acceptedAs(accepted);
-    return { kind: 'unknown', reason: 'the response is malformed' };
+    return foreignAnswer(reasonOf(response));
   }
   const refusal = readJson(response, ErrorResponse)?.error;
   const reason = reasonOf(response);

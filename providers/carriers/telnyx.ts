@@ -28,7 +28,7 @@ import {
 } from './carrier.ts';
 import { credentialsCheck, failed, passed, serverCheck, unknown } from './connection-checks.ts';
 import { createHostedApi, type HostedCarrierOptions, ownServerOf, unanswered } from './hosted-api.ts';
-import { Explanation, isOk, readJson, readOk } from './http-response.ts';
+import { Explanation, foreignAnswer, isOk, readJson, readOk } from './http-response.ts';
 import { CLOCK_SKEW_MS } from './listed-attempt.ts';
 import { TelnyxErrors, telnyxFailure, telnyxLateFailure, telnyxReason } from './telnyx-errors.ts';
 
@@ -174,7 +174,7 @@ export function telnyxCarrier(options: HostedCarrierOptions = {}): Carrier<Telny
       const taken = readJson(response, MessageResponse);
       return taken
         ? { kind: 'accepted', carrierMessageId: taken.data.id }
-        : { kind: 'unknown', reason: telnyxReason(response) };
+        : foreignAnswer(telnyxReason(response));
     },
 
     /**

@@ -84,7 +84,7 @@ const settling = <const A extends 'retry' | 'drop'>(action: A, summary: string) 
       const actor = { type: 'operator', id: userId, name: null } as const;
       const work = known && (await settleSetAside(pools, known.id, action, { actor, channel: 'session' }));
       if (!work) throw new ApiError('NOT_FOUND', 'There is nothing set aside with this id');
-      await endSetAside(temporal, work, action);
+      if (work.endsRun) await endSetAside(temporal, work, action);
       return { success: true as const, workflowId: work.workflowId };
     },
   });
@@ -109,5 +109,8 @@ export const operationsRoutes = [
     },
   }),
   settling('retry', 'Have work that is set aside tried again at once'),
-  settling('drop', 'Give up work that is set aside: a draft is discarded, other workflows rest'),
+  settling(
+    'drop',
+    'Give up work that is set aside: a draft is discarded, a message fails, other workflows rest',
+  ),
 ];

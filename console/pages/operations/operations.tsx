@@ -88,7 +88,9 @@ function Work({ item }: { item: Item }) {
           busy={drop.isPending}
           onConfirm={() => settle(drop, t`It was given up`)}
         >
-          <Trans>A draft is discarded. Other work rests until something new asks for it.</Trans>
+          <Trans>
+            A draft is discarded, and a message fails. Other work rests until something new asks for it.
+          </Trans>
         </ConfirmButton>
       </div>
     </Card>

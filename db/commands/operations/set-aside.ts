@@ -6,9 +6,15 @@ import {
   deleteWake,
   findSetAside,
   forgetFailures,
+  SENDING,
   type SetAsideRow,
 } from '#db/queries/operations/set-aside.ts';
-import { withSystem } from '#db/connection/transactions.ts';
+import { fail } from '#db/commands/sending/outcomes.ts';
+import { findMessage } from '#db/queries/messages/messages.ts';
+import { lockSequences } from '#db/queries/sending/message-locks.ts';
+import { retrySetAside } from '#db/queries/sending/sends.ts';
+import { type TenantDb, withSystem } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 import type { NewAuditEntry } from '#domain/accounts/audit.ts';
 import { currentTime } from '#domain/base/clock.ts';
 
@@ -16,7 +22,7 @@ import { currentTime } from '#domain/base/clock.ts';
 export type SetAsideAction = 'retry' | 'drop';
 
 /**
- * The work is tried again, or given up, as the audit log of its workspace records. Its run must be ended then (`endSetAside`).
+ * The work is tried again, or given up, as the audit log of its workspace records. Its run must be ended then (`endSetAside`), if `endsRun`.
  * @returns null: there is none with this id.
  */
 export async function settleSetAside(
@@ -24,25 +30,43 @@ export async function settleSetAside(
   id: string,
   action: SetAsideAction,
   author: Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>,
-): Promise<SetAsideRow | null> {
+): Promise<(SetAsideRow & { endsRun: boolean }) | null> {
   return withSystem(pools, async (db) => {
     const work = await findSetAside(db, id);
     if (!work) return null;
     const { workspaceId, workflowId, activity, subject } = work;
-    const { replyId } = subject;
+    const { replyId, messageId } = subject;
+    const isMessage = activity === SENDING && typeof messageId === 'string';
+    if (isMessage) await settleMessage(inWorkspace(db, { id: workspaceId }), messageId, work, action);
     if (action === 'drop' && typeof replyId === 'string')
       await discardWaitingDraft(inWorkspace(db, { id: workspaceId }), replyId, currentTime());
-    if (action === 'drop') await deleteWake(db, work);
+    if (action === 'drop' && !isMessage) await deleteWake(db, work);
     await forgetFailures(db, work);
     await insertAuditEntry(
       { db, workspaceId },
       {
         ...author,
         action: action === 'drop' ? 'set_aside.dropped' : 'set_aside.retried',
-        target: { type: 'workflow', id: workflowId },
+        target: isMessage ? { type: 'message', id: messageId } : { type: 'workflow', id: workflowId },
         changes: { activity },
       },
     );
-    return work;
+    return { ...work, endsRun: !isMessage };
   });
+}
+
+/** Its line goes on with the others meanwhile, so its run needs no end. */
+async function settleMessage(
+  db: TenantDb,
+  id: string,
+  { workflowId, reason }: SetAsideRow,
+  action: SetAsideAction,
+): Promise<void> {
+  const now = currentTime();
+  await lockSequences(db, [id]);
+  const message = await findMessage(db, id);
+  if (!message) return;
+  if (action === 'drop') return fail(db, message, reason, now);
+  await retrySetAside(db, id);
+  wake(db, workflowId, now, 'messagesDue');
 }

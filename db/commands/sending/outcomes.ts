@@ -1,3 +1,4 @@
+import { FAILURES_TO_SET_ASIDE } from '#domain/base/set-aside.ts';
 import { isLinked } from '#domain/lines/first-touch.ts';
 import { SILENT_FROM } from '#domain/lines/line-signals.ts';
 import { failureSignals } from '#domain/lines/signal-replay.ts';
@@ -11,6 +12,7 @@ import {
   finishAttempt,
   firstAttemptAt,
   markOfLine,
+  refusedAlone,
   refusedInARow,
   takeBack,
 } from '#db/queries/sending/attempts.ts';
@@ -123,7 +125,7 @@ async function aboutTheLine(
 
 /**
  * Returns a message to the queue that another of the line would not replace. It waits as long as the line is blocked, and keeps its
- * place, unless only its recipient was refused: then another one is tried next.
+ * place, unless only its recipient was refused, or it alone may be what is not taken: then another one is tried next.
  */
 async function keepPlace(
   db: TenantDb,
@@ -134,12 +136,23 @@ async function keepPlace(
   if (await isOfDeleted(db, message)) return cancelReturned(db, message, now);
   const isRefused = outcome.kind === 'refused';
   const credentials = credentialsRefusal(outcome.reason) !== null;
+  const isSetAside = !isRefused && (await isToBeSetAside(db, message, now));
+  const goesLater = isRefused || credentials || message.transientFailures > 0;
   await advanceMessage(db, message.id, ['sending'], {
     to: 'scheduled',
-    ...((isRefused || credentials) && { scheduledAt: retryAt(outcome, message.transientFailures, now) }),
-    holdReason: credentials ? 'credentials_refused' : 'carrier_pause',
+    ...(goesLater && { scheduledAt: retryAt(outcome, message.transientFailures, now) }),
+    holdReason: isSetAside ? 'set_aside' : credentials ? 'credentials_refused' : 'carrier_pause',
+    ...(isSetAside && { held: true }),
     countTransientFailure: true,
   });
+}
+
+/** The line sends, only not this message, however often it is tried. */
+async function isToBeSetAside(db: TenantDb, { id, lineId }: MessageRow, now: Date): Promise<boolean> {
+  if (lineId === null) return false;
+  const { count, firstAt } = await refusedAlone(db, { id, lineId });
+  const isOld = firstAt !== null && now.getTime() - firstAt.getTime() > OUTAGE_TOLERANCE_MS;
+  return count >= FAILURES_TO_SET_ASIDE || isOld;
 }
 
 /** Subtracts a send that did not happen from the counts of its claim. */

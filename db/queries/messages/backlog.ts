@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ReputationState } from '#domain/lines/reputation.ts';
 import { TEST_CARRIER } from '#domain/test-mode/test-mode.ts';
 import type { SystemDb } from '#db/connection/transactions.ts';
+import { IS_SET_ASIDE } from './messages.ts';
 import { isLive } from '../operations/live.ts';
 
 /** Ages in seconds; 0 if nothing waits. */
@@ -52,7 +53,8 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*) from lead_imports where status = 'running' and ${LIVE}) running_imports,
       (select count(*) from set_aside where set_aside_at is null and failures >= ${FAILURES_TO_TELL}
         and last_failed_at > now() - interval '10 minutes' and ${LIVE}) failing_work,
-      (select count(*) from set_aside where set_aside_at is not null and ${LIVE}) set_aside,
+      (select count(*) from set_aside where set_aside_at is not null and ${LIVE})
+        + (select count(*) from messages where ${IS_SET_ASIDE} and ${LIVE}) set_aside,
       (select count(*) from ai_usage u join workspaces w on w.id = u.workspace_id
         where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day
           and w.live_workspace_id is null) exhausted_model_budgets,

@@ -34,6 +34,9 @@ export const IS_WRITTEN = sql.fragment`(campaign_id is null and source <> all(${
 /** `isByMember`, of messages. */
 export const IS_BY_MEMBER = sql.fragment`(source = any(${sql.array([...MEMBER_SOURCES], 'text')}))`;
 
+/** Whether a message waits for an operator, because its line cannot send it although it sends others. */
+export const IS_SET_ASIDE = sql.fragment`(hold_reason = 'set_aside' and held and status in ('pending', 'scheduled'))`;
+
 export const MessageRow = z.object({
   id: z.string(),
   workspaceId: z.string(),

@@ -1,7 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/base/ids.ts';
-import { FAILURES_TO_SET_ASIDE } from '#domain/base/set-aside.ts';
+import { FAILURES_TO_SET_ASIDE, withoutPersons } from '#domain/base/set-aside.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
+import { IS_SET_ASIDE } from '#db/queries/messages/messages.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb } from '#db/connection/transactions.ts';
 
@@ -55,14 +57,30 @@ export async function forgetFailures(db: SystemDb, work: FailingWork): Promise<v
   await db.query(sql.type(NoRows)`delete from set_aside where ${isOf(work)}`);
 }
 
+/** The `activity` of messages: their lines cannot send them, although they send others. */
+export const SENDING = 'sendMessage';
+
+/** What is set aside: work of workflows, and messages, whose attempts tell how they failed. */
+const ALL = sql.fragment`(
+  select id, workspace_id, workflow_id, activity, subject, reason, failures, first_failed_at, last_failed_at, set_aside_at
+  from set_aside where set_aside_at is not null
+  union all
+  select m.id, m.workspace_id, ${linePacerId('')} || m.line_id, ${SENDING},
+    jsonb_build_object('workspaceId', m.workspace_id, 'lineId', m.line_id, 'messageId', m.id),
+    coalesce((array_agg(a.reason order by a.started_at desc))[1], ''), count(*)::int,
+    min(a.started_at), max(a.started_at), max(a.started_at)
+  from messages m join attempts a on a.workspace_id = m.workspace_id and a.message_id = m.id
+  where ${IS_SET_ASIDE}
+  group by m.workspace_id, m.id)`;
+
 /** What is set aside, oldest first. */
 export async function listSetAside(db: SystemDb, limit: number): Promise<readonly SetAsideRow[]> {
-  return db.any(sql.type(Row)`
-    select * from set_aside where set_aside_at is not null order by set_aside_at, id limit ${limit}`);
+  const rows = await db.any(sql.type(Row)`select * from ${ALL} s order by set_aside_at, id limit ${limit}`);
+  return rows.map((row) => ({ ...row, reason: withoutPersons(row.reason) }));
 }
 
 export async function findSetAside(db: SystemDb, id: string): Promise<SetAsideRow | null> {
-  return db.maybeOne(sql.type(Row)`select * from set_aside where id = ${id} and set_aside_at is not null`);
+  return db.maybeOne(sql.type(Row)`select * from ${ALL} s where id = ${id}`);
 }
 
 /** The workflow does not look again before new work wakes it. */

@@ -79,6 +79,13 @@ export async function finishAttempt(
   return rowCount > 0;
 }
 
+/** An open attempt was answered by somebody else than its carrier, which is asked what became of it. */
+export async function markAnsweredElsewhere(db: TenantDb, id: string, reason: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update attempts set about = 'line', reason = ${reason}
+    where workspace_id = ${db.workspaceId} and id = ${id} and outcome is null`);
+}
+
 /** The answer to an attempt is about its line, not about its recipient. */
 export async function markOfLine(db: TenantDb, id: string): Promise<void> {
   await db.query(sql.type(NoRows)`
@@ -155,8 +162,8 @@ function accept<Row>(
       where a.outcome ${which}
     )
     update attempts a set outcome = 'accepted', carrier_message_id = locked.carrier_message_id,
-      finished_at = coalesce(a.finished_at, locked.at),
-      reason = case when locked.outcome is null then a.reason else 'accepted_late' end
+      finished_at = coalesce(a.finished_at, locked.at), about = null,
+      reason = case when locked.outcome is not null then 'accepted_late' end
     from locked where a.workspace_id = ${db.workspaceId} and a.id = locked.id
     returning a.id, locked.outcome settled_as`);
 }
@@ -180,9 +187,15 @@ export const acceptLate = (
   accepted: readonly Accepted[],
 ): Promise<readonly z.infer<typeof LateRow>[]> => accept(db, LateRow, accepted, sql.fragment`<> 'accepted'`);
 
+const OpenAttempt = AttemptRow.extend({
+  about: z.enum(['line', 'recipient']).nullable(),
+  reason: z.string().nullable(),
+});
+export type OpenAttempt = z.infer<typeof OpenAttempt>;
+
 /** The attempts of a line without an outcome: in progress, or interrupted by a crash. */
-export async function openAttempts(db: TenantDb, lineId: string): Promise<AttemptRow[]> {
-  const rows = await db.any(sql.type(AttemptRow)`
+export async function openAttempts(db: TenantDb, lineId: string): Promise<OpenAttempt[]> {
+  const rows = await db.any(sql.type(OpenAttempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId} and outcome is null
     order by started_at`);
   return [...rows];
@@ -364,11 +377,11 @@ export const lastFailedCall = (workspaceId: string, lineId: string, now: Date) =
         and (outcome in ('transient', 'not_sent') or outcome = 'refused' and about = 'line')
       order by started_at desc limit 1)
     union all
-    (select id, started_at, ${NO_ANSWER}::text from (
-        select id, started_at, outcome, answer_by from attempts
+    (select id, started_at, coalesce(reason, ${NO_ANSWER}) from (
+        select id, started_at, outcome, answer_by, about, reason from attempts
         where workspace_id = ${workspaceId} and line_id = ${lineId} and kind = 'primary' and ${SENT}
         order by started_at desc limit ${UNANSWERED_AMONG}) latest
-      where ${unanswered(now)} order by started_at desc limit 1)
+      where ${unanswered(now)} or outcome is null and about = 'line' order by started_at desc limit 1)
   ) failed order by started_at desc limit 1`;
 
 const FailedCallRow = z.object({ id: z.string(), reason: z.string().nullable() });
@@ -381,7 +394,26 @@ export async function lastFailure(db: TenantDb, lineId: string, now: Date): Prom
 
 /** Why the call of a hold failed, as far as it has not been found out since what became of it. */
 export const failureOfCall = (attempt: ReturnType<typeof sql.fragment>) =>
-  sql.fragment`case when ${attempt}.outcome is null and ${attempt}.id is not null then ${NO_ANSWER}::text else ${attempt}.reason end`;
+  sql.fragment`case when ${attempt}.outcome is null and ${attempt}.id is not null then coalesce(${attempt}.reason, ${NO_ANSWER}) else ${attempt}.reason end`;
+
+const RefusedAlone = z.object({ count: z.int(), firstAt: z.date().nullable() });
+
+/**
+ * How often, and since when, the answer to a message was about its line, although its carrier has accepted others of that line since the
+ * first time.
+ */
+export async function refusedAlone(
+  db: TenantDb,
+  { id, lineId }: { id: string; lineId: string },
+): Promise<z.infer<typeof RefusedAlone>> {
+  const own = sql.fragment`workspace_id = ${db.workspaceId} and message_id = ${id} and outcome = 'transient' and about = 'line'`;
+  return db.one(sql.type(RefusedAlone)`
+    select count(*) count, min(started_at) first_at from attempts
+    where ${own} and started_at > (
+      select min(started_at) from attempts
+      where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary' and ${SENT} and outcome = 'accepted'
+        and started_at > (select min(started_at) from attempts where ${own}))`);
+}
 
 const AtRow = z.object({ at: z.date() });
 

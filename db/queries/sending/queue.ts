@@ -112,6 +112,7 @@ const QueueRow = MessageWindow.extend(MessageRecipient.shape).extend({
   suppressed: z.boolean(),
   contactLastSentAt: z.date().nullable(),
   leadId: z.string().nullable(),
+  transientFailures: z.int(),
 });
 
 /** Open lanes as rows `o`. */
@@ -186,7 +187,8 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     with queued as materialized (
-      select m.id, m.address, m.lead_id, m.line_id, m.scheduled_at, m.arrival, f.is_answer, ${isSuspected(db)} suspected, ${RULES}
+      select m.id, m.address, m.lead_id, m.line_id, m.scheduled_at, m.arrival, m.transient_failures, f.is_answer,
+        ${isSuspected(db)} suspected, ${RULES}
       from (${found}) f
       join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
     )
@@ -218,6 +220,7 @@ async function describeQueued(
       suspected,
       suppressed,
       leadId,
+      transientFailures: tries,
       ...rules
     }) => ({
       id,
@@ -230,6 +233,7 @@ async function describeQueued(
       suspected,
       suppressed: suppressed || groupsSuppressed.has(address),
       leadId,
+      tries,
       isStep: rules.campaignId !== null,
       optedOut: optedOut || (hasErased && erased.has(address)) || groupsOptedOut.has(address),
       recipient: recipientOf(rules),

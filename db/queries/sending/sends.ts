@@ -4,7 +4,14 @@ import { currentTime } from '#domain/base/clock.ts';
 import { signalDay } from '#domain/lines/line-signals.ts';
 import type { StoredStatus } from '#domain/messages/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
-import { DISPATCHED_AT, IS_BY_MEMBER, IS_DISPATCHED, IS_WRITTEN, MessageRow } from '../messages/messages.ts';
+import {
+  DISPATCHED_AT,
+  IS_BY_MEMBER,
+  IS_DISPATCHED,
+  IS_SET_ASIDE,
+  IS_WRITTEN,
+  MessageRow,
+} from '../messages/messages.ts';
 import { type Happening, traceMoment } from '#db/connection/message-traces.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { Transport } from '#domain/messages/transport.ts';
@@ -198,6 +205,8 @@ export interface StatusChange {
   scheduledAt?: Date;
   holdReason?: string;
   countTransientFailure?: boolean;
+  /** Takes it from the queue of its line until it is released. */
+  held?: boolean;
   /** Queues a fallback SMS, which may be sent from then on. */
   fallbackAt?: Date;
 }
@@ -228,6 +237,7 @@ export async function advanceMessage(
     ...set('carrier_message_id', change.carrierMessageId),
     ...(change.fallbackAt ? [sql.fragment`fallback_sms = 'due'`] : []),
     ...at('fallback_at', change.fallbackAt),
+    ...(change.held === undefined ? [] : [sql.fragment`held = ${change.held}`]),
     ...(change.countTransientFailure ? [sql.fragment`transient_failures = transient_failures + 1`] : []),
   ];
   const advanced = await db.maybeOne(sql.type(MessageRow)`
@@ -236,6 +246,13 @@ export async function advanceMessage(
     returning *`);
   if (advanced) traceMoment(db, id, `message ${change.to}`);
   return advanced;
+}
+
+/** Puts a message that is set aside back into the queue of its line. */
+export async function retrySetAside(db: TenantDb, id: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages set held = false, hold_reason = 'carrier_pause', updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} and ${IS_SET_ASIDE}`);
 }
 
 /** Messages with a status, locked in the order in which everybody locks them, as `m`. */

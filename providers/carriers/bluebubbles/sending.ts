@@ -7,7 +7,7 @@ import { type Exchange, isTooLarge } from '../../egress-exchange.ts';
 import { timeLimit } from '../../time-limit.ts';
 import type { Availability, Carrier, FetchMedia, OutboundMessage, SendOutcome } from '../carrier.ts';
 import { sentInPart } from '../carrier-failure.ts';
-import { failureOfLine, readJson, readOk } from '../http-response.ts';
+import { failureOfLine, foreignAnswer, readJson, readOk } from '../http-response.ts';
 import { fetchAll, type FetchedFile } from '../outbound-media.ts';
 import { travelledBy } from '../travelled-by.ts';
 import { type BlueBubblesApi, type BlueBubblesConfig, reasonOf } from './api.ts';
@@ -319,7 +319,7 @@ function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>):
   const { status } = response;
   if (status >= 200 && status < 300) {
     const message = readOk(response, envelope(schema))?.data;
-    if (!message) return { kind: 'unknown', reason: 'the response is malformed' };
+    if (!message) return foreignAnswer(reason);
     if (message.error) return failedWith(message.error);
     return { kind: 'accepted', carrierMessageId: message.guid, ...travelledBy(message.handle?.service) };
   }

@@ -9,7 +9,7 @@ import { timeLimit } from '../../time-limit.ts';
 import { actionOutcomeOf } from '../carrier-failure.ts';
 import type { Carrier, OutboundAction, OutboundMessage, SendOutcome } from '../carrier.ts';
 import { unanswered } from '../hosted-api.ts';
-import { Explanation, isOk, readJson, readOk } from '../http-response.ts';
+import { Explanation, foreignAnswer, isOk, readJson, readOk } from '../http-response.ts';
 import { CLOCK_SKEW_MS, findListedAttempt } from '../listed-attempt.ts';
 import { travelledBy } from '../travelled-by.ts';
 import { failureOf, type LinqApi, type LinqConfig, reasonOf } from './api.ts';
@@ -64,8 +64,8 @@ export function createSending(
     async send(config, message, signal) {
       const { group } = message;
       const chat = group ?? (await chatWith(api, config, message.to.address));
-      // Nothing has been sent yet: somebody else may have answered, or nobody. The send tells what that means.
-      const chatId = 'id' in chat ? chat.id : null;
+      if ('failure' in chat) return notSent(chat.failure);
+      const { id: chatId } = chat;
       if ('isOptedOut' in chat && chat.isOptedOut) return OPTED_OUT;
       const recipients = group?.participants ?? [message.to.address];
       if (chatId === null && message.channel === 'imessage') {
@@ -82,8 +82,8 @@ export function createSending(
       const limit = timeLimit(api.timeoutMs, signal);
       const request = { body, signal: limit };
       const outcome = sendOutcome(await api.send(config, path, request));
-      // The idempotency key makes that safe, and shows what became of a response that was lost.
-      return outcome.kind === 'unknown' && !limit.aborted
+      // The idempotency key makes that safe, and shows what became of a response that was lost. Who has answered in the place of Linq would again.
+      return outcome.kind === 'unknown' && !outcome.ofLine && !limit.aborted
         ? keepUnknown(sendOutcome(await api.send(config, path, request)), outcome)
         : outcome;
     },
@@ -157,6 +157,14 @@ const OPTED_OUT = {
 } as const;
 const NO_IMESSAGE = { kind: 'unavailable', reason: 'the number has no iMessage' } as const;
 
+/** The outcome of a send that ended with its first question. */
+function notSent(response: Exchange): SendOutcome {
+  const outcome =
+    unanswered(response, reasonOf(response)) ??
+    (isOk(response) ? foreignAnswer(reasonOf(response)) : failureOf(response));
+  return outcome.kind === 'unknown' ? { ...outcome, kind: 'transient' } : outcome;
+}
+
 /** A repeated request that fails proves nothing about the first one. */
 const keepUnknown = (again: SendOutcome, first: SendOutcome): SendOutcome =>
   again.kind === 'accepted' ? again : first;
@@ -180,7 +188,7 @@ function sendOutcome(response: Exchange): SendOutcome {
   if (lost) return lost;
   if (!isOk(response)) return failureOf(response);
   const taken = readJson(response, SendResponse);
-  if (!taken) return { kind: 'unknown', reason: reasonOf(response) };
+  if (!taken) return foreignAnswer(reasonOf(response));
   const { id, service } = 'chat' in taken ? taken.chat.message : taken.message;
   const groupId = 'chat' in taken && taken.chat.is_group ? taken.chat.id : undefined;
   return {

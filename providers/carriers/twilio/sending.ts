@@ -3,7 +3,7 @@ import { numeric, readable } from '#domain/base/bounded-schema.ts';
 import type { Exchange } from '../../egress-exchange.ts';
 import { timeLimit } from '../../time-limit.ts';
 import type { Carrier, OutboundMessage, SendOutcome } from '../carrier.ts';
-import { Explanation, readJson } from '../http-response.ts';
+import { Explanation, foreignAnswer, readJson } from '../http-response.ts';
 import type { TwilioApi, TwilioConfig } from './api.ts';
 import { ErrorResponse, twilioFailure, twilioReason as reasonOf } from './errors.ts';
 
@@ -42,7 +42,7 @@ function sendOutcome(response: Exchange): SendOutcome {
     return twilioFailure(code, response.status, reasonOf(response));
   }
   const taken = readJson(response, MessageAnswer);
-  if (!taken) return { kind: 'unknown', reason: 'the response is malformed' };
+  if (!taken) return foreignAnswer(reasonOf(response));
   if (taken.status === 'failed' || taken.status === 'undelivered') {
     const reason = taken.error_message ?? taken.status;
     return typeof taken.error_code === 'number'

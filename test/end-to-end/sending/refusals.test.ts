@@ -5,8 +5,10 @@ import { settleAccepted } from '#db/commands/sending/accepted-sends.ts';
 import { settlePrimary } from '#db/commands/sending/outcomes.ts';
 import { happenedIn } from '#db/connection/message-traces.ts';
 import { listShownMessages, presentFound } from '#db/queries/messages/shown-messages.ts';
-import type { AttemptRow } from '#db/queries/sending/attempts.ts';
-import { withTenant } from '#db/connection/transactions.ts';
+import { settleSetAside } from '#db/commands/operations/set-aside.ts';
+import { listSetAside } from '#db/queries/operations/set-aside.ts';
+import { type AttemptRow, markAnsweredElsewhere } from '#db/queries/sending/attempts.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import { lineGapMs } from '#domain/sending/line-limits.ts';
@@ -59,6 +61,7 @@ async function startLine(minGapSeconds: number) {
     lineId,
     calls,
     api,
+    inTenant: <T>(work: (db: TenantDb) => Promise<T>) => withTenant(app.pools, workspace.id, work),
     /** Nothing is tried, as while the send window of the line is closed. */
     rest: (days: number) => void (time += days * 24 * 3_600_000),
     /** Plans, and answers what is sent, until the line rests. */
@@ -161,6 +164,86 @@ test('messages keep their places while somebody else answers for the carrier', a
   expect((await line.line()).blocked).toMatchObject({ reason: 'the carrier responded 404' });
   // One is tried after a growing pause.
   expect(line.calls.length).toBeLessThan(20);
+});
+
+test('a message that a line cannot send holds up no other, and is set aside until an operator decides', async () => {
+  const line = await startLine(20);
+  const ids = (await line.messages()).map(({ _id }) => _id).toSorted();
+  const stuck = ids.slice(0, 2);
+  const isStuck = ({ messageId }: AttemptRow): boolean => stuck.includes(messageId);
+  await line.run((_call, attempt) => (isStuck(attempt) ? 'elsewhere' : 'accepted'), { rounds: 300 });
+  const found = await line.messages();
+  expect(found.filter(({ status }) => status === 'sent')).toHaveLength(MESSAGES - stuck.length);
+  const aside = found.filter(({ holdReason }) => holdReason === 'set_aside');
+  expect(aside.map(({ _id, status }) => [_id, status]).toSorted()).toEqual(
+    stuck.map((id) => [id, 'scheduled']),
+  );
+  expect(line.calls).toHaveLength(MESSAGES - stuck.length + stuck.length * 21);
+  const { body } = await line.api('GET', `/api/messages/${stuck[0]}/timeline`);
+  expect(body.waitingFor).toMatchObject({
+    reason: 'set_aside',
+    text: expect.stringMatching(/sends others \(“the carrier responded 404”\)\. An operator/),
+  });
+
+  const listed = await listSetAside(systemDb(app.pools), 1000);
+  expect(listed.filter(({ subject }) => stuck.includes(String(subject['messageId'])))).toMatchObject([
+    { id: expect.any(String), activity: 'sendMessage', reason: 'the carrier responded 404', failures: 21 },
+    { subject: { lineId: line.lineId } },
+  ]);
+  const ada = {
+    actor: { type: 'operator', id: null, name: 'Ada' },
+    channel: 'operator',
+    reason: null,
+  } as const;
+  const [retried = '', dropped = ''] = stuck;
+  expect(await settleSetAside(app.pools, retried, 'retry', ada)).toMatchObject({ endsRun: false });
+  expect(await settleSetAside(app.pools, dropped, 'drop', ada)).toMatchObject({ endsRun: false });
+  expect(await settleSetAside(app.pools, dropped, 'drop', ada)).toBeNull();
+  await line.run(() => 'accepted');
+  const ended = (await line.messages()).filter(({ _id }) => stuck.includes(_id));
+  expect(
+    ended.map(({ _id, status, errorMessage }) => [_id, status, errorMessage ?? null]).toSorted(),
+  ).toEqual(
+    [
+      [retried, 'sent', null],
+      [dropped, 'failed', 'the carrier responded 404'],
+    ].toSorted(),
+  );
+});
+
+test('a line that is blocked tries one recipient after the other', async () => {
+  const tried: string[] = [];
+  const line = await startLine(20);
+  await line.run(
+    (_call, { messageId }) => {
+      tried.push(messageId);
+      return 'elsewhere';
+    },
+    { rounds: 2 * MESSAGES },
+  );
+  expect(new Set(tried.slice(0, MESSAGES)).size).toBe(MESSAGES);
+});
+
+test('what somebody else has answered is shown at once, while the carrier is asked, and fails nothing', async () => {
+  const line = await startLine(20);
+  const attempts: AttemptRow[] = [];
+  await line.run(
+    async (_call, attempt) => {
+      attempts.push(attempt);
+      return { kind: 'unknown', reason: 'the carrier responded 502', ofLine: true };
+    },
+    { rounds: 1 },
+  );
+  const [attempt] = attempts;
+  if (!attempt) throw new Error('nothing was sent');
+  await line.inTenant((db) => markAnsweredElsewhere(db, attempt.id, 'the carrier responded 502'));
+  const sending = (await line.messages()).find(({ _id }) => _id === attempt.messageId);
+  expect(sending).toMatchObject({ status: 'pending', holdReason: 'carrier_pause' });
+  const { body } = await line.api('GET', `/api/messages/${attempt.messageId}/timeline`);
+  expect(body.waitingFor).toMatchObject({
+    reason: 'carrier_pause',
+    text: expect.stringMatching(/“the carrier responded 502”.*It is asked whether it took this one/),
+  });
 });
 
 type Line = Awaited<ReturnType<typeof startLine>>;
