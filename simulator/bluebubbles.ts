@@ -70,7 +70,7 @@ export interface ShownMessage {
 
 /** What was done to a message, or in a conversation, through the API. */
 export interface Done {
-  route: 'react' | 'edit' | 'unsend' | 'typing' | 'stop typing' | 'read';
+  route: 'react' | 'edit' | 'unsend' | 'typing' | 'stop typing' | 'read' | 'share contact';
   /** Of the message or the conversation. */
   guid: string;
   at: number;
@@ -98,6 +98,8 @@ export interface BlueBubblesStandIn {
   chatService: string | null;
   /** What the server says about the Mac. */
   info: { detected_imessage: string; private_api: boolean; helper_connected: boolean };
+  /** In the name and photo that the account in Messages shares. */
+  accountName: string | null;
   /** Until this is done, files are not downloaded. */
   heldFiles: Promise<void>;
   /** False: it does not know who is on iMessage, as without the Private API. */
@@ -191,6 +193,7 @@ export async function startBlueBubbles(
     repeats: 1,
     chatService: null,
     info: { detected_imessage: 'dana@line.example', private_api: false, helper_connected: false },
+    accountName: 'Dana Line',
     heldFiles: Promise.resolve(),
     knowsReach: true,
     fault: (to, fault) => void faults.set(to, fault),
@@ -655,6 +658,12 @@ export async function startBlueBubbles(
   routes.post('/chat/:guid/typing', actInChat('typing'));
   routes.delete('/chat/:guid/typing', actInChat('stop typing'));
   routes.post('/chat/:guid/read', actInChat('read'));
+  routes.post('/chat/:guid/share/contact', actInChat('share contact'));
+  routes.get('/icloud/contact', (context) => {
+    if (!hasPrivateApi(context, 'Failed to fetch contact card!')) return;
+    const message = 'Successfully fetched contact card!';
+    context.body = { status: 200, message, data: { name: standIn.accountName, avatar: null } };
+  });
   routes.post('/message/query', (context) => {
     const query = z
       .object({

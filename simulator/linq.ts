@@ -78,6 +78,12 @@ const Content = z.object({
 });
 type Content = z.infer<typeof Content>;
 const NewChat = z.object({ from: Phone, to: z.array(z.string()).min(1), message: Content });
+const NewCard = z.object({
+  phone_number: Phone,
+  first_name: z.string().min(1),
+  last_name: z.string().optional(),
+  image_url: z.url().optional(),
+});
 const NewSubscription = z.object({
   target_url: z.url(),
   subscribed_events: z.array(z.string()).min(1),
@@ -110,6 +116,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
       ...handles.map((handle) => ({ handle, is_me: false })),
     ],
   });
+  const cards: (z.infer<typeof NewCard> & { is_active: boolean })[] = [];
   const faults = new Map<string, LinqFault>();
   const asSms = new Set<string>();
   const stopping = new AbortController();
@@ -316,6 +323,27 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
     context.status = status;
     if (body) context.body = body;
   };
+  routes.get('/contact_card', (context) => {
+    const number = String(context.query['phone_number']);
+    context.body = { contact_cards: cards.filter((card) => card.phone_number === number) };
+  });
+  routes.post('/contact_card', (context) => {
+    const card = { ...NewCard.parse(context.request.body), is_active: true };
+    if (cards.some(({ phone_number: number }) => number === card.phone_number))
+      return refuse(context, 409, 2015, 'A contact card exists: update it');
+    cards.push(card);
+    act(context, 200, card);
+  });
+  routes.patch('/contact_card', (context) => {
+    const card = cards.find(({ phone_number: number }) => number === context.query['phone_number']);
+    if (!card) return refuse(context, 404, 2002, 'Contact card not found');
+    Object.assign(card, NewCard.partial().parse(context.request.body));
+    act(context, 200, card);
+  });
+  routes.post('/chats/:chat/share_contact_card', (context) => {
+    if (cards.length === 0) return refuse(context, 400, 1005, 'No contact card is configured');
+    act(context, 204, null);
+  });
   routes.post('/chats/:chat/read', (context) => act(context, 204, null));
   routes.post('/chats/:chat/typing', (context) => act(context, 204, null));
   routes.delete('/chats/:chat/typing', (context) => act(context, 204, null));

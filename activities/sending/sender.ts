@@ -22,7 +22,13 @@ import type { LineAtCarrier } from '../lines/line-location.ts';
 import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
 import { followCorrection } from '#db/commands/campaigns/corrections.ts';
-import { type ClaimedAction, isUnwelcomeAt, settleAction } from '#db/commands/messages/message-actions.ts';
+import { shareAsFile } from '#db/commands/lines/contact-cards.ts';
+import {
+  type ClaimedAction,
+  isUnwelcomeAt,
+  settleAction,
+  TOO_LATE,
+} from '#db/commands/messages/message-actions.ts';
 import { MIN_RECIPIENTS, isGroupAddress } from '#domain/inbox/group.ts';
 import type { Capability } from '#domain/lines/capability.ts';
 import { type AttemptRow, openAttempts } from '#db/queries/sending/attempts.ts';
@@ -71,7 +77,7 @@ const hasEnded = (target: ActionTarget | null): boolean =>
 
 /** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
 export function createSender(dependencies: Dependencies) {
-  const { pools, carriers, secrets, logger, onSent } = dependencies;
+  const { pools, carriers, secrets, links, logger, onSent } = dependencies;
   const settle = createSettle(dependencies);
   const calls = createCarrierCalls(dependencies, settle);
   const compose = createComposer(dependencies);
@@ -198,6 +204,8 @@ export function createSender(dependencies: Dependencies) {
     // Afterwards, since choosing a line comes before the lock of the message.
     if (row.action.kind === 'edit' && outcome.kind !== 'accepted')
       await withTenant(pools, workspaceId, (db) => followCorrection(db, row.id, currentTime()));
+    if (row.action.kind === 'contact_card' && outcome.kind === 'refused' && outcome.reason !== TOO_LATE)
+      await withTenant(pools, workspaceId, (db) => shareAsFile(db, row.messageId, links, currentTime()));
   }
 
   /** Ends an action that nobody carries out any more: the process that called the carrier has crashed, or it is too late. */

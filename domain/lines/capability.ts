@@ -27,6 +27,7 @@ export const IMESSAGE_CAPABILITIES = [
   'effects',
   'edit',
   'unsend',
+  'contact_card',
   'groups',
   'voice_notes',
   'attachments',

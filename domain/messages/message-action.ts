@@ -20,6 +20,13 @@ export const MessageAction = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('typing'), on: z.boolean() }),
   /** Shows the contact that their messages were read. */
   z.object({ kind: z.literal('read') }),
+  /** Shares the name and picture of the line. */
+  z.object({
+    kind: z.literal('contact_card'),
+    firstName: z.string(),
+    lastName: z.string(),
+    photoUrl: z.string().optional(),
+  }),
 ]);
 export type MessageAction = z.infer<typeof MessageAction>;
 
@@ -27,6 +34,7 @@ export type MessageAction = z.infer<typeof MessageAction>;
 export const tells = (action: MessageAction): boolean =>
   action.kind === 'edit' ||
   action.kind === 'read' ||
+  action.kind === 'contact_card' ||
   (action.kind === 'reaction' && !action.removed) ||
   (action.kind === 'typing' && action.on);
 
@@ -37,10 +45,12 @@ export const CAPABILITY_OF: Record<MessageAction['kind'], Capability> = {
   unsend: 'unsend',
   typing: 'typing',
   read: 'read_receipts',
+  contact_card: 'contact_card',
 };
 
 /** Whether an action is about a conversation: the message only names it, and may not have been sent yet. */
-export const isOfConversation = ({ kind }: MessageAction): boolean => kind === 'typing' || kind === 'read';
+export const isOfConversation = ({ kind }: MessageAction): boolean =>
+  kind === 'typing' || kind === 'read' || kind === 'contact_card';
 
 /** Between two actions of a line, and after a message of it. Actions count in no cap. */
 export const ACTION_GAP_MS = 2000;

@@ -373,6 +373,7 @@ const ACTIONS = {
   reaction: { type: 'reacted', did: 'We reacted to it', not: 'The reaction was not sent' },
   typing: null,
   read: null,
+  contact_card: null,
 } as const;
 
 function acted({ action, actorName: by, status, reason, finishedAt: at }: RecordedAction): Happened[] {

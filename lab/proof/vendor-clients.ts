@@ -51,11 +51,17 @@ interface LinqPackage {
       retrieve: Id;
       listChats: { chats: Id[] };
       markAsRead: unknown;
+      shareContactCard: unknown;
     }> & {
       messages: Calls<{ send: { message: Id }; list: { messages: Id[] } }>;
       typing: Calls<{ start: unknown; stop: unknown }>;
     };
     messages: Calls<{ addReaction: unknown }>;
+    contactCard: Calls<{
+      create: { is_active: boolean };
+      update: { first_name: string };
+      retrieve: { contact_cards: unknown[] };
+    }>;
     capability: Calls<{ checkIMessage: { available: unknown } }>;
     phoneNumbers: Calls<{ list: { phone_numbers: { phone_number: string }[] } }>;
     webhookSubscriptions: Calls<{ create: Id; list: { subscriptions: Id[] } }>;
@@ -172,6 +178,14 @@ async function linq({ load }: Found, check: Check): Promise<void> {
       return true;
     },
     '@linqapp/sdk marks as read': async () => (await client.chats.markAsRead(chat)) ?? true,
+    '@linqapp/sdk sets a card and shares it': async () => {
+      const card = { phone_number: LINE, first_name: 'Dana', last_name: 'Line' };
+      const isSet = (await client.contactCard.create(card)).is_active;
+      const { first_name: name } = await client.contactCard.update({ ...card, first_name: 'Ada' });
+      const { contact_cards: cards } = await client.contactCard.retrieve({ phone_number: LINE });
+      await client.chats.shareContactCard(chat);
+      return isSet && name === 'Ada' && cards.length === 1;
+    },
     '@linqapp/sdk asks for iMessage': async () =>
       (await client.capability.checkIMessage({ address: CONTACT })).available === true,
     '@linqapp/sdk lists numbers': async () =>

@@ -359,6 +359,8 @@ function requestOf(
     case 'edit':
     case 'unsend':
       return 'Sendblue cannot change a message that was sent';
+    case 'contact_card':
+      return 'Sendblue shares a card as a file';
   }
 }
 

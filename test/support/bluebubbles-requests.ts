@@ -87,6 +87,7 @@ export async function recordBlueBubblesRequests(): Promise<SentRequest[]> {
       { kind: 'typing', on: true },
       { kind: 'typing', on: false },
       { kind: 'read' },
+      { kind: 'contact_card', firstName: 'Dana', lastName: 'Line' },
       { kind: 'edit', text },
       { kind: 'unsend' },
     ];

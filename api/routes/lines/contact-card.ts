@@ -59,7 +59,7 @@ export const contactCardRoutes = [
     transaction: false,
     summary: 'Set the contact card of a phone line',
     description:
-      'From then on, a contact gets it as a vCard file after their next message to the line, once, unless `shareContactCard` of the line is `never`. It is a message like others: it counts in the limits, and is shown in the conversation.',
+      'From then on, a contact gets it after their next message to the line, once, unless `shareContactCard` of the line is `never`: by a carrier with the capability `contact_card`, which shares the names and the picture, or else as a vCard file. A file is a message like others: it counts in the limits, and is shown in the conversation.',
     params,
     body: ContactCardInput,
     responses: { 200: Shown },

@@ -138,7 +138,7 @@ async function receiveReply(
     const opens = conversation.status !== 'open';
     const { isEmail } = sender;
     const received = { at: event.at, answered, subject, own, link, opens, isEmail };
-    await followReply(db, reply, received, { links, now });
+    await followReply(db, reply, received, now);
   } else if (reply.keyword !== null) {
     await lockContact(db, address);
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
@@ -198,7 +198,7 @@ async function followReply(
     opens: boolean;
     isEmail: boolean;
   },
-  { links, now }: InboundContext,
+  now: Date,
 ): Promise<void> {
   const { address, keyword } = reply;
   const { lineId } = reply;
@@ -226,7 +226,7 @@ async function followReply(
   if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);
   else await suspectOptOut(db, { ...reply, body: text }, now);
   if (keyword !== 'stop') {
-    await shareContactCard(db, reply, links, now);
+    await shareContactCard(db, reply, now);
     const about = { address, lineId, replyId: reply.id };
     const isTrue = async (): Promise<boolean> => opens || !(await hasWrittenBefore(db, reply));
     await triggerRules(

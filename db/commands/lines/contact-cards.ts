@@ -8,8 +8,12 @@ import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
 import { isUnwelcomeAt } from '#db/commands/messages/message-actions.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import type { InboundRow } from '#db/queries/inbox/replies.ts';
-import { findLine, isUsable } from '#db/queries/lines/lines.ts';
+import { findReply, type InboundRow } from '#db/queries/inbox/replies.ts';
+import { findLine, isUsable, type LineRow } from '#db/queries/lines/lines.ts';
+import { insertAction } from '#db/queries/messages/message-actions.ts';
+import { lockContact } from '#db/queries/sending/message-locks.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** The `source` of messages that share a card. */
 const CARD_SOURCE = 'contact-card';
@@ -40,24 +44,65 @@ export async function setContactCard(
       where workspace_id = ${db.workspaceId} and id = ${former.fileId}`);
 }
 
-/**
- * Sends the card of a line to a contact who has written to it, unless they have it. Their message exempts it from quiet hours. Requires
- * `lockContact`.
- */
-export async function shareContactCard(
+/** A contact who has written to a line, with the message. */
+type Heard = Pick<InboundRow, 'id' | 'lineId' | 'address' | 'senderPhone' | 'leadId'>;
+
+/** The card of a line that a contact does not have and may get; it counts as shared then. */
+async function claimCard(
   db: TenantDb,
-  { lineId, address, senderPhone, leadId }: InboundRow,
-  links: FileLinks,
+  { lineId, address }: Pick<Heard, 'lineId' | 'address'>,
   now: Date,
-): Promise<void> {
+): Promise<{ line: LineRow; card: StoredContactCard } | null> {
   const line = await findLine(db, lineId);
   const card = line?.contactCard ?? null;
-  if (!line || !card || line.shareContactCard === 'never' || !isPhoneChannel(line.channel)) return;
-  if (card.phone !== line.phone || !isUsable(line) || (await isUnwelcomeAt(db, address))) return;
+  if (!line || !card || line.shareContactCard === 'never' || !isPhoneChannel(line.channel)) return null;
+  if (card.phone !== line.phone || !isUsable(line) || (await isUnwelcomeAt(db, address))) return null;
   const { rowCount } = await db.query(sql.type(NoRows)`
     update line_contacts set card_shared_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address} and card_shared_at is null`);
-  if (rowCount === 0) return;
+  return rowCount > 0 ? { line, card } : null;
+}
+
+/** A later card would surprise the contact. */
+const EXPIRES_MS = 24 * 3_600_000;
+
+/**
+ * Shares the card of a line with a contact who has written to it, unless they have it: by its carrier, or else as a file
+ * (`shareAsFile`). Requires `lockContact`.
+ */
+export async function shareContactCard(db: TenantDb, heard: Heard, now: Date): Promise<void> {
+  const { lineId } = heard;
+  const claimed = await claimCard(db, heard, now);
+  if (!claimed) return;
+  const { firstName, lastName, photoUrl } = claimed.card;
+  const action = {
+    kind: 'contact_card' as const,
+    firstName,
+    lastName,
+    ...(photoUrl !== undefined && { photoUrl }),
+  };
+  const expiresAt = new Date(now.getTime() + EXPIRES_MS);
+  await insertAction(db, {
+    id: newId(now),
+    lineId,
+    messageId: heard.id,
+    action,
+    actorName: null,
+    dueAt: now,
+    expiresAt,
+  });
+  wake(db, linePacerId(lineId), now, 'messagesDue');
+}
+
+/** Sends the card as a vCard file, because the carrier of the line cannot share it. Their message exempts it from quiet hours. */
+export async function shareAsFile(db: TenantDb, replyId: string, links: FileLinks, now: Date): Promise<void> {
+  const heard = await findReply(db, replyId);
+  if (!heard) return;
+  await lockContact(db, heard.address);
+  const claimed = await claimCard(db, heard, now);
+  if (!claimed) return;
+  const { line, card } = claimed;
+  const { lineId, address, senderPhone, leadId } = heard;
   const { fileId: attachmentId, fileName } = card;
   const file = { workspaceId: db.workspaceId, attachmentId, name: linkName(fileName) };
   const url = links.sign(file, linkExpiry(now, now, CARRIER_LINK_DAYS));

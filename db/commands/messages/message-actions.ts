@@ -25,6 +25,7 @@ import {
   type ActionTarget,
   actionsOf,
   endAction,
+  forgetShared,
   insertAction,
   lastActionAt,
   lockTarget,
@@ -260,13 +261,15 @@ export async function planActions(
   return { claimed: { row, line, answerBy }, ended, nextAt };
 }
 
+/** The reason of an action that may have been carried out. */
+const UNKNOWN = 'outcome_unknown';
+export const TOO_LATE = 'too_late';
+
 /** What may have been carried out is not repeated. */
 function endOf({ status, answerBy, expiresAt }: ActionRow, now: Date): string | null {
   if (status === 'calling')
-    return answerBy !== null && answerBy.getTime() + CRASHED_AFTER_MS <= now.getTime()
-      ? 'outcome_unknown'
-      : null;
-  return expiresAt <= now ? 'too_late' : null;
+    return answerBy !== null && answerBy.getTime() + CRASHED_AFTER_MS <= now.getTime() ? UNKNOWN : null;
+  return expiresAt <= now ? TOO_LATE : null;
 }
 
 /** Commits the result of an action with what follows from it. */
@@ -283,7 +286,7 @@ export async function settleAction(
   }
   const target = await lockTarget(db, row.messageId);
   const isDone = outcome.kind === 'accepted';
-  const reason = isDone ? null : outcome.kind === 'unknown' ? 'outcome_unknown' : outcome.reason;
+  const reason = isDone ? null : outcome.kind === 'unknown' ? UNKNOWN : outcome.reason;
   if (!(await endAction(db, row.id, { status: isDone ? 'done' : 'failed', reason, now })) || !target) return;
   const { action } = row;
   if (action.kind === 'reaction') {
@@ -303,7 +306,8 @@ export async function settleAction(
   } else if (isDone && action.kind === 'unsend') {
     await markUnsent(db, target.id, now);
     await emitUnsent(db, target, now);
-  }
+  } else if (!isDone && action.kind === 'contact_card' && reason !== UNKNOWN)
+    await forgetShared(db, { lineId: row.lineId, address: target.address });
 }
 
 /** Ends the actions of a line that leaves the workspace. */

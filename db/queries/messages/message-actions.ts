@@ -149,6 +149,16 @@ export const hasTold = (db: TenantDb, messageId: string): Promise<boolean> =>
     select 1 from message_actions
     where workspace_id = ${db.workspaceId} and message_id = ${messageId} and kind = 'read' and status <> 'failed'`);
 
+/** A contact has not got the card of a line, which is shared again after their next message. */
+export async function forgetShared(
+  db: TenantDb,
+  { lineId, address }: { lineId: string; address: string },
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update line_contacts set card_shared_at = null
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address}`);
+}
+
 /** All actions about a message, in order. */
 export async function actionsOf(db: TenantDb, messageId: string): Promise<readonly ActionRow[]> {
   return db.any(sql.type(ActionRow)`

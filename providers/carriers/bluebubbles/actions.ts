@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { Exchange } from '../../egress-exchange.ts';
 import { timeLimit } from '../../time-limit.ts';
@@ -35,6 +36,16 @@ export function createActions(
       }
       if (action.kind === 'read')
         return actionOutcome(await call(config, `${chat}/read`, { method: 'POST', signal: limit }));
+      if (action.kind === 'contact_card') {
+        // The server shares the card of the account, which it cannot change.
+        const asked = await call(config, '/icloud/contact', { signal: limit });
+        if (!isOk(asked)) return actionOutcome(asked);
+        const { firstName, lastName } = action;
+        const name = readOk(asked, envelope(z.object({ name: z.string() })))?.data.name;
+        if (name?.trim() !== `${firstName} ${lastName}`.trim())
+          return { kind: 'refused', reason: 'the account in Messages has another name' };
+        return actionOutcome(await call(config, `${chat}/share/contact`, { method: 'POST', signal: limit }));
+      }
       if (action.kind === 'reaction') {
         const reaction = `${action.removed ? '-' : ''}${action.reaction}`;
         const body = {

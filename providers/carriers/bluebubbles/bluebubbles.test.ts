@@ -266,6 +266,24 @@ describe('without the Private API that its settings require', () => {
   });
 });
 
+test('the card of the account in Messages is shared if it has the name of the line', async () => {
+  Object.assign(world.server.info, { private_api: true, helper_connected: true });
+  const to = recipient();
+  const share = (lastName: string) => {
+    const action = { kind: 'contact_card', firstName: 'Dana', lastName } as const;
+    const about = { id: newId(), lineId: newId(), channel: 'imessage', to, carrierMessageId: null } as const;
+    return world.carrier.act?.(world.config, { ...about, action }, never);
+  };
+  const shared = () => world.server.done.filter(({ route }) => route === 'share contact');
+  expect(await share('Other')).toEqual({
+    kind: 'refused',
+    reason: 'the account in Messages has another name',
+  });
+  expect(shared()).toEqual([]);
+  expect(await share('Line')).toEqual({ kind: 'accepted' });
+  expect(shared()).toMatchObject([{ guid: `iMessage;-;${to}` }]);
+});
+
 test('without the Private API nobody knows who is on iMessage, and messages are sent all the same', async () => {
   world.server.knowsReach = false;
   const to = recipient();

@@ -40,6 +40,9 @@ const Failure = z.object({
   }),
 });
 
+/** The account does not have the feature. */
+export const NOT_AVAILABLE = 2011;
+
 /** Linq's error codes (docs.linqapp.com/error). Other codes of a 5xx leave open whether the message was sent. */
 export const FAILURES: Record<number, CarrierFailure> = {
   1001: 'refused', // a field is missing
@@ -56,7 +59,7 @@ export const FAILURES: Record<number, CarrierFailure> = {
   2007: 'transient', // a file is not ready
   2008: 'line', // a sandbox writes only to whom has written to it
   2009: 'transient', // the chat is being created
-  2011: 'line', // the feature is not available
+  [NOT_AVAILABLE]: 'line',
   2013: 'refused', // the chat was left
   2015: 'transient', // a conflict
   2016: 'refused', // not in a group

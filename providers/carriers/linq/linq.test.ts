@@ -118,6 +118,27 @@ test('reacts, types, reads and edits, and says what Linq cannot', async () => {
   expect(await act({ kind: 'unsend' })).toMatchObject({ kind: 'refused' });
 });
 
+test('the number gets the card of the line before it is shared, and then its changes', async () => {
+  const to = recipient();
+  await send(to);
+  const share = (card: object) => {
+    const action = { kind: 'contact_card', firstName: 'Dana', lastName: 'Line', ...card } as const;
+    const about = { id: newId(), lineId: LINE_ID, channel: 'imessage', to, carrierMessageId: null } as const;
+    return world.carrier.act?.(world.config, { ...about, action }, never);
+  };
+  const before = world.linq.actions.length;
+  expect(await share({})).toEqual({ kind: 'accepted' });
+  expect(await share({ photoUrl: 'https://line.example/dana.png' })).toEqual({ kind: 'accepted' });
+  const path = '/v3/contact_card';
+  const shared = { method: 'POST', path: `/v3/chats/${sentTo(to)[0]?.chatId}/share_contact_card` };
+  expect(world.linq.actions.slice(before)).toMatchObject([
+    { method: 'POST', path, body: { first_name: 'Dana', last_name: 'Line', phone_number: '+14155550111' } },
+    shared,
+    { method: 'PATCH', path, body: { image_url: 'https://line.example/dana.png' } },
+    shared,
+  ]);
+});
+
 /** What a webhook tells. */
 const told = (type: string, data: object) =>
   world.carrier.parseCallback(

@@ -12,7 +12,7 @@ import { unanswered } from '../hosted-api.ts';
 import { Explanation, foreignAnswer, isOk, readJson, readOk } from '../http-response.ts';
 import { CLOCK_SKEW_MS, findListedAttempt } from '../listed-attempt.ts';
 import { travelledBy } from '../travelled-by.ts';
-import { failureOf, type LinqApi, type LinqConfig, reasonOf } from './api.ts';
+import { failureOf, NOT_AVAILABLE, type LinqApi, type LinqConfig, reasonOf } from './api.ts';
 import { chatWith, chatWithGroup } from './chats.ts';
 import { Parts, reportsOf, textOf } from './message.ts';
 
@@ -223,18 +223,56 @@ async function requestOf(
     case 'unsend':
       return { kind: 'refused', reason: 'Linq cannot take a message back' };
     case 'typing':
-    case 'read': {
+    case 'read':
+    case 'contact_card': {
       const chat = await chatWith(api, config, to);
       if ('failure' in chat) return { kind: 'transient', reason: reasonOf(chat.failure) };
       if (chat.id === null) return { kind: 'refused', reason: 'there is no conversation yet' };
       const path = `/v3/chats/${encodeURIComponent(chat.id)}`;
       if (action.kind === 'read') return { path: `${path}/read`, method: 'POST' };
+      if (action.kind === 'contact_card') {
+        const refusal = await setCard(api, config, action);
+        return refusal ?? { path: `${path}/share_contact_card`, method: 'POST' };
+      }
       return { path: `${path}/typing`, method: action.on ? 'POST' : 'DELETE' };
     }
   }
 }
 
+const Card = z.object({ is_active: z.boolean(), phone_number: readable(z.string()) });
+const Cards = z.object({ contact_cards: listOf(Card, PAGE) });
+
+/** Gives the number the card, which Linq cannot tell from a former one: it keeps pictures under addresses of its own. */
+async function setCard(
+  api: LinqApi,
+  config: LinqConfig,
+  { firstName, lastName, photoUrl }: Extract<OutboundAction['action'], { kind: 'contact_card' }>,
+): Promise<ActionOutcome | null> {
+  const number = { phone_number: config.fromNumber };
+  const asked = await api.ask(config, '/v3/contact_card', number);
+  const known = readOk(asked, Cards);
+  if (!known) return actionOutcome(asked);
+  const isKnown = known.contact_cards.some(
+    ({ is_active: isActive, phone_number: phone }) => isActive && phone === config.fromNumber,
+  );
+  const card = {
+    first_name: firstName,
+    last_name: lastName,
+    ...(photoUrl !== undefined && { image_url: photoUrl }),
+  };
+  const set = isKnown
+    ? await api.ask(config, '/v3/contact_card', number, { method: 'PATCH', body: card })
+    : await api.call(config, '/v3/contact_card', { body: { ...card, ...number } });
+  const given = readOk(set, Card);
+  if (given?.is_active) return null;
+  return given
+    ? { kind: 'refused', reason: 'Linq could not set the card of the number' }
+    : actionOutcome(set);
+}
+
 function actionOutcome(response: Exchange): ActionOutcome {
+  if (readJson(response, z.object({ error: z.object({ code: z.literal(NOT_AVAILABLE) }) })))
+    return { kind: 'refused', reason: reasonOf(response) };
   const lost = unanswered(response, reasonOf(response));
   if (!lost && isOk(response)) return { kind: 'accepted' };
   const failure = lost ?? failureOf(response);

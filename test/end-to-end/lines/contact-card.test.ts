@@ -29,32 +29,77 @@ const cardFor = (from: string) =>
     return cards.length > 0 && cards;
   });
 
+const isCard = ({ attachmentNames = [] }: { attachmentNames?: string[] }): boolean =>
+  attachmentNames.includes('Dana Line.vcf');
+/** What the carrier has shared with a contact. */
+async function sharedWith(from: string): Promise<object[]> {
+  const response = await fetch(`${app.url}/simulated/carrier/actions?to=${encodeURIComponent(from)}`);
+  const { actions } = (await response.json()) as { actions: { action: object }[] };
+  return actions.map(({ action }) => action);
+}
+/** Sends a message, before which all that was to be done to the contact is done. */
+async function answered(recipientPhone: string): Promise<void> {
+  const { body } = await call('POST', '/api/messages', { recipientPhone, message: 'Answered' });
+  await eventually(async () => (await call('GET', `/api/messages/${body._id}`)).body.status === 'delivered');
+}
+
 describe('the contact card of a line', () => {
-  it('is sent as a file, once, to a contact who writes, and what it says is in it', async () => {
+  it('is shared by the carrier, once, with a contact who writes', async () => {
     const from = phone();
     expect((await call('GET', path())).body).toEqual({ success: true, contactCard: null });
     // Nobody is surprised by a line without a card.
     await hear(from, 'Before');
-    const set = await call('PUT', path(), CARD);
+    const set = await call('PUT', path(), { ...CARD, photoUrl: 'https://line.example/dana.png' });
     expect(set).toMatchObject({ status: 200, body: { success: true, contactCard: CARD } });
     expect((await call('GET', path())).body).toEqual(set.body);
     expect(JSON.stringify(set.body)).not.toContain('fileId');
     await hear(from, 'After');
+    const shared = await eventually(async () => {
+      const actions = await sharedWith(from);
+      return actions.length > 0 && actions;
+    });
+    expect(shared).toEqual([
+      {
+        kind: 'contact_card',
+        firstName: 'Dana',
+        lastName: 'Line',
+        photoUrl: 'https://line.example/dana.png',
+      },
+    ]);
+    await hear(from, 'Again');
+    await answered(from);
+    expect(await sharedWith(from)).toHaveLength(1);
+    expect(await cardsOf(from)).toEqual([]);
+  });
+
+  it('is sent as a file if the carrier refuses to share it', async () => {
+    // To this number, it refuses messages as well.
+    const from = phone('0002');
+    await call('PUT', path(), CARD);
+    await hear(from, 'Hello');
+    const file = await eventually(async () => {
+      const { body } = await call('GET', `/api/conversations/${encodeURIComponent(from)}`);
+      return body.messages.find(isCard);
+    });
+    expect(file).toMatchObject({ attachmentNames: ['Dana Line.vcf'] });
+    expect(await sharedWith(from)).toEqual([]);
+  });
+
+  it('is sent as a file, once, where the carrier can share none, and what it says is in it', async () => {
+    const from = phone();
+    const sms = await createLine(app, workspace.id, 'sms');
+    const set = await call('PUT', path(sms), CARD);
+    await hear(from, 'After', sms);
     expect(await cardFor(from)).toEqual([
       { name: 'Dana Line.vcf', contentType: 'text/vcard', voiceNote: false },
     ]);
-    await hear(from, 'Again');
-    const answer = await call('POST', '/api/messages', { recipientPhone: from, message: 'Answered' });
-    await eventually(
-      async () => (await call('GET', `/api/messages/${answer.body._id}`)).body.status === 'delivered',
-    );
+    await hear(from, 'Again', sms);
+    await answered(from);
     expect(await cardsOf(from)).toHaveLength(1);
+    expect(await sharedWith(from)).toEqual([]);
 
     const { body } = await call('GET', `/api/conversations/${encodeURIComponent(from)}`);
-    const shown = body.messages.find(({ attachmentNames = [] }: { attachmentNames?: string[] }) =>
-      attachmentNames.includes('Dana Line.vcf'),
-    );
-    const file = await fetch(shown.attachmentUrls[0]);
+    const file = await fetch(body.messages.find(isCard).attachmentUrls[0]);
     expect(await file.text()).toContain(`TEL;TYPE=CELL:${set.body.contactCard.phone}\r\n`);
   });
 
@@ -70,8 +115,9 @@ describe('the contact card of a line', () => {
     await hear(gone, 'STOP');
     const other = phone();
     await hear(other, 'Somebody else');
-    await cardFor(other);
-    expect([...(await cardsOf(quiet)), ...(await cardsOf(gone))]).toEqual([]);
+    await eventually(async () => (await sharedWith(other)).length > 0);
+    const got = [cardsOf(quiet), cardsOf(gone), sharedWith(quiet), sharedWith(gone)];
+    expect((await Promise.all(got)).flat()).toEqual([]);
   });
 
   it('is refused for a line of email, and for other names than a card can have', async () => {

@@ -3374,7 +3374,7 @@ export class Lines extends HeyApiClient {
     /**
      * Set the contact card of a phone line
      *
-     * From then on, a contact gets it as a vCard file after their next message to the line, once, unless `shareContactCard` of the line is `never`. It is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`.
+     * From then on, a contact gets it after their next message to the line, once, unless `shareContactCard` of the line is `never`: by a carrier with the capability `contact_card`, which shares the names and the picture, or else as a vCard file. A file is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`.
      */
     public setContactCard<ThrowOnError extends boolean = true>(parameters: {
         id: string;

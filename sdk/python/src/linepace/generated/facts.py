@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4c7f93c0657a2baa1fc988f1a71267b3258fa5c62cce9610ad22536554aebfa1"
+DIGEST = "cda784ee6c5902b129cecea17962ccb2d163ca14ac5beb4af9fcf7035b017feb"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1693,7 +1693,7 @@ class Lines:
     def set_contact_card(self, id: str, **body: Unpack[models.SetContactCardRequest]) -> models.SetContactCardResponse:
         """Set the contact card of a phone line.
 
-        From then on, a contact gets it as a vCard file after their next message to the line, once, unless `shareContactCard` of the line is `never`. It is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
+        From then on, a contact gets it after their next message to the line, once, unless `shareContactCard` of the line is `never`: by a carrier with the capability `contact_card`, which shares the names and the picture, or else as a vCard file. A file is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
         return self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/contact-card", body=body)
 
     def list_carriers(self) -> models.ListCarriersResponse:
@@ -1806,7 +1806,7 @@ class AsyncLines:
     async def set_contact_card(self, id: str, **body: Unpack[models.SetContactCardRequest]) -> models.SetContactCardResponse:
         """Set the contact card of a phone line.
 
-        From then on, a contact gets it as a vCard file after their next message to the line, once, unless `shareContactCard` of the line is `never`. It is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
+        From then on, a contact gets it after their next message to the line, once, unless `shareContactCard` of the line is `never`: by a carrier with the capability `contact_card`, which shares the names and the picture, or else as a vCard file. A file is a message like others: it counts in the limits, and is shown in the conversation. A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
         return await self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/contact-card", body=body)
 
     async def list_carriers(self) -> models.ListCarriersResponse:
