@@ -331,47 +331,44 @@ test.each([
   ['the only part', 'apple-script', '', 0],
   ['after its text', 'apple-script', 'Hello Ada', 1],
   ['with its text', 'private-api', 'Hello Ada', 0],
-])(
-  'a file that a proxy finds too large fails no message of which nothing has left: %s',
-  async (_what, method, text, sent) => {
-    Object.assign(world.server.info, { private_api: true, helper_connected: true });
-    const to = recipient();
-    const proxy = createServer(async (incoming, answer) => {
-      if (Number(incoming.headers['content-length'] ?? 0) > 100_000) {
-        // It does not read the rest.
-        answer.writeHead(413, { 'content-type': 'text/html', connection: 'close' });
-        return answer.end('<html><h1>413 Request Entity Too Large</h1></html>');
-      }
-      const headers = { 'content-type': incoming.headers['content-type'] ?? '' };
-      const body = incoming.method === 'GET' ? null : Buffer.concat(await incoming.toArray());
-      const passed = await fetch(`${world.server.url}${incoming.url}`, {
-        method: incoming.method ?? 'GET',
-        headers,
-        body,
-      });
-      answer.writeHead(passed.status, { 'content-type': 'application/json' }).end(await passed.text());
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => void proxy.close());
-    await once(proxy, 'listening');
-    const { port } = proxy.address() as AddressInfo;
-    const config = { ...(world.config as object), url: `http://127.0.0.1:${port}`, method };
-    const carrier = blueBubblesCarrier({
-      fetchMedia: async () => ({ content: Buffer.alloc(20_000_000), contentType: 'video/mp4' }),
+])('a file too large for a proxy fails no unsent message: %s', async (_what, method, text, sent) => {
+  Object.assign(world.server.info, { private_api: true, helper_connected: true });
+  const to = recipient();
+  const proxy = createServer(async (incoming, answer) => {
+    if (Number(incoming.headers['content-length'] ?? 0) > 100_000) {
+      // It does not read the rest.
+      answer.writeHead(413, { 'content-type': 'text/html', connection: 'close' });
+      return answer.end('<html><h1>413 Request Entity Too Large</h1></html>');
+    }
+    const headers = { 'content-type': incoming.headers['content-type'] ?? '' };
+    const body = incoming.method === 'GET' ? null : Buffer.concat(await incoming.toArray());
+    const passed = await fetch(`${world.server.url}${incoming.url}`, {
+      method: incoming.method ?? 'GET',
+      headers,
+      body,
     });
-    onTestFinished(() => carrier.close());
-    const file = { name: 'a.mp4', url: 'https://files.example/a', contentType: null, voiceNote: false };
-    const message = outbound(world, to, { text, attachments: [file] });
-    const outcome = await carrier.send(carrier.config.parse(config), message, never);
-    expect(outcome).toMatchObject({
-      kind: sent > 0 ? 'refused' : 'transient',
-      reason: expect.stringMatching(/too large .*\(413\)$/),
-    });
-    expect('sentPart' in outcome).toBe(sent > 0);
-    expect(at(to)).toHaveLength(sent);
-    const next = outbound(world, to, { text: 'Without a file' });
-    expect(await carrier.send(carrier.config.parse(config), next, never)).toMatchObject({ kind: 'accepted' });
-  },
-);
+    answer.writeHead(passed.status, { 'content-type': 'application/json' }).end(await passed.text());
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void proxy.close());
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const config = { ...(world.config as object), url: `http://127.0.0.1:${port}`, method };
+  const carrier = blueBubblesCarrier({
+    fetchMedia: async () => ({ content: Buffer.alloc(20_000_000), contentType: 'video/mp4' }),
+  });
+  onTestFinished(() => carrier.close());
+  const file = { name: 'a.mp4', url: 'https://files.example/a', contentType: null, voiceNote: false };
+  const message = outbound(world, to, { text, attachments: [file] });
+  const outcome = await carrier.send(carrier.config.parse(config), message, never);
+  expect(outcome).toMatchObject({
+    kind: sent > 0 ? 'refused' : 'transient',
+    reason: expect.stringMatching(/too large .*\(413\)$/),
+  });
+  expect('sentPart' in outcome).toBe(sent > 0);
+  expect(at(to)).toHaveLength(sent);
+  const next = outbound(world, to, { text: 'Without a file' });
+  expect(await carrier.send(carrier.config.parse(config), next, never)).toMatchObject({ kind: 'accepted' });
+});
 
 test('files are sent after the text, and a voice note is marked as one', async () => {
   const to = recipient();

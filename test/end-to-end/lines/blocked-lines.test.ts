@@ -176,6 +176,27 @@ describe.concurrent('a line that cannot send', () => {
     line.front.outage = null;
   }, 150_000);
 
+  it('pauses at once while a proxy answers with a 502, as its message says while the carrier is asked', async () => {
+    const line = await refusedLine();
+    line.front.refusal = null;
+    line.front.outage = { status: 502, html: '<html><h1>502 Bad Gateway</h1></html>' };
+    const id = await post(line, { messageType: 'sms' });
+    const body = await eventually(async () => {
+      const timeline = (await line.api('GET', `/api/messages/${id}/timeline`)).body;
+      return timeline.waitingFor.reason === 'carrier_pause' && timeline;
+    });
+    expect(body).toMatchObject({
+      status: 'pending',
+      waitingFor: {
+        // Until then, the carrier could have answered.
+        until: expect.any(String),
+        text: expect.stringMatching(/“the carrier responded 502”.*It is asked whether it took this one/),
+      },
+    });
+    expect(line.front.posts).toBe(1);
+    line.front.outage = null;
+  }, 60_000);
+
   it.each(['hangs', 'swallows'] as const)(
     'is blocked and tells why while its carrier %s and messages wait, each of which it gets once',
     async (outage) => {
