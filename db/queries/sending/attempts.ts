@@ -406,7 +406,8 @@ export async function refusedAlone(
   db: TenantDb,
   { id, lineId }: { id: string; lineId: string },
 ): Promise<z.infer<typeof RefusedAlone>> {
-  const own = sql.fragment`workspace_id = ${db.workspaceId} and message_id = ${id} and outcome = 'transient' and about = 'line'`;
+  const own = sql.fragment`workspace_id = ${db.workspaceId} and message_id = ${id} and kind <> 'fallback'
+    and outcome = 'transient' and about = 'line'`;
   return db.one(sql.type(RefusedAlone)`
     select count(*) count, min(started_at) first_at from attempts
     where ${own} and started_at > (

@@ -129,12 +129,14 @@ test('the number gets the card of the line before it is shared, and then its cha
   const before = world.linq.actions.length;
   expect(await share({})).toEqual({ kind: 'accepted' });
   expect(await share({ photoUrl: 'https://line.example/dana.png' })).toEqual({ kind: 'accepted' });
+  expect(await share({ photoUrl: 'https://line.example/dana.png' })).toEqual({ kind: 'accepted' });
   const path = '/v3/contact_card';
   const shared = { method: 'POST', path: `/v3/chats/${sentTo(to)[0]?.chatId}/share_contact_card` };
   expect(world.linq.actions.slice(before)).toMatchObject([
     { method: 'POST', path, body: { first_name: 'Dana', last_name: 'Line', phone_number: '+14155550111' } },
     shared,
     { method: 'PATCH', path, body: { image_url: 'https://line.example/dana.png' } },
+    shared,
     shared,
   ]);
 });

@@ -57,6 +57,8 @@ const Available = z.object({ available: z.boolean() });
 export function createSending(
   api: LinqApi,
 ): Required<Pick<Carrier<LinqConfig>, 'send' | 'act' | 'reconcile' | 'checkAvailability'>> {
+  /** The cards that numbers were given last, so that their pictures are not loaded again each time. */
+  const given = new Map<string, string>();
   const reachOf = (config: LinqConfig, address: string): Promise<Exchange> =>
     api.call(config, '/v3/capability/check_imessage', { body: { address, from: config.fromNumber } });
 
@@ -89,7 +91,7 @@ export function createSending(
     },
 
     async act(config, action, signal) {
-      const request = await requestOf(api, config, action);
+      const request = await requestOf(api, config, action, given);
       if ('kind' in request) return request;
       const { path, method, body } = request;
       const response = await api.call(config, path, {
@@ -209,6 +211,7 @@ async function requestOf(
   api: LinqApi,
   config: LinqConfig,
   { action, to, carrierMessageId }: OutboundAction,
+  given: Map<string, string>,
 ): Promise<ActionRequest | ActionOutcome> {
   const message = `/v3/messages/${encodeURIComponent(carrierMessageId ?? '')}`;
   switch (action.kind) {
@@ -231,7 +234,7 @@ async function requestOf(
       const path = `/v3/chats/${encodeURIComponent(chat.id)}`;
       if (action.kind === 'read') return { path: `${path}/read`, method: 'POST' };
       if (action.kind === 'contact_card') {
-        const refusal = await setCard(api, config, action);
+        const refusal = await setCard(api, config, action, given);
         return refusal ?? { path: `${path}/share_contact_card`, method: 'POST' };
       }
       return { path: `${path}/typing`, method: action.on ? 'POST' : 'DELETE' };
@@ -242,11 +245,12 @@ async function requestOf(
 const Card = z.object({ is_active: z.boolean(), phone_number: readable(z.string()) });
 const Cards = z.object({ contact_cards: listOf(Card, PAGE) });
 
-/** Gives the number the card, which Linq cannot tell from a former one: it keeps pictures under addresses of its own. */
+/** Gives the number the card. What it was given last is remembered, as Linq keeps pictures under addresses of its own. */
 async function setCard(
   api: LinqApi,
   config: LinqConfig,
   { firstName, lastName, photoUrl }: Extract<OutboundAction['action'], { kind: 'contact_card' }>,
+  given: Map<string, string>,
 ): Promise<ActionOutcome | null> {
   const number = { phone_number: config.fromNumber };
   const asked = await api.ask(config, '/v3/contact_card', number);
@@ -260,12 +264,17 @@ async function setCard(
     last_name: lastName,
     ...(photoUrl !== undefined && { image_url: photoUrl }),
   };
+  const text = JSON.stringify(card);
+  if (isKnown && given.get(config.fromNumber) === text) return null;
   const set = isKnown
     ? await api.ask(config, '/v3/contact_card', number, { method: 'PATCH', body: card })
     : await api.call(config, '/v3/contact_card', { body: { ...card, ...number } });
-  const given = readOk(set, Card);
-  if (given?.is_active) return null;
-  return given
+  const applied = readOk(set, Card);
+  if (applied?.is_active) {
+    given.set(config.fromNumber, text);
+    return null;
+  }
+  return applied
     ? { kind: 'refused', reason: 'Linq could not set the card of the number' }
     : actionOutcome(set);
 }
