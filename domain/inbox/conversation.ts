@@ -141,7 +141,7 @@ export const ConversationCounts = z
     open: z.int(),
     unanswered: z.int().meta({
       description:
-        'Open, and the contact wrote last. Steps of campaigns, drips and automatic replies answer nobody.',
+        'Open, and the contact wrote last. A message answers from its acceptance, unless it is canceled or fails. Steps of campaigns, drips and automatic replies answer nobody.',
     }),
     unread: z.int().meta({ description: 'Open, and unread by the user.' }),
     mine: z.int().meta({ description: 'Open, and assigned to the user; 0 for a key.' }),

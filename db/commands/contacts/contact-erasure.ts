@@ -18,6 +18,7 @@ import { deleteSavedFiltersNaming } from '#db/queries/inbox/saved-filters.ts';
 import { deleteSuspicionsOf } from '#db/queries/contacts/opt-out-suspicions.ts';
 import { deleteVerificationsOf } from '#db/queries/contacts/verifications.ts';
 import { linesThatKnow, lockLinesShared } from '#db/queries/lines/lines.ts';
+import { IS_TO_BE_SENT } from '#db/queries/messages/messages.ts';
 import { forgetCrmContacts } from '#db/queries/crm/crm-links.ts';
 import { hideOptOuts } from '#db/queries/contacts/opt-outs.ts';
 import { insertion } from '#db/connection/recordset.ts';
@@ -117,7 +118,7 @@ async function lockAll(db: TenantDb, contact: Contact): Promise<void> {
     where workspace_id = ${db.workspaceId} and lead_id = any(${texts(contact.leadIds)}) and state = 'running'
     order by campaign_id, lead_id for no key update`);
   await db.query(sql.type(NoRows)`
-    select from messages m where ${isMessageOf(db, contact)} and (status in ('pending', 'scheduled') or fallback_sms = 'due')
+    select from messages m where ${isMessageOf(db, contact)} and ${IS_TO_BE_SENT}
     order by m.id for no key update`);
 }
 

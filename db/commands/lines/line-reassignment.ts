@@ -5,7 +5,7 @@ import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
 import { type Choosable, chooseLines } from '#db/commands/messages/line-choice.ts';
 import { leavePools } from '#db/queries/lines/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines/lines.ts';
-import { MessageRow } from '#db/queries/messages/messages.ts';
+import { IS_TO_BE_SENT, MessageRow } from '#db/queries/messages/messages.ts';
 import { inIndexOrder } from '#db/connection/index-order.ts';
 import { ROWS_INSERTED } from '#db/connection/recordset.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
@@ -144,7 +144,7 @@ const continueLater = (db: TenantDb, lineId: string | null): void =>
 /** The unsent messages of a line, and messages whose fallback SMS is due. */
 export const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
   workspace_id = ${db.workspaceId} and ${lineId === null ? sql.fragment`line_id is null` : sql.fragment`line_id = ${lineId}`}
-  and (status in ('pending', 'scheduled') or fallback_sms = 'due')`;
+  and ${IS_TO_BE_SENT}`;
 
 const InQueue = QueuePosition.extend({ id: z.string(), address: z.string() });
 type InQueue = z.infer<typeof InQueue>;

@@ -190,15 +190,16 @@ async function recordSends(
 ): Promise<void> {
   const opening = claims.filter(({ attempt }) => attempt.isNew);
   const byAddress = Map.groupBy(claims, ({ message }) => message.address);
+  const written = claims
+    .filter(({ message }) => isWritten(message))
+    .toSorted((a, b) => a.message.createdAt.getTime() - b.message.createdAt.getTime());
   const contacts = await recordOutbound(
     db,
     lineId,
     claims.map(({ message }) => message.address),
     {
       opened: new Set(opening.map(({ message }) => message.address)),
-      answered: new Set(
-        claims.filter(({ message }) => isWritten(message)).map(({ message }) => message.address),
-      ),
+      answeredAt: new Map(written.map(({ message: { address, createdAt } }) => [address, createdAt])),
       byMember: new Set(
         claims.filter(({ message }) => isByMember(message)).map(({ message }) => message.address),
       ),

@@ -9,6 +9,7 @@ import { isOffered } from '../drafts/ai-drafts.ts';
 import { isUnread, type Reader } from './conversation-reads.ts';
 import { ACTIVE_AT, isListed } from './conversations.ts';
 import { addressesOfLeads } from '../contacts/leads.ts';
+import { IS_TO_BE_SENT, IS_WRITTEN } from '../messages/messages.ts';
 
 /** How many of the latest rows of one kind are searched or counted. */
 const MAX_SEARCHED = 5000;
@@ -53,9 +54,16 @@ export async function conditionsOf(
   return conditions.filter((condition) => condition !== false);
 }
 
-/** Worded like the predicate of its index. */
-export const isUnanswered = (now: Date): FragmentSqlToken =>
-  sql.fragment`${isOfStatus('open', now)} and c.last_inbound_at > coalesce(c.answered_at, '-infinity')`;
+/**
+ * The contact wrote last. An answer counts from its acceptance, for as long as it is to be sent, and from then on if it was. The first
+ * lines are worded like the predicate of the index; `offset 0` has the messages of each conversation looked up.
+ */
+export const isUnanswered = (now: Date): FragmentSqlToken => sql.fragment`
+  ${isOfStatus('open', now)} and c.last_inbound_at > coalesce(c.answered_at, '-infinity')
+  and not exists (
+    select from messages m
+    where m.workspace_id = c.workspace_id and m.address = c.address and m.created_at >= c.last_inbound_at
+      and ${IS_TO_BE_SENT} and ${IS_WRITTEN} offset 0)`;
 
 const isDrafted = sql.fragment`exists (
   select from ai_drafts d

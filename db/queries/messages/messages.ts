@@ -28,8 +28,12 @@ import { recordset, snakeCase } from '#db/connection/recordset.ts';
 export const IS_DISPATCHED = sql.fragment`(sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')`;
 /** When a message was sent, or if not, its fallback SMS. While it is being sent: since when. */
 export const DISPATCHED_AT = sql.fragment`coalesce(sent_at, fallback_at, updated_at)`;
+/** Whether a message is still to be sent, if only as fallback SMS. */
+export const IS_TO_BE_SENT = sql.fragment`(status in ('pending', 'scheduled') or fallback_sms = 'due')`;
 /** `isWritten`, of messages. */
 export const IS_WRITTEN = sql.fragment`(campaign_id is null and source <> all(${sql.array([...UNWRITTEN_SOURCES], 'text')}))`;
+/** When somebody wrote a message: when it was accepted, or when it was sent from the device of a line. */
+export const WRITTEN_AT = sql.fragment`least(created_at, ${DISPATCHED_AT})`;
 
 /** `isByMember`, of messages. */
 export const IS_BY_MEMBER = sql.fragment`(source = any(${sql.array([...MEMBER_SOURCES], 'text')}))`;

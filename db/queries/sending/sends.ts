@@ -11,6 +11,7 @@ import {
   IS_SET_ASIDE,
   IS_WRITTEN,
   MessageRow,
+  WRITTEN_AT,
 } from '../messages/messages.ts';
 import { type Happening, traceMoment } from '#db/connection/message-traces.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
@@ -70,7 +71,7 @@ const UnansweredRow = z.object({ address: z.string(), unanswered: z.int() });
 /**
  * Records that the line wrote to these addresses, for new conversations, contact gaps, stickiness and reputation.
  * @param opened those with which it opens a conversation.
- * @param answered those to whom a person writes.
+ * @param answeredAt when somebody wrote what is sent to them.
  * @param byMember those to whom a member writes.
  * @returns how many messages in a row each has not answered, with these.
  */
@@ -80,9 +81,9 @@ export async function recordOutbound(
   addresses: readonly string[],
   {
     opened,
-    answered,
+    answeredAt,
     byMember,
-  }: { opened: ReadonlySet<string>; answered: ReadonlySet<string>; byMember: ReadonlySet<string> },
+  }: { opened: ReadonlySet<string>; answeredAt: ReadonlyMap<string, Date>; byMember: ReadonlySet<string> },
   now: Date,
 ): Promise<readonly z.infer<typeof UnansweredRow>[]> {
   const counts = Map.groupBy(addresses, (address) => address);
@@ -97,15 +98,20 @@ export async function recordOutbound(
     on conflict do nothing`);
   return db.any(sql.type(UnansweredRow)`
     insert into conversations (workspace_id, address, line_id, last_outbound_at, answered_at, member_answered_at, unanswered)
-    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)}, case when answered then ${sql.timestamp(now)} end,
+    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)}, answered_at,
       case when by_member then ${sql.timestamp(now)} end, n
     from ${sql.unnest(
-      sorted.map((a) => [a, answered.has(a), byMember.has(a), counts.get(a)?.length ?? 0]),
-      ['text', 'bool', 'bool', 'int4'],
-    )} as t (a, answered, by_member, n)
+      sorted.map((a) => [
+        a,
+        answeredAt.get(a)?.toISOString() ?? null,
+        byMember.has(a),
+        counts.get(a)?.length ?? 0,
+      ]),
+      ['text', 'timestamptz', 'bool', 'int4'],
+    )} as t (a, answered_at, by_member, n)
     on conflict (workspace_id, address) do update
       set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id),
-        answered_at = coalesce(excluded.answered_at, conversations.answered_at),
+        answered_at = greatest(excluded.answered_at, conversations.answered_at),
         member_answered_at = coalesce(excluded.member_answered_at, conversations.member_answered_at),
         unanswered = conversations.unanswered + excluded.unanswered
     returning address, unanswered`);
@@ -118,7 +124,7 @@ export async function recordReached(
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
     insert into conversations as c (workspace_id, address, line_id, last_outbound_at, answered_at, member_answered_at)
-    select workspace_id, address, ${lineId}, ${sql.timestamp(startedAt)}, case when ${IS_WRITTEN} then ${sql.timestamp(startedAt)} end,
+    select workspace_id, address, ${lineId}, ${sql.timestamp(startedAt)}, case when ${IS_WRITTEN} then created_at end,
       case when ${IS_BY_MEMBER} then ${sql.timestamp(startedAt)} end
     from messages
     where workspace_id = ${db.workspaceId} and id = ${messageId} and not starts_with(address, 'erased:')
@@ -158,9 +164,9 @@ export async function recordOwnMessage(
  */
 export async function revertOutbound(
   db: TenantDb,
-  attempt: Pick<AttemptRow, 'lineId' | 'address' | 'isNew' | 'startedAt' | 'contactLastSentAt'>,
+  attempt: Pick<AttemptRow, 'messageId' | 'lineId' | 'address' | 'isNew' | 'startedAt' | 'contactLastSentAt'>,
 ): Promise<number | null> {
-  const { lineId, address, isNew, startedAt, contactLastSentAt } = attempt;
+  const { messageId, lineId, address, isNew, startedAt, contactLastSentAt } = attempt;
   if (isNew) {
     // A contact who wrote meanwhile is known to the line by that.
     await db.query(sql.type(NoRows)`
@@ -177,10 +183,10 @@ export async function revertOutbound(
     where workspace_id = ${db.workspaceId} and address = ${address} and last_outbound_at = ${sql.timestamp(startedAt)}`);
   await db.query(sql.type(NoRows)`
     update conversations c set answered_at = (
-      select max(${DISPATCHED_AT}) from messages m
-      where m.workspace_id = c.workspace_id and m.address = c.address and ${IS_DISPATCHED} and ${IS_WRITTEN}
-        and ${DISPATCHED_AT} < ${sql.timestamp(startedAt)})
-    where workspace_id = ${db.workspaceId} and address = ${address} and answered_at = ${sql.timestamp(startedAt)}`);
+      select max(${WRITTEN_AT}) from messages m
+      where m.workspace_id = c.workspace_id and m.address = c.address and m.id <> ${messageId} and ${IS_DISPATCHED} and ${IS_WRITTEN})
+    where workspace_id = ${db.workspaceId} and address = ${address} and answered_at <= ${sql.timestamp(startedAt)} and exists (
+      select from messages where workspace_id = ${db.workspaceId} and id = ${messageId} and ${IS_WRITTEN})`);
   await db.query(sql.type(NoRows)`
     update conversations c set member_answered_at = (
       select max(${DISPATCHED_AT}) from messages m

@@ -67,6 +67,50 @@ describe('what waits for a person', () => {
     expect(addresses.toSorted()).toEqual([told, mine].toSorted());
   });
 
+  it('counts a reply as an answer from its acceptance, unless it does not leave or the contact writes meanwhile', async () => {
+    const { api, lineId } = await createWorkspaceWithLine(app);
+    const [waits, planned, canceled, again, refused] = [phone(), phone(), phone(), phone(), phone('0002')];
+    const contacts = [waits, planned, canceled, again, refused];
+    const write = (from: string) =>
+      callBack(app, lineId, replyEvent(from, 'Is it free?', { at: new Date() }));
+    const expectUnanswered = async (...expected: string[]): Promise<void> => {
+      const addressesOf = async (unanswered: boolean): Promise<string[]> =>
+        (await api('GET', `/api/conversations?unanswered=${unanswered}`)).body.conversations
+          .map(({ address }: { address: string }) => address)
+          .toSorted();
+      expect(await addressesOf(true)).toEqual(expected.toSorted());
+      expect(await addressesOf(false)).toEqual(contacts.filter((one) => !expected.includes(one)).toSorted());
+      expect(await countsOf(api)).toMatchObject({ unanswered: expected.length });
+      const { items } = (await api('GET', '/api/attention')).body;
+      const counted = items.find(({ kind }: { kind: string }) => kind === 'unanswered');
+      expect(counted?.count ?? 0).toBe(expected.length);
+    };
+    for (const from of contacts) await write(from);
+    await expectUnanswered(...contacts);
+
+    await api('POST', `/api/lines/${lineId}/pause`, {});
+    const ids = new Map<string, string>();
+    for (const to of contacts) {
+      const scheduledDate = to === planned && new Date(Date.now() + 86_400_000).toISOString();
+      const reply = { phone: to, message: 'It is.', ...(scheduledDate && { scheduledDate }) };
+      const { status, body } = await api('POST', '/api/inbox/send-reply', reply);
+      expect(status).toBe(201);
+      ids.set(to, body._id);
+    }
+    await expectUnanswered();
+    expect((await api('POST', `/api/messages/${ids.get(canceled)}/cancel`)).status).toBe(200);
+    await write(again);
+    await expectUnanswered(canceled, again);
+
+    await api('POST', `/api/lines/${lineId}/resume`, {});
+    for (const to of [waits, again, refused])
+      await eventually(async () => {
+        const { status } = (await api('GET', `/api/messages/${ids.get(to)}`)).body;
+        return status === (to === refused ? 'failed' : 'delivered');
+      });
+    await expectUnanswered(canceled, again, refused);
+  });
+
   it('lists what needs a person, with its count and since when', async () => {
     const { api, lineId, id: workspaceId, ownerId } = await createWorkspaceWithLine(app);
     const owner = await sessionClient(app, {
