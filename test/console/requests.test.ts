@@ -39,6 +39,35 @@ describe('the log of requests', () => {
     await rows.filter({ hasText: 'Owner' }).first().waitFor();
   });
 
+  it('shows those of programs, of one key, of an endpoint, and with a code', async () => {
+    const { page } = tab;
+    const rows = page.getByRole('row');
+    const ofPeople = rows.filter({ hasText: 'Owner' });
+    const lost = rows.filter({ hasText: 'GET /api/leads/{id}' });
+    const invalid = rows.filter({ hasText: 'POST /api/webhooks' });
+    const by = page.getByLabel('By', { exact: true });
+    await by.selectOption('Programs');
+    await ofPeople.first().waitFor({ state: 'detached' });
+    await lost.waitFor();
+    await by.selectOption('People');
+    await lost.waitFor({ state: 'detached' });
+    await ofPeople.first().waitFor();
+    await by.selectOption('Test');
+    await lost.waitFor();
+    await page.getByLabel('Path').fill('/api/webhooks');
+    await page.getByLabel('Path').press('Enter');
+    await lost.waitFor({ state: 'detached' });
+    await invalid.waitFor();
+    await page.getByRole('button', { name: 'Clear the filters' }).click();
+    await ofPeople.first().waitFor();
+    await page.getByLabel('Code of the error').fill('NOT_FOUND');
+    await page.getByLabel('Code of the error').press('Enter');
+    await invalid.waitFor({ state: 'detached' });
+    await lost.waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Clear the filters' }).click();
+  });
+
   it('fits a phone', async () => {
     const { page } = tab;
     await page.setViewportSize({ width: 390, height: 844 });

@@ -37,6 +37,11 @@ export const requestRoutes = [
       method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
       status: StatusFilter.optional(),
       path: z.string().max(200).optional().meta({ description: 'The path template: `/api/messages/{id}`.' }),
+      code: z.string().max(100).optional().meta({ description: 'The code of the error: `NOT_FOUND`.' }),
+      actorType: z
+        .enum(['key', 'user'])
+        .optional()
+        .meta({ description: '`user`: of people, as in the console.' }),
       actorId: z.string().max(255).optional().meta({ description: 'The id of a key or a user.' }),
       since: Instant.optional().meta({ description: 'At this time or later.' }),
       until: Instant.optional().meta({ description: 'At this time or earlier.' }),

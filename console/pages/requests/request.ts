@@ -9,8 +9,17 @@ type Query = NonNullable<RequestTo<'GET /api/requests'>['query']>;
 const HOUR_MS = 3_600_000;
 
 /** The filters of the page, kept in its address. */
-export const NO_FILTERS = { status: '', method: '', period: '', path: '', actorId: '' };
+export const NO_FILTERS = {
+  status: '',
+  method: '',
+  period: '',
+  path: '',
+  code: '',
+  actorType: '',
+  actorId: '',
+};
 
+const ACTORS = ['key', 'user'] as const;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export const FILTERS = [
@@ -42,7 +51,7 @@ export const FILTERS = [
 ];
 
 /** The filters as the API takes them. */
-export function useQueryOf({ status, method, period, path, actorId }: Search): Query {
+export function useQueryOf({ status, method, period, path, code, actorType, actorId }: Search): Query {
   // Stays the same for as long as the filter does, so that pages belong to one query.
   const since = useMemo(
     () => (period ? new Date(Date.now() - Number(period) * HOUR_MS).toISOString() : undefined),
@@ -52,6 +61,8 @@ export function useQueryOf({ status, method, period, path, actorId }: Search): Q
     status: status || undefined,
     method: METHODS.find((known) => known === method),
     path: path || undefined,
+    code: code || undefined,
+    actorType: ACTORS.find((known) => known === actorType),
     actorId: actorId || undefined,
     since,
   };

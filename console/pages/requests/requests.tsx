@@ -3,11 +3,11 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
 import { ArrowLeftRight } from 'lucide-react';
 import { useMemo } from 'react';
-import { useReadPages } from '#console/api/queries.ts';
+import { useRead, useReadPages } from '#console/api/queries.ts';
 import { useTimeZone, useIsAdmin } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
-import { SelectField } from '#console/components/field.tsx';
+import { SelectField, TextField } from '#console/components/field.tsx';
 import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
@@ -97,20 +97,86 @@ function Filters({ search, change }: { search: Search; change: (changes: Search)
           onChange={(event) => change({ [name]: event.target.value })}
         />
       ))}
+      <CallerFilter search={search} change={change} />
+      <TextFilter
+        label={t`Path`}
+        placeholder="/api/messages/{id}"
+        value={search['path'] ?? ''}
+        onChange={(path) => change({ path })}
+      />
+      <TextFilter
+        label={t`Code of the error`}
+        placeholder="VALIDATION_ERROR"
+        value={search['code'] ?? ''}
+        onChange={(code) => change({ code })}
+      />
       {isFiltered(search) && (
-        <div className="flex flex-wrap items-center gap-3 text-muted">
-          {search['path'] && <code className="font-mono text-xs wrap-anywhere">{search['path']}</code>}
-          {search['actorId'] && (
-            <span>
-              <Trans>Of one person or key</Trans>
-            </span>
-          )}
-          <Button small onClick={() => change(NO_FILTERS)}>
-            <Trans>Clear the filters</Trans>
-          </Button>
-        </div>
+        <Button onClick={() => change(NO_FILTERS)}>
+          <Trans>Clear the filters</Trans>
+        </Button>
       )}
     </div>
+  );
+}
+
+/** Programs apart from people, whose consoles read all the time, or one key. */
+function CallerFilter({ search, change }: { search: Search; change: (changes: Search) => void }) {
+  const { t } = useLingui();
+  const { actorType = '', actorId = '' } = search;
+  const keys = useRead('GET /api/keys', {}).data?.keys ?? [];
+  const isOther = actorId !== '' && !keys.some(({ _id }) => _id === actorId);
+  return (
+    <SelectField
+      label={t`By`}
+      value={actorId || actorType}
+      options={[
+        { value: '', label: t`Everybody` },
+        { value: 'key', label: t`Programs` },
+        { value: 'user', label: t`People` },
+        ...keys.map(({ _id, name }) => ({ value: _id, label: name })),
+        ...(isOther ? [{ value: actorId, label: t`Of one person or key` }] : []),
+      ]}
+      onChange={({ target: { value } }) =>
+        change(
+          value === 'key' || value === 'user'
+            ? { actorType: value, actorId: '' }
+            : { actorType: '', actorId: value },
+        )
+      }
+    />
+  );
+}
+
+/** Applied with Enter. */
+function TextFilter({
+  label,
+  placeholder,
+  value,
+  onChange,
+}: {
+  label: string;
+  placeholder: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const given = new FormData(event.currentTarget).get('text');
+        onChange(typeof given === 'string' ? given.trim() : '');
+      }}
+    >
+      <TextField
+        key={value}
+        name="text"
+        type="search"
+        label={label}
+        placeholder={placeholder}
+        maxLength={200}
+        defaultValue={value}
+      />
+    </form>
   );
 }
 

@@ -70,6 +70,8 @@ export interface RequestFilter {
   path?: string | undefined;
   /** From and to, both included. */
   status?: readonly [from: number, to: number] | undefined;
+  code?: string | undefined;
+  actorType?: AuditActor['type'] | undefined;
   actorId?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
@@ -78,7 +80,7 @@ export interface RequestFilter {
 /** Newest first, before the id `cursor`; `limit + 1` rows if there are more. */
 export async function listRequests(
   db: TenantDb,
-  { method, path, status, actorId, since, until }: RequestFilter,
+  { method, path, status, code, actorType, actorId, since, until }: RequestFilter,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<RequestRow[]> {
   const [from, to] = status ?? [0, 999];
@@ -92,9 +94,11 @@ export async function listRequests(
       until && sql.fragment`at <= ${sql.timestamp(until)}`,
       status && sql.fragment`status between ${from} and ${to}`,
       // For the index of those that failed.
-      from >= 400 && sql.fragment`status >= 400`,
+      (from >= 400 || code !== undefined) && sql.fragment`status >= 400`,
+      code !== undefined && sql.fragment`code = ${code}`,
       method !== undefined && sql.fragment`method = ${method}`,
       path !== undefined && sql.fragment`path = ${path}`,
+      actorType !== undefined && sql.fragment`actor_type = ${actorType}`,
       actorId !== undefined && sql.fragment`actor_id = ${actorId}`,
     ])} order by id desc limit ${limit + 1}`);
   return [...rows];

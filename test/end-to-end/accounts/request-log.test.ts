@@ -72,6 +72,9 @@ test('tells of each request what was called, by whom, and how it ended, without 
   expect(await filtered('&status=4xx&method=PATCH')).toEqual(['/api/snippets/{id}']);
   expect(await filtered(`&actorId=${member}&path=/api/keys`)).toEqual(['/api/keys']);
   expect(await filtered(`&actorId=${key}&status=2xx`)).toEqual(['/api/messages', '/api/snippets']);
+  expect(await filtered('&code=ADMIN_REQUIRED')).toEqual(['/api/keys']);
+  expect(await filtered('&actorType=user')).toEqual(['/api/keys']);
+  expect(await filtered('&actorType=key&status=404')).toEqual(['/api/conversations/{address}']);
   const { at } = log[2] as LoggedRequest;
   expect(await filtered(`&since=${at}&until=${at}`)).toContain('/api/snippets');
   const { body } = await api('GET', '/api/requests?status=4x');
