@@ -24,6 +24,7 @@ export const PART_CATALOGS = {
   'inbox/contact-drawer': ['contacts'],
   'inbox/explanation': ['messages'],
   'contacts/lead-campaigns': ['campaigns'],
+  'contacts/judged': ['campaigns'],
   'compliance/opt-outs': ['analytics', 'contacts', 'inbox'],
 } as const satisfies Record<string, readonly string[]>;
 

@@ -221,16 +221,41 @@ const NEEDS: Record<Fact, readonly Need[]> = {
 export const needsOf = (conditions: readonly Condition[]): ReadonlySet<Need> =>
   new Set(conditions.flatMap(({ field }) => (isFact(field) ? NEEDS[field] : [])));
 
+/** A condition that was judged. */
+export const Judged = z
+  .object({
+    branch: z
+      .string()
+      .nullable()
+      .meta({ description: 'The branch whose condition it is; null: that of no branch.' }),
+    condition: Condition,
+    holds: z.boolean(),
+  })
+  .meta({ id: 'JudgedCondition' });
+export type Judged = z.output<typeof Judged>;
+
+const MAX_STORED_JUDGED = 2000;
+
+/** The first of them, of which so many characters are stored with each decision. */
+export function storedJudged(judged: readonly Judged[]): readonly Judged[] {
+  let left = MAX_STORED_JUDGED;
+  return judged.filter((one) => (left -= JSON.stringify(one).length) >= 0);
+}
+
 export interface Judgement {
   holds: boolean;
   /** For people; without texts of the contact. */
   why: string;
+  /** The conditions that decided, which `why` is about. */
+  judged: readonly Judged[];
   /** When time alone may change it; null: only when a fact changes. */
   mayChangeAt: Date | null;
 }
 
+type OneJudgement = Omit<Judgement, 'judged'>;
+
 /** Whether a condition holds, and why. */
-export function judge(condition: Condition, facts: Facts, now: Date): Judgement {
+export function judge(condition: Condition, facts: Facts, now: Date): OneJudgement {
   const { field, op } = condition;
   if (isFact(field)) return judgeFact({ ...condition, field }, facts, now);
   const values = valuesOf(field, facts);
@@ -241,13 +266,9 @@ export function judge(condition: Condition, facts: Facts, now: Date): Judgement 
 
 /** Whether all conditions hold. The reason is that of the first that does not. */
 export function judgeAll(conditions: readonly Condition[], facts: Facts, now: Date): Judgement {
-  const judged = conditions.map((condition) => judge(condition, facts, now));
-  const failed = judged.find(({ holds }) => !holds);
-  return {
-    holds: !failed,
-    why: failed?.why ?? judged.map(({ why }) => why).join('; '),
-    mayChangeAt: firstOf(judged),
-  };
+  const each = judgeEach(conditions, facts, now);
+  const failed = each.find(({ holds }) => !holds);
+  return { holds: !failed, ...reasonOf(failed ? [failed] : each), mayChangeAt: firstOf(each) };
 }
 
 /** Whether all conditions hold, where nobody asks why: the first that does not decides. */
@@ -256,16 +277,20 @@ export const holdAll = (conditions: readonly Condition[], facts: Facts, now: Dat
 
 /** Whether one of several conditions holds. The reason is that of the first that does. */
 export function judgeAny(conditions: readonly Condition[], facts: Facts, now: Date): Judgement {
-  const judged = conditions.map((condition) => judge(condition, facts, now));
-  const held = judged.find(({ holds }) => holds);
-  return {
-    holds: held !== undefined,
-    why: held?.why ?? judged.map(({ why }) => why).join('; '),
-    mayChangeAt: firstOf(judged),
-  };
+  const each = judgeEach(conditions, facts, now);
+  const held = each.find(({ holds }) => holds);
+  return { holds: held !== undefined, ...reasonOf(held ? [held] : each), mayChangeAt: firstOf(each) };
 }
 
-const firstOf = (judged: readonly Judgement[]): Date | null =>
+const judgeEach = (conditions: readonly Condition[], facts: Facts, now: Date) =>
+  conditions.map((condition) => ({ condition, ...judge(condition, facts, now) }));
+
+const reasonOf = (deciding: ReturnType<typeof judgeEach>): Pick<Judgement, 'why' | 'judged'> => ({
+  why: deciding.map(({ why }) => why).join('; '),
+  judged: deciding.map(({ condition, holds }) => ({ branch: null, condition, holds })),
+});
+
+const firstOf = (judged: readonly Pick<Judgement, 'mayChangeAt'>[]): Date | null =>
   judged.reduce<Date | null>(
     (first, { mayChangeAt: at }) => (at !== null && (first === null || at < first) ? at : first),
     null,
@@ -273,18 +298,18 @@ const firstOf = (judged: readonly Judgement[]): Date | null =>
 
 const DAY_MS = 86_400_000;
 
-function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Date): Judgement {
+function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Date): OneJudgement {
   const { field, value, op = FACTS[field][0] } = condition;
   const isNegative = NEGATIVE.has(op);
   // What is found says it all: “has not replied”.
   const said = value === undefined && field !== 'channel_available' ? '' : `${textOf(condition)}: `;
-  const judgement = (is: boolean, found: string, mayChangeAt: Date | null = null): Judgement => ({
+  const judgement = (is: boolean, found: string, mayChangeAt: Date | null = null): OneJudgement => ({
     holds: is !== isNegative,
     why: said + found,
     mayChangeAt,
   });
   /** `{op: "eq", value: false}` asks for the opposite. */
-  const boolean = (is: boolean, yes: string, no: string): Judgement =>
+  const boolean = (is: boolean, yes: string, no: string): OneJudgement =>
     judgement(is === (value !== false), is ? yes : no);
   const { replies, lastMessage, lead } = facts;
   switch (field) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationMs } from '../base/duration.ts';
 import { changedTags } from '../inbox/bulk-conversations.ts';
-import { type Condition, type Facts, judgeAll, judgeAny, type Judgement } from './condition.ts';
+import { type Condition, type Facts, type Judged, judgeAll, judgeAny, type Judgement } from './condition.ts';
 import {
   type CampaignStep,
   conditionsByField,
@@ -35,6 +35,8 @@ export interface Passed {
   outcome: string;
   /** For people. */
   why: string;
+  /** The conditions that decided. */
+  judged: readonly Judged[];
   at: Date;
 }
 
@@ -66,9 +68,9 @@ export function stopsBefore(
   stopWhen: readonly Condition[],
   facts: Facts,
   now: Date,
-): string | null {
-  const judged = judgeAny([...stopWhen, ...(step.stopWhen ?? [])], facts, now);
-  return judged.holds ? judged.why : null;
+): Judgement | null {
+  const judgement = judgeAny([...stopWhen, ...(step.stopWhen ?? [])], facts, now);
+  return judgement.holds ? judgement : null;
 }
 
 export interface Walk {
@@ -115,10 +117,10 @@ export function* walk(
   function follow(one: Placed | undefined): Placed | undefined {
     return placed.get(one?.next ?? '');
   }
-  const decide = (one: Placed, outcome: string, why: string): void => {
+  const decide = (one: Placed, outcome: string, why: string, judged: readonly Judged[] = []): void => {
     const { kind } = one.step;
     if (kind !== undefined && kind !== 'message')
-      passed.push({ stepId: one.id, kind, outcome, why, at: at > now ? now : at });
+      passed.push({ stepId: one.id, kind, outcome, why, judged, at: at > now ? now : at });
   };
 
   while (current) {
@@ -134,7 +136,8 @@ export function* walk(
         stepId: current.id,
         kind: 'stop',
         outcome: 'stopped',
-        why: stops,
+        why: stops.why,
+        judged: stops.judged,
         at: at > now ? now : at,
       });
       return { passed, does, rest: { kind: 'stops' } };
@@ -155,13 +158,14 @@ export function* walk(
           return { passed, does, rest: waits(current, at, earlier(judged, deadline), true) };
         at = judged.holds ? now : deadline;
         if (!judged.holds && step.else === 'end') {
-          decide(current, 'ended', `the time is over: ${judged.why}`);
+          decide(current, 'ended', `the time is over: ${judged.why}`, judged.judged);
           return { passed, does, rest: { kind: 'ends' } };
         }
         decide(
           current,
           judged.holds ? 'continued' : 'timed_out',
           judged.holds ? judged.why : `the time is over: ${judged.why}`,
+          judged.judged,
         );
         break;
       }
@@ -176,6 +180,9 @@ export function* walk(
           current,
           taken?.branch.name ?? 'else',
           taken?.why ?? judged.map(({ branch, why }) => `${branch.name}: ${why}`).join('; '),
+          (taken ? [taken] : judged).flatMap(({ branch: { name }, judged: conditions }) =>
+            conditions.map((one) => ({ ...one, branch: name })),
+          ),
         );
         const [first] = taken?.branch.steps ?? step.else;
         if (first) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Call } from '../inbox/call.ts';
 import { Consent } from './consent.ts';
+import { Judged } from '../campaigns/condition.ts';
 import { DecidingStep } from '../campaigns/walk.ts';
 import { ConversationNote } from '../inbox/conversation-note.ts';
 import { ThreadItem } from '../inbox/conversation.ts';
@@ -9,6 +10,10 @@ import { Id } from '../base/ids.ts';
 import { OptOutChange } from './opt-out.ts';
 
 const at = z.iso.datetime();
+const judged = z.array(Judged).meta({
+  description:
+    'The conditions that decided, up to 2,000 characters. Empty if there are none, or it is not known.',
+});
 /** This and calls have names, because openapi-python-client leaves out variants with an object that has none. */
 const campaign = z.object({ _id: Id, name: z.string() }).meta({ id: 'ContactTimelineCampaign' });
 
@@ -37,6 +42,7 @@ export const ContactTimelineEntry = z
           'The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`.',
       }),
       why: z.string().meta({ description: 'What was judged, for people; may change.' }),
+      judged,
     }),
     z.object({
       type: z.literal('rule'),
@@ -47,6 +53,7 @@ export const ContactTimelineEntry = z
       withheld: TextWithheld.nullable(),
       messageId: Id.nullable().meta({ description: 'The text that it sent.' }),
       why: z.string().meta({ description: 'What was judged, for people; may change.' }),
+      judged,
     }),
     z.object({ type: z.literal('consent'), at, consent: Consent }),
     z.object({ type: z.literal('opt_out'), at, optOut: OptOutChange }),

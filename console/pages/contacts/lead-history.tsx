@@ -35,8 +35,9 @@ import { shownText } from '../inbox/note.tsx';
 import { CallRecording } from './call-recording.tsx';
 import type { Lead } from './lead.ts';
 
-type Entry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
+export type Entry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
 
+const Judged = pagePart('contacts/judged', () => import('./judged.tsx'));
 const LeadCampaigns = pagePart('contacts/lead-campaigns', () => import('./lead-campaigns.tsx'));
 
 /** Everything that happened with a contact, newest first. */
@@ -174,8 +175,8 @@ function shownOf(entry: Entry): Shown {
       return { icon: LogIn, title: t`Joined ${name}` };
     }
     case 'campaign_decided': {
-      const hasMore = locale === 'en' && entry.step !== 'wait' && entry.step !== 'end';
-      return { icon: Split, title: decidedText(entry), ...(hasMore && { text: entry.why }) };
+      const hasMore = entry.step !== 'wait' && entry.step !== 'end';
+      return { icon: Split, title: decidedText(entry), ...(hasMore && reasonOf(entry)) };
     }
     case 'campaign_left': {
       const { name } = entry.campaign;
@@ -187,7 +188,7 @@ function shownOf(entry: Entry): Shown {
     }
     case 'rule': {
       const { name } = entry.rule;
-      return { icon: Workflow, title: t`Rule: ${name}`, ...(locale === 'en' && { text: entry.why }) };
+      return { icon: Workflow, title: t`Rule: ${name}`, ...reasonOf(entry) };
     }
     case 'consent':
       return consentOf(entry.consent);
@@ -207,7 +208,24 @@ function shownOf(entry: Entry): Shown {
   }
 }
 
-/** What a step has decided. The API says why in English. */
+/** Why something was decided. The API says it in English, with what it has found. */
+const reasonOf = ({
+  why,
+  judged,
+}: Extract<Entry, { type: 'campaign_decided' | 'rule' }>): Pick<Shown, 'text' | 'children'> =>
+  locale === 'en'
+    ? { text: why }
+    : judged.length === 0
+      ? {}
+      : {
+          children: (
+            <Suspense>
+              <Judged judged={judged} />
+            </Suspense>
+          ),
+        };
+
+/** What a step has decided. */
 function decidedText({
   campaign: { name },
   step,

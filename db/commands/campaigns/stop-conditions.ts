@@ -9,7 +9,7 @@ import { findLeads } from '#db/queries/contacts/leads.ts';
 import { newId } from '#domain/base/ids.ts';
 import { truncate } from '#domain/base/text.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
-import { needsOf } from '#domain/campaigns/condition.ts';
+import { needsOf, storedJudged } from '#domain/campaigns/condition.ts';
 import { type CampaignStep, placedSteps, stepsById } from '#domain/campaigns/step.ts';
 import { type Passed, stopsBefore } from '#domain/campaigns/walk.ts';
 import { stopByCondition } from './campaign-stops.ts';
@@ -53,10 +53,18 @@ export async function stopWhenMet(
   const facts = await factsOf(db, leads, needsOf(asked), id);
   const judged = await mapInTurns(rows, ({ leadId, stepId }) => {
     const known = facts.get(leadId);
-    const why = known ? stopsBefore(stepOf(stepId), stopWhen, known, now) : null;
-    if (why === null) return [];
+    const stops = known ? stopsBefore(stepOf(stepId), stopWhen, known, now) : null;
+    if (stops === null) return [];
+    const { why, judged: conditions } = stops;
     const at = stepId ?? placed.keys().next().value ?? '';
-    const passed = { stepId: at, kind: 'stop', outcome: 'stopped', why, at: now } as const;
+    const passed = {
+      stepId: at,
+      kind: 'stop',
+      outcome: 'stopped',
+      why,
+      judged: conditions,
+      at: now,
+    } as const;
     return [{ leadId, passed: [passed] }];
   });
   const stopped = judged.flat();
@@ -74,7 +82,7 @@ export async function insertDecisions(
   now: Date,
 ): Promise<void> {
   const rows = decided.flatMap(({ leadId, passed }) =>
-    passed.map(({ stepId, kind, outcome, why, at }) => ({
+    passed.map(({ stepId, kind, outcome, why, judged, at }) => ({
       workspaceId: db.workspaceId,
       id: newId(now),
       campaignId,
@@ -83,6 +91,7 @@ export async function insertDecisions(
       kind,
       outcome,
       why: truncate(why, 1000),
+      judged: storedJudged(judged),
       decidedAt: at,
     })),
   );

@@ -81,7 +81,8 @@ export async function runRule(db: TenantDb, id: string, now: Date): Promise<void
   if (message) await acceptMessages(db, [message], now);
   if (plan.notifies) await notify(db, `rule:${id}`, { about: 'rule_ran', runId: id }, now);
   const messageId = message?.id ?? null;
-  await finishRuleRun(db, id, { ...plan, ruleName: rule.name, why: judged.why, messageId }, now);
+  const { why } = judged;
+  await finishRuleRun(db, id, { ...plan, ruleName: rule.name, why, judged: judged.judged, messageId }, now);
 }
 
 /** Locks what a rule may change: the lead, lists, lines, then the conversations with the contact. @returns the lists that exist. */

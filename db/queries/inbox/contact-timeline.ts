@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { findCallsById, presentCall } from './calls.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { FileLinks, LinkReader } from '#domain/messages/attachment.ts';
+import { Judged } from '#domain/campaigns/condition.ts';
 import { DecidingStep } from '#domain/campaigns/walk.ts';
 import type { ContactTimelineEntry } from '#domain/contacts/contact-timeline.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
@@ -119,11 +120,12 @@ const DecisionRow = z.object({
   step: DecidingStep,
   outcome: z.string(),
   why: z.string(),
+  judged: z.array(Judged),
 });
 
 const findDecisions = (db: TenantDb, ids: readonly string[]) =>
   db.any(sql.type(DecisionRow)`
-    select d.id, d.campaign_id, c.name campaign_name, d.step_id, d.kind step, d.outcome, d.why
+    select d.id, d.campaign_id, c.name campaign_name, d.step_id, d.kind step, d.outcome, d.why, d.judged
     from campaign_decisions d join campaigns c on c.workspace_id = d.workspace_id and c.id = d.campaign_id
     where d.workspace_id = ${db.workspaceId} and d.id = any(${texts([...ids])})`);
 
@@ -186,7 +188,7 @@ export async function presentContactTimeline(
       case 'campaign_decided': {
         const row = decisions.get(id);
         if (!row) return null;
-        const { campaignId, campaignName, stepId, step, outcome, why } = row;
+        const { campaignId, campaignName, stepId, step, outcome, why, judged } = row;
         return {
           type: kind,
           at,
@@ -195,14 +197,15 @@ export async function presentContactTimeline(
           step,
           outcome,
           why,
+          judged,
         };
       }
       case 'rule': {
         const row = rules.get(id);
         if (!row) return null;
-        const { ruleId, ruleName, trigger, did, withheld, messageId, why } = row;
+        const { ruleId, ruleName, trigger, did, withheld, messageId, why, judged } = row;
         const rule = { _id: ruleId, name: ruleName };
-        return { type: kind, at, rule, on: trigger, did, withheld, messageId, why: why ?? '' };
+        return { type: kind, at, rule, on: trigger, did, withheld, messageId, why: why ?? '', judged };
       }
       case 'consent': {
         const row = consents.get(id);

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { Judged, type Judgement, storedJudged } from '#domain/campaigns/condition.ts';
 import { RuleDeed, RuleTrigger, TextWithheld } from '#domain/inbox/rule.ts';
 import type { Plan } from '#domain/inbox/rule-plan.ts';
 
@@ -20,6 +21,7 @@ export const RuleRunRow = z.object({
   did: z.array(RuleDeed),
   withheld: TextWithheld.nullable(),
   why: z.string().nullable(),
+  judged: z.array(Judged),
   messageId: z.string().nullable(),
 });
 export type RuleRunRow = z.infer<typeof RuleRunRow>;
@@ -74,13 +76,15 @@ export async function finishRuleRun(
     did,
     withheld,
     why,
+    judged,
     messageId,
-  }: Pick<Plan, 'did' | 'withheld'> & { ruleName: string; why: string; messageId: string | null },
+  }: Pick<Plan, 'did' | 'withheld'> &
+    Pick<Judgement, 'why' | 'judged'> & { ruleName: string; messageId: string | null },
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
     update rule_runs set due_at = null, ran_at = ${sql.timestamp(now)}, rule_name = ${ruleName}, did = ${texts(did)},
-      withheld = ${withheld}, why = ${why}, message_id = ${messageId}
+      withheld = ${withheld}, why = ${why}, judged = ${sql.jsonb([...storedJudged(judged)])}, message_id = ${messageId}
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 

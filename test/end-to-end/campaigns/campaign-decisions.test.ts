@@ -45,7 +45,7 @@ const waitsOf = (id: string) =>
   });
 const timelineOf = async (
   leadId: string,
-): Promise<{ type: string; stepId: string; outcome: string; why: string }[]> =>
+): Promise<{ type: string; stepId: string; outcome: string; why: string; judged: object[] }[]> =>
   (await api('GET', `/api/leads/${leadId}/timeline`)).body.entries.filter(
     ({ type }: { type: string }) => type === 'campaign_decided',
   );
@@ -100,12 +100,20 @@ describe('a campaign that decides', () => {
     await hasTexts(id, plain.leadId, 'Hi', 'Plain');
     await eventually(async () => (await statusOf(id)) === 'completed');
     expect(await progressOf(id)).toMatchObject({ finished: 2 });
+    const [condition] = byPlan.branches[0]?.when ?? [];
     expect(await timelineOf(gold.leadId)).toMatchObject([
-      { stepId: 'plan', outcome: 'Gold', why: 'customFields.plan eq “gold”: is “Gold”' },
+      {
+        stepId: 'plan',
+        outcome: 'Gold',
+        why: 'customFields.plan eq “gold”: is “Gold”',
+        judged: [{ branch: 'Gold', condition, holds: true }],
+      },
     ]);
-    expect((await timelineOf(plain.leadId)).map(({ stepId, outcome }) => [stepId, outcome])).toEqual([
-      ['over', 'ended'],
-      ['plan', 'else'],
+    expect(
+      (await timelineOf(plain.leadId)).map(({ stepId, outcome, judged }) => [stepId, outcome, judged]),
+    ).toEqual([
+      ['over', 'ended', []],
+      ['plan', 'else', [{ branch: 'Gold', condition, holds: false }]],
     ]);
     const { steps } = (await api('GET', `/api/campaigns/${id}/funnel`)).body;
     expect(steps.map(({ stepIndex, sent }: Record<string, number>) => [stepIndex, sent])).toEqual([
