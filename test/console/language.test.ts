@@ -60,6 +60,18 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
   await page.getByRole('button', { name: 'Crear borrador' }).click();
   await page.getByText(/¿Quieres decir firstName\?/).waitFor();
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+  const when = [{ field: 'customFields.plan', op: 'eq', value: 'oro' }];
+  const steps = [
+    { kind: 'branch', branches: [{ name: 'Oro', when, steps: [{ message: 'Oro' }] }], else: [] },
+  ];
+  const { campaign } = (await api('POST', '/api/campaigns', { name: 'Planes', steps, start: true })).body;
+  for (const plan of ['oro', 'plata']) {
+    const lead = { phone: phone(), customFields: { plan } };
+    const { leadId } = (await api('POST', `/api/campaigns/${campaign._id}/leads`, { lead })).body;
+    await tab.go(`/contacts?lead=${leadId}&part=history`);
+    const reason = plan === 'oro' ? 'Se cumple: plan es “oro”' : 'Oro: No se cumple: plan es “oro”';
+    await page.getByText(reason, { exact: true }).waitFor();
+  }
   await tab.go('/contacts');
   await page.getByRole('button', { name: /Cuenta/ }).click();
   await page.getByRole('menuitem', { name: 'English' }).click();

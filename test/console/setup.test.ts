@@ -155,6 +155,30 @@ test('a line of one’s own is connected step by step, and what fails is named w
   await page.setViewportSize({ width: 1280, height: 800 });
 });
 
+test('what the checks of a connection find is named in Spanish, beside what the carrier says', async () => {
+  const { page, app } = tab;
+  const workspace = await createWorkspace(app);
+  await page.evaluate("localStorage.setItem('linepace.locale', 'es')");
+  await tab.signInAsOwner(workspace);
+  await page.getByRole('radio', { name: /Twilio/ }).check();
+  const field = (label: string) => page.getByLabel(label, { exact: true });
+  await field('URL base (opcional)').fill(twilio.url);
+  await field('Número de teléfono').fill('+1 415 555 0138');
+  await field('SID de la cuenta').fill(TWILIO_ACCOUNT.sid);
+  await field('Token de autenticación').fill('mistyped');
+  await field('Token de autenticación').blur();
+  const checks = page.getByRole('list', { name: 'Comprobaciones' });
+  await checks.getByText('Funciona: Servidor').waitFor();
+  await checks.getByText(/Falla: Credenciales\. Revisa el campo «Token de autenticación»\./).waitFor();
+  await checks
+    .locator('[lang=en]')
+    .getByText(/Twilio refuses the credentials/)
+    .waitFor();
+  await page.getByText('No funciona: Credenciales').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.evaluate("localStorage.removeItem('linepace.locale')");
+});
+
 test('the signing secret of a webhook that is the last step stays until the steps are hidden', async () => {
   const { page, app } = tab;
   const workspace = await createWorkspace(app);

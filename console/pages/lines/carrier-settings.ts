@@ -81,7 +81,7 @@ const LABELS: Record<string, MessageDescriptor> = {
 };
 
 /** The label of an unknown setting is derived from its name: `replyTo` → Reply to */
-function labelOf(name: string): string {
+export function labelOf(name: string): string {
   const label = LABELS[name];
   return label ? i18n._(label) : wordsOf(name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 }

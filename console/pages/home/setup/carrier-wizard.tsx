@@ -8,7 +8,7 @@ import { CHANNELS, type Line } from '#console/lib/line.ts';
 import { TestConnection } from '#console/pages/lines/carrier-form.tsx';
 import { type Carrier, configOf, settingsOf } from '#console/pages/lines/carrier-settings.ts';
 import { EmailAuthentication } from '#console/pages/lines/email-authentication.tsx';
-import { ConnectionChecks } from '#console/pages/lines/connection-checks.tsx';
+import { ConnectionChecks, failureText } from '#console/pages/lines/connection-checks.tsx';
 import { SettingField } from '#console/pages/lines/setting-field.tsx';
 import { type Connection, useConnect } from './use-connect.ts';
 
@@ -50,10 +50,14 @@ export function CarrierWizard({
     if (isComplete && !isTested && !test.isPending) run();
   };
   const checks = isTested ? test.data?.checks : undefined;
-  const failure = (field: string): string | undefined =>
-    issueOf(error, field) ??
-    (isTested ? issueOf(test.error, field) : undefined) ??
-    checks?.find((check) => check.field === field && check.result === 'fail')?.text;
+  const failure = (field: string): string | undefined => {
+    const failed = checks?.find((check) => check.field === field && check.result === 'fail');
+    return (
+      issueOf(error, field) ??
+      (isTested ? issueOf(test.error, field) : undefined) ??
+      (failed && failureText(failed))
+    );
+  };
   const fields = ['firstName', 'lastName', 'address', ...settings.map(({ name }) => `config.${name}`)];
 
   const submit = (event: FormEvent): void => {
