@@ -1,3 +1,5 @@
+import { flushSync } from 'react-dom';
+
 /** Inserts a text where the cursor of a field is, in place of what is selected, and leaves the cursor behind it. */
 export function inserted(
   field: HTMLTextAreaElement | null,
@@ -6,9 +8,8 @@ export function inserted(
   change: (text: string) => void,
 ): void {
   const [start, end] = field ? [field.selectionStart, field.selectionEnd] : [text.length, text.length];
-  change(text.slice(0, start) + insertion + text.slice(end));
-  requestAnimationFrame(() => {
-    field?.focus();
-    field?.setSelectionRange(start + insertion.length, start + insertion.length);
-  });
+  // At once, so that the next key is typed behind it.
+  flushSync(() => change(text.slice(0, start) + insertion + text.slice(end)));
+  field?.focus();
+  field?.setSelectionRange(start + insertion.length, start + insertion.length);
 }

@@ -210,6 +210,25 @@ test('whoever decides about a draft by keyboard goes on by keyboard', async () =
   await box().and(page.locator(':focus')).waitFor();
 });
 
+test('whoever opens a conversation and answers at once types into its reply, however slow it is', async () => {
+  const { page } = tab;
+  const { contacts } = await openInbox('Is it still free?', 'Where is it?');
+  const thread = await holdResponses(
+    page,
+    'GET',
+    `**/api/conversations/${encodeURIComponent(contacts[1] ?? '')}?*`,
+  );
+  await page.keyboard.press('k');
+  await expect.poll(thread.count).toBeGreaterThan(0);
+  await page.keyboard.press('r');
+  await page.keyboard.type('As close as can be.');
+  thread.release();
+  await log('Where is it?').waitFor();
+  await page.keyboard.type(' Look:');
+  expect(await box().inputValue()).toBe('As close as can be. Look:');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+});
+
 test('a draft is decided once, and its edited text stays', async () => {
   const { page } = tab;
   await openDraft();
@@ -232,21 +251,26 @@ test('a draft is decided once, and its edited text stays', async () => {
   expect(decisions.count()).toBe(1);
 });
 
-test('a key acts from the moment in which it is shown', async () => {
+test('a key acts from the moment in which it is shown, and one that decides once that was seen', async () => {
   const { page } = tab;
   const { workspace } = await openInbox('Hello');
   await workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
   const from = phone();
   await writeIn(tab.app, { lineId: workspace.lineId, from, text: 'Are dogs allowed?' });
   await page.getByText('Are dogs allowed?').first().waitFor();
-  // In the same task in which the page names the key, before the page does anything else.
+  const decisions = await holdResponses(page, 'POST', DECIDE);
+  decisions.release();
+  // In the same task in which the page names the key, before the page does anything else. Nobody has read the draft by then.
   await page.evaluate(`new MutationObserver((_, observer) => {
     if (!document.querySelector('[title="e"]')) return;
     observer.disconnect();
-    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'e', bubbles: true }));
+    for (const key of ['a', 'x', 'e'])
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
   }).observe(document.body, { subtree: true, childList: true, attributes: true })`);
   await tab.go(pathOf(from));
   await page.getByLabel('Edit the draft').waitFor({ timeout: 5000 });
+  await page.locator('[title="a"]').waitFor();
+  expect(decisions.count()).toBe(0);
 });
 
 test('the edit of a draft stays when the contact writes again, and letters that go on decide nothing', async () => {

@@ -82,10 +82,11 @@ function Rows({
     if (to === undefined || !conversations[to]) return;
     event.preventDefault();
     virtual.scrollToIndex(to);
+    const row = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] button`);
+    const rendered = row();
     // A row that was not rendered comes with the scrolling.
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] button`)?.focus(),
-    );
+    if (rendered) rendered.focus();
+    else requestAnimationFrame(() => row()?.focus());
   };
   const chosen = conversations.findIndex(({ address }) => address === opened);
   useEffect(() => {

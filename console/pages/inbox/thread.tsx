@@ -46,7 +46,6 @@ export function Thread({
   /** Called when the conversation is closed or snoozed. */
   onDone: () => void;
 }) {
-  const { t } = useLingui();
   const refetchInterval = useLiveInterval();
   const drafts = useRead(
     'GET /api/knowledge-base/auto-replies',
@@ -117,84 +116,78 @@ export function Thread({
   if (thread.error && (!thread.data || isNotFound(thread.error)))
     return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
   const conversation = thread.data?.pages[0]?.conversation;
-  if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
-  const { name, leadId, group, optedOut, tags } = conversation;
-  const who = group ? group.participants.join(', ') : address;
-  const lead = leadId !== null && leadId;
-  const line = lines.data?.lines.find(({ _id }) => _id === lineOf(conversation, messages));
-  const shownNotes = notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage);
+  const leadId = conversation?.leadId ?? null;
+  const line =
+    conversation && messages
+      ? lines.data?.lines.find(({ _id }) => _id === lineOf(conversation, messages))
+      : undefined;
   return (
     // In a low window, as at 200 %, the whole of it scrolls.
     <div className="flex h-full flex-col scroll-y">
-      <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2">
-        <IconButton label={t`Back to the list`} className="md:hidden" onClick={close}>
-          <ArrowLeft className="size-5" aria-hidden="true" />
-        </IconButton>
-        {/* As wide as the name: what does not fit beside it is below. */}
-        <div className="min-w-0 flex-auto">
-          <h2 className="truncate font-semibold">
-            {lead ? (
-              <button
-                type="button"
-                title={t`Everything about this contact`}
-                className="max-w-full truncate rounded hover:underline"
-                onClick={() => {
-                  showContact(true);
-                  changeSearch({ part: 'history' });
-                }}
-              >
-                {addressName(name)}
-              </button>
-            ) : (
-              addressName(name)
-            )}
-          </h2>
-          {name !== who && <p className="truncate text-xs text-muted">{addressName(who)}</p>}
-        </div>
-        {optedOut && (
-          <Badge tone="bad">
-            <Ban className="size-3" aria-hidden="true" /> <Trans>Opted out</Trans>
-          </Badge>
-        )}
-        <Tags address={address} tags={tags} />
-        <ConversationActions conversation={conversation} onUnread={close} onDone={onDone} />
-        <Presence address={address} isTyping={isTyping} />
-      </header>
-      <Messages
-        contact={{ address, name }}
-        messages={messages}
-        capabilitiesOf={(id) => lines.data?.lines.find(({ _id }) => _id === id)?.capabilities}
-        notes={shownNotes}
-        earlier={
-          thread.hasNextPage && (
-            <Button small kind="ghost" busy={thread.isFetchingNextPage} onClick={() => void showEarlier()}>
-              <Trans>Show earlier messages</Trans>
-            </Button>
-          )
-        }
-      >
-        {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
-        {edited ? (
-          <DraftCard
-            key={edited}
-            address={address}
-            replyId={edited}
-            draft={draft?.replyId === edited ? draft : undefined}
-            text={edit?.text ?? null}
-            setText={(text) => change(text === null ? null : { replyId: edited, text })}
-            line={line}
+      {conversation && messages ? (
+        <>
+          <Header
+            conversation={conversation}
+            isTyping={isTyping}
+            showContact={() => {
+              showContact(true);
+              changeSearch({ part: 'history' });
+            }}
+            close={close}
+            onDone={onDone}
           />
-        ) : (
-          !suspicion && <NoDrafts />
-        )}
-      </Messages>
+          <Messages
+            contact={{ address, name: conversation.name }}
+            messages={messages}
+            capabilitiesOf={(id) => lines.data?.lines.find(({ _id }) => _id === id)?.capabilities}
+            notes={notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage)}
+            earlier={
+              thread.hasNextPage && (
+                <Button
+                  small
+                  kind="ghost"
+                  busy={thread.isFetchingNextPage}
+                  onClick={() => void showEarlier()}
+                >
+                  <Trans>Show earlier messages</Trans>
+                </Button>
+              )
+            }
+          >
+            {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
+            {edited ? (
+              <DraftCard
+                key={edited}
+                address={address}
+                replyId={edited}
+                draft={draft?.replyId === edited ? draft : undefined}
+                text={edit?.text ?? null}
+                setText={(text) => change(text === null ? null : { replyId: edited, text })}
+                line={line}
+              />
+            ) : (
+              !suspicion && <NoDrafts />
+            )}
+          </Messages>
+        </>
+      ) : (
+        <div className="min-h-60 flex-1">
+          <SkeletonRows rows={5} className="h-12 w-3/5" />
+        </div>
+      )}
+      {/* Also before the rest is read: whoever opens a conversation and answers at once types into it. */}
       <div className="shrink-0 border-t border-line bg-surface px-3 py-2">
-        <ReplyBox address={address} line={line} optedOut={optedOut} onTyping={setTyping} />
+        <ReplyBox
+          address={address}
+          line={line}
+          optedOut={conversation?.optedOut ?? false}
+          onTyping={setTyping}
+        />
       </div>
-      {lead && contactShown && (
+      {leadId !== null && contactShown && (
         <Suspense fallback={null}>
           <ContactDrawer
-            leadId={lead}
+            leadId={leadId}
             close={() => {
               showContact(false);
               changeSearch({ part: '' });
@@ -203,6 +196,58 @@ export function Thread({
         </Suspense>
       )}
     </div>
+  );
+}
+
+/** Who it is, and what can be done. */
+function Header({
+  conversation,
+  isTyping,
+  showContact,
+  close,
+  onDone,
+}: {
+  conversation: Conversation;
+  isTyping: boolean;
+  showContact: () => void;
+  close: () => void;
+  onDone: () => void;
+}) {
+  const { t } = useLingui();
+  const { address, name, leadId, group, optedOut, tags } = conversation;
+  const who = group ? group.participants.join(', ') : address;
+  return (
+    <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2">
+      <IconButton label={t`Back to the list`} className="md:hidden" onClick={close}>
+        <ArrowLeft className="size-5" aria-hidden="true" />
+      </IconButton>
+      {/* As wide as the name: what does not fit beside it is below. */}
+      <div className="min-w-0 flex-auto">
+        <h2 className="truncate font-semibold">
+          {leadId === null ? (
+            addressName(name)
+          ) : (
+            <button
+              type="button"
+              title={t`Everything about this contact`}
+              className="max-w-full truncate rounded hover:underline"
+              onClick={showContact}
+            >
+              {addressName(name)}
+            </button>
+          )}
+        </h2>
+        {name !== who && <p className="truncate text-xs text-muted">{addressName(who)}</p>}
+      </div>
+      {optedOut && (
+        <Badge tone="bad">
+          <Ban className="size-3" aria-hidden="true" /> <Trans>Opted out</Trans>
+        </Badge>
+      )}
+      <Tags address={address} tags={tags} />
+      <ConversationActions conversation={conversation} onUnread={close} onDone={onDone} />
+      <Presence address={address} isTyping={isTyping} />
+    </header>
   );
 }
 
