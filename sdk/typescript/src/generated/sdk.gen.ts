@@ -5415,6 +5415,8 @@ export class Requests extends HeyApiClient {
         method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
         status?: string;
         path?: string;
+        code?: string;
+        actorType?: 'key' | 'user';
         actorId?: string;
         since?: string;
         until?: string;
@@ -5425,6 +5427,8 @@ export class Requests extends HeyApiClient {
                     { in: 'query', key: 'method' },
                     { in: 'query', key: 'status' },
                     { in: 'query', key: 'path' },
+                    { in: 'query', key: 'code' },
+                    { in: 'query', key: 'actorType' },
                     { in: 'query', key: 'actorId' },
                     { in: 'query', key: 'since' },
                     { in: 'query', key: 'until' }

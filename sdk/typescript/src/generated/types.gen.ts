@@ -2319,7 +2319,7 @@ export type Conversation = {
 export type ConversationCounts = {
     open: number;
     /**
-     * Open, and the contact wrote last. Steps of campaigns, drips and automatic replies answer nobody.
+     * Open, and the contact wrote last. A message answers from its acceptance, unless it is canceled or fails. Steps of campaigns, drips and automatic replies answer nobody.
      */
     unanswered: number;
     /**
@@ -3507,6 +3507,10 @@ export type ContactTimelineEntry = {
      * What was judged, for people; may change.
      */
     why: string;
+    /**
+     * The conditions that decided, up to 2,000 characters. Empty if there are none, or it is not known.
+     */
+    judged: Array<JudgedCondition>;
 } | {
     type: 'rule';
     at: string;
@@ -3522,6 +3526,10 @@ export type ContactTimelineEntry = {
      * What was judged, for people; may change.
      */
     why: string;
+    /**
+     * The conditions that decided, up to 2,000 characters. Empty if there are none, or it is not known.
+     */
+    judged: Array<JudgedCondition>;
 } | {
     type: 'consent';
     at: string;
@@ -3543,6 +3551,15 @@ export type ContactTimelineEntry = {
 export type ContactTimelineCampaign = {
     _id: string;
     name: string;
+};
+
+export type JudgedCondition = {
+    /**
+     * The branch whose condition it is; null: that of no branch.
+     */
+    branch: string | null;
+    condition: ConditionOutput;
+    holds: boolean;
 };
 
 export type ContactTimelineRule = {
@@ -14917,6 +14934,14 @@ export type GetApiRequestsData = {
          * The path template: `/api/messages/{id}`.
          */
         path?: string;
+        /**
+         * The code of the error: `NOT_FOUND`.
+         */
+        code?: string;
+        /**
+         * `user`: of people, as in the console.
+         */
+        actorType?: 'key' | 'user';
         /**
          * The id of a key or a user.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "cda784ee6c5902b129cecea17962ccb2d163ca14ac5beb4af9fcf7035b017feb"
+DIGEST = "36a5c0a04a2ad6f0916de412045206ccefef729050595189e83f9741c5974643"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -4695,6 +4695,8 @@ class ListRequestsParametersQuery(TypedDict):
     method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]]
     status: NotRequired[str]
     path: NotRequired[str]
+    code: NotRequired[str]
+    actorType: NotRequired[Literal["key", "user"]]
     actorId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -5992,27 +5994,6 @@ class ContactTimelineEntryContactTimelineEntry2(TypedDict):
     reason: str | None
 
 
-class ContactTimelineEntryContactTimelineEntry3(TypedDict):
-    type: Literal["campaign_decided"]
-    at: str
-    campaign: ContactTimelineCampaign
-    stepId: str
-    step: Literal["wait", "wait_until", "branch", "do", "end", "stop"]
-    outcome: str
-    why: str
-
-
-class ContactTimelineEntryContactTimelineEntry4(TypedDict):
-    type: Literal["rule"]
-    at: str
-    rule: ContactTimelineRule
-    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
-    did: list[Literal["addTags", "removeTags", "setFields", "moveToListId", "assign", "enterCampaignId", "reply", "close", "snooze", "notify"]]
-    withheld: Literal["opted_out", "opt_out_suspected", "no_consent", "texted_lately", "open_hours", "no_snippet", "cannot_send"] | None
-    messageId: str | None
-    why: str
-
-
 class ContactTimelineEntryContactTimelineEntry8(TypedDict):
     type: Literal["call"]
     at: str
@@ -6563,12 +6544,6 @@ class EndLineReputationOverrideResponse(TypedDict):
     reputation: Reputation
 
 
-class GetLeadTimelineResponse(TypedDict):
-    success: Literal[True]
-    entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6 | ContactTimelineEntryContactTimelineEntry7 | ContactTimelineEntryContactTimelineEntry8]
-    nextCursor: str | None
-
-
 class PreviewImportResponse(TypedDict):
     delimiter: str
     columns: list[ImportColumn]
@@ -6757,6 +6732,12 @@ class Rule(TypedDict):
     updatedAt: str
 
 
+class JudgedCondition(TypedDict):
+    branch: str | None
+    condition: ConditionOutput
+    holds: bool
+
+
 class Segment(TypedDict):
     _id: str
     name: str
@@ -6806,6 +6787,35 @@ class GetSegmentResponse(TypedDict):
 class UpdateSegmentResponse(TypedDict):
     success: Literal[True]
     segment: Segment
+
+
+class ContactTimelineEntryContactTimelineEntry3(TypedDict):
+    type: Literal["campaign_decided"]
+    at: str
+    campaign: ContactTimelineCampaign
+    stepId: str
+    step: Literal["wait", "wait_until", "branch", "do", "end", "stop"]
+    outcome: str
+    why: str
+    judged: list[JudgedCondition]
+
+
+class ContactTimelineEntryContactTimelineEntry4(TypedDict):
+    type: Literal["rule"]
+    at: str
+    rule: ContactTimelineRule
+    on: Literal["reply", "missed_call", "conversation_opened", "tag_added", "no_answer_for", "draft"]
+    did: list[Literal["addTags", "removeTags", "setFields", "moveToListId", "assign", "enterCampaignId", "reply", "close", "snooze", "notify"]]
+    withheld: Literal["opted_out", "opt_out_suspected", "no_consent", "texted_lately", "open_hours", "no_snippet", "cannot_send"] | None
+    messageId: str | None
+    why: str
+    judged: list[JudgedCondition]
+
+
+class GetLeadTimelineResponse(TypedDict):
+    success: Literal[True]
+    entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6 | ContactTimelineEntryContactTimelineEntry7 | ContactTimelineEntryContactTimelineEntry8]
+    nextCursor: str | None
 
 
 class CampaignInput(TypedDict):
