@@ -18,6 +18,7 @@ import { callerName, FILTERS, NO_FILTERS, type Request, toneOf, useQueryOf } fro
 import { RequestDrawer } from './request-drawer.tsx';
 
 const REFRESH_MS = 10_000;
+const EXAMPLES = { path: '/api/messages/{id}', code: 'VALIDATION_ERROR' };
 
 /** What programs and people called in the last 30 days. */
 export default function Requests() {
@@ -100,13 +101,13 @@ function Filters({ search, change }: { search: Search; change: (changes: Search)
       <CallerFilter search={search} change={change} />
       <TextFilter
         label={t`Path`}
-        placeholder="/api/messages/{id}"
+        placeholder={EXAMPLES.path}
         value={search['path'] ?? ''}
         onChange={(path) => change({ path })}
       />
       <TextFilter
         label={t`Code of the error`}
-        placeholder="VALIDATION_ERROR"
+        placeholder={EXAMPLES.code}
         value={search['code'] ?? ''}
         onChange={(code) => change({ code })}
       />
