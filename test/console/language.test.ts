@@ -13,6 +13,11 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
     workspace: { timezone: 'Asia/Tokyo' },
     line: { first_name: 'Dana', daily_total_limit: 10_000 },
   });
+  // A text that is translated twice.
+  const uncompiled: string[] = [];
+  page.on('console', (message) => {
+    if (message.text().includes('Uncompiled')) uncompiled.push(message.text());
+  });
   await tab.signIn(key);
   await page.getByText('of 10,000').waitFor();
   await page.setViewportSize({ width: 1280, height: 720 });
@@ -60,6 +65,9 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
   await page.getByRole('button', { name: 'Crear borrador' }).click();
   await page.getByText(/¿Quieres decir firstName\?/).waitFor();
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+  await api('POST', '/api/opt-outs', { address: phone() });
+  await tab.go('/compliance?tab=opt-outs');
+  await page.getByRole('table', { name: 'Bajas y altas' }).getByRole('row').nth(1).waitFor();
   const when = [{ field: 'customFields.plan', op: 'eq', value: 'oro' }];
   const steps = [
     { kind: 'branch', branches: [{ name: 'Oro', when, steps: [{ message: 'Oro' }] }], else: [] },
@@ -77,6 +85,7 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
   await page.getByRole('menuitem', { name: 'English' }).click();
   await page.getByRole('heading', { name: 'Contacts' }).waitFor();
   expect(await page.evaluate('document.documentElement.lang')).toBe('en');
+  expect(uncompiled).toEqual([]);
 });
 
 test('a browser in Spanish starts in Spanish, from the sign-in on', async () => {

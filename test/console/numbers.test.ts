@@ -14,6 +14,7 @@ const tab = openConsole();
 const Fate = fc.constantFrom(
   'asked',
   'answered',
+  'planned',
   'closed',
   'mine',
   'drafted',
@@ -44,6 +45,10 @@ async function happen(
   if (fate === 'answered') {
     await api('POST', '/api/inbox/send-reply', { phone: address, message: 'It is.' });
     await eventually(async () => (await api('GET', path)).body.conversation.lastDirection === 'out');
+  }
+  if (fate === 'planned') {
+    const scheduledDate = new Date(Date.now() + 86_400_000).toISOString();
+    await api('POST', '/api/inbox/send-reply', { phone: address, message: 'It will be.', scheduledDate });
   }
   if (fate === 'closed') await api('PATCH', path, { status: 'closed' });
   if (fate === 'mine') await api('PATCH', path, { assigneeId: ownerId });

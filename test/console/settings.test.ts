@@ -201,6 +201,7 @@ describe('the settings', () => {
   it('configure the SMS fallback and the emails', async () => {
     const { page } = tab;
     await page.getByRole('tab', { name: 'SMS fallback' }).click();
+    expect(await page.getByLabel('State').inputValue()).toBe('false');
     await page.getByLabel('State').selectOption('On');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('is required for twilio').waitFor();

@@ -525,6 +525,7 @@ test('the filters of an inbox with 100,000 conversations read those that match, 
     [{ line }, 9, 20],
     [{ line, status: 'open' }, 9, 20],
     [{ unread: 'true', status: 'open' }, 0, 50],
+    [{ unanswered: 'true' }, 30, 50],
   ];
   for (const [filters, matches, most] of cases) {
     const read = await entriesRead(app, 'conversations', workspaceId, async (db) => {
