@@ -187,7 +187,9 @@ describe('a rule', () => {
     expect((await firstMailTo(app, owner)).subject).toContain('Greeting');
     await write(contact, 'Thank you');
     await settled();
-    expect(await deeds(contact)).toHaveLength(1);
+    expect(await deeds(contact)).toMatchObject([
+      { judged: [{ branch: null, condition: when[0], holds: true }] },
+    ]);
     expect((await conversation(contact)).status).toBe('open');
   });
 
