@@ -19,13 +19,15 @@ const MAX_PARTS = 30;
 
 /**
  * Passes the file of a request to `store`: the body if it is of `bodyType`, or the part `file` of a form.
- * @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, or VALIDATION_ERROR if there is no file.
+ * @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, INCOMPLETE_BODY, or VALIDATION_ERROR if there is no file.
  */
 export async function readUpload<T>(
   raw: IncomingMessage,
   { bodyType, limit }: { bodyType?: string; limit: number },
   store: (file: IncomingFile) => Promise<T>,
 ): Promise<T> {
+  // The sender may have disconnected before, which is not reported again.
+  if (raw.destroyed) throw new ApiError('INCOMPLETE_BODY');
   const type = (raw.headers['content-type'] ?? '').toLowerCase();
   const isForm = type.startsWith('multipart/form-data');
   if (!isForm && (bodyType === undefined || !type.startsWith(bodyType))) {
@@ -43,11 +45,15 @@ export async function readUpload<T>(
   }
 }
 
+/** Whoever reads a stream gets its error. One that comes before somebody reads would end the process. */
+const nobodyReadsYet = (): void => undefined;
+
 /** Destroying the returned stream does not close the caller's connection, over which the error is still to be sent. */
 function detached(raw: IncomingMessage): Readable {
   const content = new PassThrough();
+  content.on('error', nobodyReadsYet);
   raw.on('close', () => {
-    if (!raw.complete) content.destroy(new ApiError('INCOMPLETE_BODY'));
+    if (!raw.readableEnded) content.destroy(new ApiError('INCOMPLETE_BODY'));
   });
   return raw.pipe(content);
 }
@@ -63,8 +69,8 @@ function readForm<T>(raw: IncomingMessage, store: (file: IncomingFile) => Promis
       reject(error);
     };
     form.on('file', (field, content, name, _encoding, contentType) => {
-      // A form that ends within a part emits its error on the part, too. Without a listener, that ends the process.
-      content.on('error', () => undefined);
+      // A form that ends within a part emits its error on the part, too.
+      content.on('error', nobodyReadsYet);
       if (field !== 'file' || part) {
         content.resume();
         return;
@@ -79,7 +85,7 @@ function readForm<T>(raw: IncomingMessage, store: (file: IncomingFile) => Promis
       stored ? stored.then(resolve, reject) : fail(invalid('file', 'no file was provided')),
     );
     raw.on('close', () => {
-      if (!raw.complete) fail(new ApiError('INCOMPLETE_BODY'));
+      if (!raw.readableEnded) fail(new ApiError('INCOMPLETE_BODY'));
     });
     raw.pipe(form);
   });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Readable, Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { findImport, insertImport, presentImport, rejectedRows } from '#db/queries/contacts/lead-imports.ts';
 import { customFieldNames, type LeadRow, listLeads } from '#db/queries/contacts/leads.ts';
@@ -79,9 +79,10 @@ export const importRoutes = [
       const importId = newId(now);
       const fileKey = storageKey(workspace.id, importId);
       const hash = createHash('sha256').update(`${params.id} ${query.defaultCountryCode ?? ''}\n`);
-      const size = await readUpload(raw, { bodyType: 'text/csv', limit: MAX_FILE_BYTES }, ({ content }) =>
-        storage.put(fileKey, content.pipe(hashing(content, hash)), MAX_FILE_BYTES, 'text/csv'),
-      );
+      const size = await readUpload(raw, { bodyType: 'text/csv', limit: MAX_FILE_BYTES }, ({ content }) => {
+        const file = Readable.from(hashed(content, hash), { objectMode: false });
+        return storage.put(fileKey, file, MAX_FILE_BYTES, 'text/csv');
+      });
       const request = { route: 'importLeads', key: idempotencyKey, hash: hash.digest('hex') };
       try {
         const { body } = await withTenant(pools, workspace.id, (db) =>
@@ -234,15 +235,11 @@ async function received(content: Readable): Promise<Buffer[]> {
 }
 
 /** Passes a file through and hashes it, to detect an `Idempotency-Key` that is reused with another file. */
-function hashing(source: Readable, hash: ReturnType<typeof createHash>): Transform {
-  const transform = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
-  source.on('error', (error) => transform.destroy(error));
-  return transform;
+async function* hashed(source: Readable, hash: ReturnType<typeof createHash>) {
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    yield chunk;
+  }
 }
 
 async function* exported(pools: ApiPools, workspaceId: string, listId: string) {

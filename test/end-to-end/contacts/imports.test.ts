@@ -1,3 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -23,6 +28,17 @@ const newList = async (): Promise<string> =>
 
 const upload = (listId: string, csv: string, headers: Record<string, string> = {}, query = '') =>
   api('POST', `/api/lists/${listId}/import${query}`, csv, { 'content-type': 'text/csv', ...headers });
+
+const formHeaders = { 'content-type': 'multipart/form-data; boundary=x' };
+const formStart = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n';
+
+/** The files with a text that are being received. */
+async function receiving(text: string): Promise<string[]> {
+  const folders = (await readdir(tmpdir())).filter((name) => name.startsWith('linepace-'));
+  const paths = folders.map((name) => join(tmpdir(), name, 'file'));
+  const contents = await Promise.all(paths.map((path) => readFile(path, 'latin1').catch(() => '')));
+  return paths.filter((_, index) => contents[index]?.includes(text));
+}
 
 async function imported(listId: string, importId: string) {
   return eventually(async () => {
@@ -262,6 +278,31 @@ describe('importing a file', () => {
         .status,
     ).toBe(404);
     expect((await stranger('GET', `/api/lists/${listId}/export`)).status).toBe(404);
+  });
+
+  it('refuses a form that ends early', async () => {
+    const listId = await newList();
+    for (const content of ['', 'email\n', `email\n${'x'.repeat(200_000)}`]) {
+      const response = await upload(listId, formStart + content, formHeaders);
+      expect(response).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+    }
+  });
+
+  it.each([
+    ['text/csv', ''],
+    [formHeaders['content-type'], formStart],
+  ])('keeps nothing of a file whose sender disconnects (%s)', async (type, start) => {
+    const listId = await newList();
+    const marker = `${randomUUID()}@example.com`;
+    const sending = request(`${app.url}/api/lists/${listId}/import`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': type, 'content-length': 1_000_000 },
+    });
+    sending.on('error', () => undefined);
+    sending.write(`${start}email\n${marker}\n`);
+    await eventually(async () => (await receiving(marker)).length > 0);
+    sending.destroy();
+    await eventually(async () => (await receiving(marker)).length === 0);
   });
 
   it('refuses a file over 100 MB while it is being uploaded', async () => {
