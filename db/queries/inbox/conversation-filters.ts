@@ -1,4 +1,4 @@
-import { containsText } from '#db/queries/base/search.ts';
+import { containsText, patternOf, searchForm } from '#db/queries/base/search.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { inIndexOrder } from '#db/connection/index-order.ts';
 import { AddressRow, CountRow } from '#db/connection/rows.ts';
@@ -80,9 +80,8 @@ export const unreadSince = (reader: Reader): FragmentSqlToken =>
 async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   const digits = digitsSearched(q);
   const formOf = (text: FragmentSqlToken): FragmentSqlToken =>
-    sql.fragment`search_form(left(${text}, ${SEARCHED_CHARACTERS}))`;
-  const matches = (form: FragmentSqlToken): FragmentSqlToken =>
-    sql.fragment`${form} like search_pattern(${q})`;
+    searchForm(sql.fragment`left(${text}, ${SEARCHED_CHARACTERS})`);
+  const matches = (form: FragmentSqlToken): FragmentSqlToken => sql.fragment`${form} like ${patternOf(q)}`;
   const newest = (rows: FragmentSqlToken, ...texts: FragmentSqlToken[]): FragmentSqlToken => sql.fragment`(
     select address from (${rows} limit ${MAX_SEARCHED}) newest
     where ${sql.or(texts.map(matches))} limit ${MAX_FOUND})`;
@@ -113,7 +112,7 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
         select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${MAX_SEARCHED}
       ) newest
       where ${containsText(sql.fragment`address`, q)}
-        ${digits === null ? sql.fragment`` : sql.fragment`or address like search_pattern(${digits})`}
+        ${digits === null ? sql.fragment`` : sql.fragment`or address like ${patternOf(digits)}`}
       limit ${MAX_FOUND})`;
   const found = await inIndexOrder(db, () => db.anyFirst(search));
   return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];
