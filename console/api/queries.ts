@@ -1,5 +1,6 @@
 import {
   type InfiniteData,
+  infiniteQueryOptions,
   keepPreviousData,
   type Query,
   QueryClient,
@@ -99,14 +100,8 @@ export function useRead<E extends ReadEndpoint>(
   });
 }
 
-/** Reads an endpoint page by page, as `nextCursor` says: `useReadPages('GET /api/messages', { query: { lineId } })`. */
-export function useReadPages<E extends PagedEndpoint>(
-  endpoint: E,
-  input: RequestTo<E>,
-  { keep = false, refetchInterval = false, ...options }: PageOptions = {},
-) {
-  type Page = ResponseOf<E>;
-  return useInfiniteQuery<Page, Error, InfiniteData<Page>, readonly unknown[], string | null>({
+const pagesOf = <E extends PagedEndpoint>(endpoint: E, input: RequestTo<E>) =>
+  infiniteQueryOptions<ResponseOf<E>, Error, InfiniteData<ResponseOf<E>>, readonly unknown[], string | null>({
     queryKey: [...keyOf(endpoint, input), 'pages'],
     initialPageParam: null,
     queryFn: ({ signal, pageParam }) => {
@@ -119,11 +114,24 @@ export function useReadPages<E extends PagedEndpoint>(
       return request(endpoint, paged as RequestTo<E>, { signal });
     },
     getNextPageParam: (page) => (page as { nextCursor: string | null }).nextCursor,
+  });
+
+/** Reads an endpoint page by page, as `nextCursor` says: `useReadPages('GET /api/messages', { query: { lineId } })`. */
+export const useReadPages = <E extends PagedEndpoint>(
+  endpoint: E,
+  input: RequestTo<E>,
+  { keep = false, refetchInterval = false, ...options }: PageOptions = {},
+) =>
+  useInfiniteQuery({
+    ...pagesOf(endpoint, input),
     ...(keep && { placeholderData: keepPreviousData }),
     refetchInterval: (query) => hasFewPages(query) && refetchInterval,
     ...options,
   });
-}
+
+/** Reads the first page of what will probably be shown next. Whatever shows it tries again if that fails. */
+export const readAhead = <E extends PagedEndpoint>(endpoint: E, input: RequestTo<E>): void =>
+  void queryClient.prefetchInfiniteQuery({ ...pagesOf(endpoint, input), retry: false });
 
 const isFirstRead = ({ state }: Query): boolean =>
   state.data === undefined && state.fetchStatus === 'fetching';

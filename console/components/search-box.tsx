@@ -2,17 +2,17 @@ import { Search } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 
-const PAUSE_MS = 250;
-
-/** A search field with the shortcut `/`. It searches when the user pauses typing. */
+/** A search field with the shortcut `/`. It searches when the user pauses typing, for `pauseMs`. */
 export function SearchBox({
   label,
   value,
   onChange,
+  pauseMs = 250,
 }: {
   label: string;
   value: string;
   onChange: (value: string) => void;
+  pauseMs?: number;
 }) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(value);
@@ -22,9 +22,9 @@ export function SearchBox({
   });
   useEffect(() => {
     if (text.trim() === value) return undefined;
-    const timer = setTimeout(() => change.current(text.trim()), PAUSE_MS);
+    const timer = setTimeout(() => change.current(text.trim()), pauseMs);
     return () => clearTimeout(timer);
-  }, [text, value]);
+  }, [text, value, pauseMs]);
   useShortcuts({ '/': () => input.current?.focus() });
   return (
     <div className="relative min-w-0 flex-1">

@@ -58,6 +58,19 @@ const BENCHMARKS: Record<string, Benchmark> = {
     script: 'reads.ts',
     arguments: (scaled) => ['--messages', scaled(10_000_000), '--leads', scaled(1_000_000)],
   },
+  inbox: {
+    script: 'console.ts',
+    arguments: (scaled) => [
+      '--list',
+      'inbox',
+      '--rows',
+      scaled(100_000),
+      '--rounds',
+      scaled(60),
+      '--seconds',
+      '0',
+    ],
+  },
   start: { script: 'start.ts', arguments: () => [] },
 };
 

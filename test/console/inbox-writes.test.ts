@@ -97,6 +97,20 @@ test('a reply is in the thread at once, and never twice', async () => {
   expect(await page.evaluate('globalThis.most')).toBe(1);
 });
 
+test('the conversation after the open one is shown without waiting', async () => {
+  const { page } = tab;
+  const { contacts } = await openInbox('First', 'Second', 'Third');
+  const next = `**/api/conversations/${encodeURIComponent(contacts[1] ?? '')}?*`;
+  const ahead = page.waitForResponse(next);
+  await tab.go(pathOf(contacts[2]));
+  await (await ahead).finished();
+  await log('Third').waitFor();
+  const again = await holdResponses(page, 'GET', next);
+  await page.keyboard.press('j');
+  await log('Second').waitFor();
+  again.release();
+});
+
 test('a reply can be undone for some seconds, in which it is not sent', async () => {
   const { page } = tab;
   const { workspace, contacts } = await openInbox('Is it still free?');

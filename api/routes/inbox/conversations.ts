@@ -56,6 +56,8 @@ export const conversationRoutes = [
     tag: 'Conversations',
     summary: 'List conversations, most recent activity first',
     heavy: ({ q }) => q !== undefined,
+    // The inbox searches as somebody types.
+    limit: perMinute(600),
     query: PositionQuery.extend(ConversationFilters.shape),
     responses: {
       200: z.object({
@@ -110,6 +112,8 @@ export const conversationRoutes = [
     path: '/api/conversations/{address}',
     tag: 'Conversations',
     summary: 'Get a conversation with its messages, newest first',
+    // The inbox reads the next one ahead.
+    limit: perMinute(600),
     params: ConversationParams,
     query: PositionQuery,
     responses: {

@@ -14,6 +14,10 @@ export interface Contact {
 
 export const isGroup = (address: string): boolean => address.startsWith('group:');
 
+/** What is read to show a conversation: `useReadPages(...threadOf(address))`. */
+export const threadOf = (address: string) =>
+  ['GET /api/conversations/{address}', { params: { address }, query: { limit: 50 } }] as const;
+
 /** Whom a conversation is with, as a request names it. */
 export function recipientOf(address: string) {
   if (isGroup(address)) return { groupId: address.slice('group:'.length) };

@@ -9,6 +9,9 @@ import { VIEWS, type ViewName, viewOf } from './views.ts';
 /** Those of which somebody wants to see the number all the time. */
 const IN_SIGHT: readonly ViewName[] = ['open', 'unread', 'mine', 'unanswered', 'drafts'];
 
+/** Somebody looks for a contact who is on the phone. */
+const SEARCH_PAUSE_MS = 100;
+
 interface Props {
   view: ViewName;
   search: string;
@@ -32,6 +35,7 @@ export function FilterBar({ view, search, counts, onChange }: Props) {
         key={applied}
         label={t`Search conversations`}
         value={search}
+        pauseMs={SEARCH_PAUSE_MS}
         onChange={(next) => onChange({ view, search: next })}
       />
       <ul aria-label={t`Often used`} className="flex flex-wrap gap-1">

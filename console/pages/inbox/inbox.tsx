@@ -169,6 +169,7 @@ export default function Inbox() {
               address={address}
               draft={waiting.get(address)}
               suspicion={suspected.find((suspicion) => suspicion.address === address)}
+              next={addresses[addresses.indexOf(address) + 1]}
               close={() => open(undefined)}
               onDone={openNext}
             />

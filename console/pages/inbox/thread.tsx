@@ -3,7 +3,7 @@ import { ArrowLeft, Ban } from 'lucide-react';
 import { type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { isNotFound } from '#console/api/client.ts';
 import { onPresence, useLiveInterval } from '#console/api/live.ts';
-import { refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
+import { readAhead, refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
@@ -15,7 +15,7 @@ import { useSearchChange } from '#console/lib/search.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Bubble, SendingBubble } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
-import type { Contact, Conversation, Draft, ThreadItem } from './conversations.ts';
+import { type Contact, type Conversation, type Draft, type ThreadItem, threadOf } from './conversations.ts';
 import { DraftCard, useDraftEdit } from './draft-card.tsx';
 import { type Note, NoteItem } from './note.tsx';
 import { NoDrafts } from './no-drafts.tsx';
@@ -35,6 +35,7 @@ export function Thread({
   address,
   draft: newestDraft,
   suspicion: newestSuspicion,
+  next,
   close,
   onDone,
 }: {
@@ -42,6 +43,8 @@ export function Thread({
   /** If it is among the newest of all, so that it is shown at once. */
   draft: Draft | undefined;
   suspicion: Suspicion | undefined;
+  /** The conversation after it in the list. */
+  next: string | undefined;
   close: () => void;
   /** Called when the conversation is closed or snoozed. */
   onDone: () => void;
@@ -64,11 +67,11 @@ export function Thread({
     ? suspicions.data.suspicions.find((one) => one.address === address)
     : newestSuspicion;
   const areDraftsRead = drafts.data !== undefined;
-  const thread = useReadPages(
-    'GET /api/conversations/{address}',
-    { params: { address }, query: { limit: 50 } },
-    { refetchInterval: useLiveInterval() },
-  );
+  const thread = useReadPages(...threadOf(address), { refetchInterval });
+  const isRead = thread.data !== undefined;
+  useEffect(() => {
+    if (isRead && next !== undefined) readAhead(...threadOf(next));
+  }, [isRead, next]);
   const notes = useRead(
     'GET /api/conversations/{address}/notes',
     { params: { address }, query: { limit: 200 } },

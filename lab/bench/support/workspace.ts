@@ -10,7 +10,7 @@ import { newId, newUserId, newWorkspaceId } from '../../../domain/base/ids.ts';
 export async function createBenchWorkspace(
   pools: Pools,
   lines: number,
-): Promise<{ id: string; key: string; lineIds: string[] }> {
+): Promise<{ id: string; userId: string; key: string; lineIds: string[] }> {
   const id = newWorkspaceId();
   const userId = newUserId();
   const { key, hash, prefix, last4 } = newApiKey('workspace');
@@ -43,7 +43,7 @@ export async function createBenchWorkspace(
       union all select 'key', ${hash}, ${id}
       ${ROWS_INSERTED}`);
   });
-  return { id, key, lineIds };
+  return { id, userId, key, lineIds };
 }
 
 /** Lets every line of a workspace send as fast as it can. */
