@@ -264,6 +264,7 @@ export default defineConfig({
     '.data/**',
     'test/histories/**',
     'console/dist*/**',
+    'api/dist/**',
     'console/public/**',
     'sdk/typescript/src/generated/**',
   ],

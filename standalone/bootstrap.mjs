@@ -17,7 +17,7 @@ const VITEST = ['node_modules/vitest/vitest.mjs', 'run'];
 const TASKS = {
   start: ['standalone/main.ts'],
   demo: ['examples/demo.ts'],
-  build: ['console/build.ts'],
+  build: ['standalone/build.ts'],
   'dev-console': ['node_modules/vite/bin/vite.js', 'console'],
   check: ['standalone/check.ts'],
   texts: ['node_modules/@lingui/cli/dist/lingui.js', 'extract', '--clean'],

@@ -63,7 +63,7 @@ test('the image compiles its code as the user that runs it', () => {
 
 test('the image builds the console with what its settings extend', () => {
   const { extends: base } = JSON.parse(read('console/tsconfig.json')) as { extends: string };
-  const [, stage = ''] = read('Dockerfile').split(/^FROM node:24-slim(?:@\S+)? AS console$/m);
+  const [, stage = ''] = read('Dockerfile').split(/^FROM node:24-slim(?:@\S+)? AS build$/m);
   const copied = /^COPY (.*) \.\/$/m.exec(stage)?.[1]?.split(' ');
   expect(copied).toContain(base.replace('../', ''));
 });

@@ -29,10 +29,12 @@ const { config, ownerUrl, folder, stop } = await startServers();
 // The settings of the image and of `npm start`.
 process.env['NODE_COMPILE_CACHE'] = join(folder, 'compile-cache');
 Object.assign(process.env, MEMORY_VARIABLES);
+// What the image starts.
+execFileSync(process.execPath, ['api/bundle.ts']);
 execFileSync(process.execPath, [
   '--input-type=module',
   '--eval',
-  `await import('./api/server.ts'); await import('./workers/worker.ts'); process.exit();`,
+  `await import('./api/dist/server.js'); await import('./workers/worker.ts'); process.exit();`,
 ]);
 
 /** @returns milliseconds from the start of the process to its first response. */
@@ -65,7 +67,7 @@ try {
   // The first round warms up the caches of the disk.
   for (let round = 0; round <= ROUNDS; round += 1) {
     const product = await firstResponse(async (port) => ({
-      ...(await startProcess('api/server.ts', config, port)),
+      ...(await startProcess('api/dist/server.js', config, port)),
       port,
     }));
     const bare = await firstResponse(async () => {
@@ -77,7 +79,7 @@ try {
     bareStarted.push(bare);
   }
   const [api, worker, bare] = await Promise.all([
-    startProcess('api/server.ts', config, await freePort()),
+    startProcess('api/dist/server.js', config, await freePort()),
     startProcess('workers/worker.ts', config),
     startBare(),
   ]);

@@ -16,7 +16,7 @@ export interface AppProcess {
  * @param variables of its environment, besides those that configure it like the app.
  */
 export async function startProcess(
-  entry: 'workers/worker.ts' | 'api/server.ts',
+  entry: 'workers/worker.ts' | 'api/server.ts' | 'api/dist/server.js',
   config: Config,
   port = 0,
   log: number | 'ignore' = 'ignore',
