@@ -137,6 +137,7 @@ const LAYERS: OxlintOverride[] = [
         'standardwebhooks',
         '@hapi/bourne',
         'ipaddr.js',
+        'isbot',
         'temporal-polyfill',
         'node:crypto',
       ],

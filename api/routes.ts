@@ -64,6 +64,7 @@ import { lineRequestRoutes } from './routes/lines/line-requests.ts';
 import { lineRoutes } from './routes/lines/lines.ts';
 import { listRoutes } from './routes/contacts/lists.ts';
 import { mcpRoutes } from './routes/server/mcp.ts';
+import { messageLinkRoutes } from './routes/messages/message-links.ts';
 import { messageActionRoutes } from './routes/messages/message-actions.ts';
 import { messageRoutes } from './routes/messages/messages.ts';
 import { notificationLinkRoutes } from './routes/events/notification-links.ts';
@@ -173,6 +174,7 @@ const declared = [
   ...under('/api/campaigns', campaignEntryRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
   ...under('/api/campaigns', campaignForecastRoutes),
+  ...under('/l', messageLinkRoutes),
   ...under('/api/forecast', forecastRoutes),
 
   ...under('/api/webhooks', webhookRoutes),

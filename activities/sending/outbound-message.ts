@@ -10,9 +10,11 @@ import {
 import { type LeadRow, presentLead } from '#db/queries/contacts/leads.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
+import { trackLinks } from '#db/commands/messages/message-links.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { currentTime } from '#domain/base/clock.ts';
 import { emailSubject } from '#domain/messages/email-thread.ts';
+import { linkTargets } from '#domain/messages/message-link.ts';
 import { type OutgoingText, outgoingText } from '#domain/messages/outgoing-text.ts';
 import { renderTemplate, templateProblem } from '#domain/messages/template.ts';
 import { dialled } from '#domain/base/contact-key.ts';
@@ -63,6 +65,12 @@ export function createComposer({
     if (message.attachmentUrls.length === 0) return { kind: 'files', attachments: [] };
     return withTenant(pools, message.workspaceId, (db) => outboundFiles(db, message, channel, links));
   }
+
+  /** Only a campaign may ask who opens links. */
+  const linkedText = async (message: MessageRow, text: string): Promise<string> =>
+    message.campaignId === null || linkTargets(text, publicUrl).length === 0
+      ? text
+      : withTenant(pools, message.workspaceId, (db) => trackLinks(db, message, text, publicUrl));
 
   /** What only an email has. */
   async function emailFields(
@@ -122,7 +130,7 @@ export function createComposer({
         from,
         to: { address: dialled(attempt.address, message.recipientPhone), name: message.recipientName },
         ...(group && { group }),
-        text: rendered.text,
+        text: await linkedText(message, rendered.text),
         ...(attempt.channel === 'email' && (await emailFields(rendering, rendered.text))),
         attachments: files.attachments,
         ...(await richFields(rendering)),

@@ -6,6 +6,7 @@ import { findLead } from '#db/queries/contacts/leads.ts';
 import { findCarrierGroup } from '#db/queries/inbox/groups.ts';
 import { findLine } from '#db/queries/lines/lines.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
+import { withOwnLinks } from '#db/commands/messages/message-links.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { fallbackText } from '#domain/messages/outgoing-text.ts';
 import { dialled } from '#domain/base/contact-key.ts';
@@ -23,7 +24,13 @@ const ASKED_AT_ONCE = 16;
 
 /** Determines the outcome of attempts that a crash or a lost response left open. */
 export function createReconciliation(
-  { pools, carriers, secrets, logger }: Pick<Dependencies, 'pools' | 'carriers' | 'secrets' | 'logger'>,
+  {
+    pools,
+    carriers,
+    secrets,
+    logger,
+    publicUrl,
+  }: Pick<Dependencies, 'pools' | 'carriers' | 'secrets' | 'logger' | 'publicUrl'>,
   calls: CarrierCalls,
   settle: Settle,
 ) {
@@ -55,8 +62,9 @@ export function createReconciliation(
     const template = attempt.kind === 'fallback' ? fallbackText(message, fallback) : message.body;
     const rendered = renderMessage(message, template, lead);
     const isSame = message.leadId === null || (lead !== null && lead.updatedAt <= attempt.startedAt);
+    const text = 'text' in rendered ? sentText(rendered.text, template, isSame) : null;
     return {
-      text: 'text' in rendered ? sentText(rendered.text, template, isSame) : null,
+      text: text && (await withOwnLinks(db, message.id, text, publicUrl)),
       attachmentCount: message.attachmentUrls.length,
       to: dialled(attempt.address, message.recipientPhone),
       ...about,

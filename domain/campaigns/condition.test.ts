@@ -32,7 +32,13 @@ const facts = (changed: Partial<Facts> & { fields?: Partial<Facts['lead']> } = {
     ...others,
   };
 };
-const sent = (days: number) => ({ at: ago(days), isDelivered: true, isRead: false, isFailed: false });
+const sent = (days: number) => ({
+  at: ago(days),
+  isDelivered: true,
+  isRead: false,
+  isClicked: false,
+  isFailed: false,
+});
 const holds = (condition: object, changed: Parameters<typeof facts>[0] = {}): boolean =>
   judge(Condition.parse(condition), facts(changed), now).holds;
 
@@ -73,6 +79,8 @@ describe('a condition', () => {
     [{ field: 'no_reply_for', value: 3 }, false],
     [{ field: 'read' }, false],
     [{ field: 'read', op: 'neq', value: true }, true],
+    [{ field: 'clicked' }, false],
+    [{ field: 'clicked', op: 'not_exists' }, true],
     [{ field: 'has_consent' }, false],
     [{ field: 'contacted_within_days', op: 'neq', value: 7 }, true],
   ])('%j holds: %s', (condition, is) => {
@@ -115,7 +123,7 @@ describe('a condition', () => {
 
   it.each<[object, string]>([
     [{ field: 'shoeSize', op: 'eq', value: 1 }, 'field'],
-    [{ field: 'clicked' }, 'field'],
+    [{ field: 'clicked', value: 'https://example.com' }, 'value'],
     [{ field: 'firstName', op: 'any' }, 'op'],
     [{ field: 'firstName' }, 'value'],
     [{ field: 'firstName', op: 'exists', value: 'x' }, 'value'],
@@ -138,7 +146,7 @@ describe('a condition', () => {
 describe('conditions', () => {
   const anyCondition = fc.oneof(
     fc
-      .constantFrom('replied', 'read', 'delivered', 'failed', 'has_consent', 'channel_available')
+      .constantFrom('replied', 'read', 'clicked', 'delivered', 'failed', 'has_consent', 'channel_available')
       .map((field) => ({ field })),
     fc.record({ field: fc.constant('no_reply_for'), value: fc.integer({ min: 1, max: 20 }) }),
     fc.record({

@@ -97,8 +97,6 @@ interface Problem {
 
 function problemOf(condition: z.infer<typeof Shape>): Problem | null {
   const { field, op, value, campaign } = condition;
-  if (field === 'clicked')
-    return { at: 'field', message: 'is not known, as no links are followed: use replied or read' };
   if (campaign !== undefined && field !== 'contacted_within_days')
     return { at: 'campaign', message: 'is only for contacted_within_days' };
   if (isFact(field)) return problemOfFact(condition as Known<Fact>);
@@ -142,6 +140,7 @@ function problemOfFact({ field, op, value }: Known<Fact>): Problem | null {
         ? null
         : wrong('must be true or false, or words with contains');
     case 'read':
+    case 'clicked':
     case 'delivered':
     case 'failed':
       return value === undefined || typeof value === 'boolean' ? null : wrong('must be true or false');
@@ -195,7 +194,14 @@ export interface Facts {
    */
   replies: readonly { at: Date; text: string }[];
   /** The last message that left or failed; in a campaign, of this campaign. */
-  lastMessage: { at: Date; isDelivered: boolean; isRead: boolean; isFailed: boolean } | null;
+  lastMessage: {
+    at: Date;
+    isDelivered: boolean;
+    isRead: boolean;
+    /** A link of it was opened. */
+    isClicked: boolean;
+    isFailed: boolean;
+  } | null;
   /** When a campaign sent the last message. */
   contactedAt: { this: Date | null; any: Date | null };
   /** The channels for which an address of the lead has consented. */
@@ -203,12 +209,13 @@ export interface Facts {
 }
 
 /** Which facts a condition reads besides the lead. */
-export type Need = 'replies' | 'lastMessage' | 'contacted' | 'consents';
+export type Need = 'replies' | 'lastMessage' | 'clicks' | 'contacted' | 'consents';
 
 const NEEDS: Record<Fact, readonly Need[]> = {
   replied: ['replies'],
   no_reply_for: ['replies', 'lastMessage'],
   read: ['lastMessage'],
+  clicked: ['lastMessage', 'clicks'],
   delivered: ['lastMessage'],
   failed: ['lastMessage'],
   channel_available: [],
@@ -334,6 +341,12 @@ function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Da
     }
     case 'read':
       return boolean(lastMessage?.isRead ?? false, 'the last message was read', 'it was not read');
+    case 'clicked':
+      return boolean(
+        lastMessage?.isClicked ?? false,
+        'a link of the last message was opened',
+        'no link of it was opened',
+      );
     case 'delivered':
       return boolean(
         lastMessage?.isDelivered ?? false,

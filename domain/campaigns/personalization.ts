@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toStorable } from '../base/text.ts';
 import type { DraftPrompt } from '../drafts/draft-prompt.ts';
 import { MAX_BODY_LENGTH } from '../messages/message.ts';
+import { withoutPunctuation } from '../messages/message-link.ts';
 import { type TemplateLead, withoutTemplates } from '../messages/template.ts';
 
 /** The progress and the token usage of personalization (`needsAiPersonalization`) in a campaign. */
@@ -72,13 +73,6 @@ const HOST = /^(?:https?:\/\/|www\.|[^/]*?[\w-]\.[a-z]{2})/i;
 function linksOf(text: string): Set<string> {
   const found = (text.match(LINK) ?? []).filter((link) => HOST.test(link));
   return new Set(found.map((link) => withoutPunctuation(link).toLowerCase()));
-}
-
-/** A regular expression would take quadratic time on a run of full stops. */
-function withoutPunctuation(link: string): string {
-  let end = link.length;
-  while (end > 0 && '.,;:!?'.includes(link.charAt(end - 1))) end -= 1;
-  return link.slice(0, end);
 }
 
 /**

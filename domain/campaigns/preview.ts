@@ -28,6 +28,7 @@ export const Assumptions = z
       .meta({ description: 'By field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.' }),
     delivered: z.boolean(),
     read: z.boolean(),
+    clicked: z.boolean(),
     failed: z.boolean(),
     consented: z.array(Channel).max(3).meta({ description: 'Instead of the consents of the lead.' }),
   })
@@ -136,6 +137,7 @@ export function* previewWalk(
         at: sent,
         isDelivered: assume.delivered ?? true,
         isRead: assume.read ?? false,
+        isClicked: assume.clicked ?? false,
         isFailed: assume.failed ?? false,
       },
       contactedAt: { this: sent, any: sent },

@@ -76,6 +76,9 @@ const ExportedEvent = z.object({
 });
 
 /** Everything stored about a contact, as one document. Lists are in the order of their ids, which begin with the time. */
+/** A link of a message that the contact may have opened. */
+const ExportedLink = z.object({ url: z.string(), clickedAt: At.nullable(), clicks: z.int() });
+
 export const ContactExport = z
   .object({
     success: z.literal(true),
@@ -114,7 +117,11 @@ export const ContactExport = z
       .array(z.object({ messageId: Id, acceptedAt: At, draft: z.record(z.string(), JsonValue) }))
       .meta({ description: 'Accepted by bulk intake; not a message yet.' }),
     messages: z.array(
-      Message.extend({ smsFallbackMessage: z.string().nullable(), attempts: z.array(ExportedAttempt) }),
+      Message.extend({
+        smsFallbackMessage: z.string().nullable(),
+        attempts: z.array(ExportedAttempt),
+        links: z.array(ExportedLink),
+      }),
     ),
     replies: z.array(ExportedReply),
     notes: z.array(ConversationNote),

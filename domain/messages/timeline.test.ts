@@ -26,6 +26,7 @@ const record: MessageRecord = {
   actions: [],
   orders: [],
   moves: [],
+  links: [],
   attempts: [
     {
       id: '6b0000000000000000000001',

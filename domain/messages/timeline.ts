@@ -26,6 +26,7 @@ export const TimelineEvent = z
         'sent',
         'delivered',
         'read',
+        'clicked',
         'failed',
         'fallback',
         'canceled',
@@ -38,7 +39,7 @@ export const TimelineEvent = z
           '`moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; ' +
           '`data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, ' +
           'and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`. `edited`, `unsent`, `reacted`: we replaced its text, took it back or reacted to it; ' +
-          '`data` has `by`, and if that failed, `reason`.',
+          '`data` has `by`, and if that failed, `reason`. `clicked`: a link was opened for the first time; `data` has `url` and `clicks`.',
       }),
     text: z.string().meta({ description: 'For people; may change.' }),
     data: z.record(z.string(), JsonValue),
@@ -91,6 +92,7 @@ export interface MessageRecord {
   /** The orders of operators about this message. */
   orders: readonly RecordedOrder[];
   attempts: readonly RecordedAttempt[];
+  links: readonly RecordedLink[];
   /** The events of the message, of the last 30 days. */
   events: readonly { event: string; createdAt: Date }[];
   deliveries: readonly RecordedDelivery[];
@@ -102,6 +104,14 @@ interface RecordedAction {
   status: 'pending' | 'calling' | 'done' | 'failed';
   reason: string | null;
   finishedAt: Date | null;
+}
+
+/** A link of ours in the message. */
+interface RecordedLink {
+  url: string;
+  /** null: nobody has opened it. */
+  clickedAt: Date | null;
+  clicks: number;
 }
 
 interface RecordedOrder {
@@ -194,6 +204,7 @@ function timelineEvents(record: MessageRecord): TimelineEvent[] {
     ...record.actions.flatMap(acted),
     ...record.orders.map(ordered),
     ...record.attempts.flatMap((attempt) => attempted(record, attempt)),
+    ...record.links.flatMap(clicked),
   ];
   // The clocks of the API, of the database and of its nodes differ, but nothing happens to a message before it is accepted.
   const { createdAt } = record.message;
@@ -461,6 +472,12 @@ function resultOf(
         ? { type: 'fallback', text: `The carrier refused the message${said}.` }
         : { type: 'failed', text: failureText(reason) };
   }
+}
+
+function clicked({ url, clickedAt: at, clicks }: RecordedLink): Happened[] {
+  if (at === null) return [];
+  const often = clicks === 1 ? '' : `, ${clicks} times so far`;
+  return [{ at, type: 'clicked', text: `A link was opened${often}: ${url}`, data: { url, clicks } }];
 }
 
 /** The final result, if no attempt shows it. */

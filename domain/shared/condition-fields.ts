@@ -38,6 +38,7 @@ export const FACTS = {
   replied: ['any', 'eq', 'neq', 'contains', 'not_contains', 'exists', 'not_exists'],
   no_reply_for: ['gte'],
   read: ['eq', 'neq', 'exists', 'not_exists', 'any'],
+  clicked: ['eq', 'neq', 'exists', 'not_exists', 'any'],
   delivered: ['eq', 'neq', 'exists', 'not_exists', 'any'],
   failed: ['eq', 'neq', 'exists', 'not_exists', 'any'],
   channel_available: ['eq', 'neq'],

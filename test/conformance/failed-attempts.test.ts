@@ -57,6 +57,7 @@ const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiResponse>
     status: 401,
     ask: () => apiClient(app.url, '')('POST', '/api/console/session', { code: guess() }),
   },
+  'a link of a message': { status: 404, ask: () => get(`/l/${guess().slice(0, 28)}`) },
   'a link to turn off notifications': {
     status: 404,
     ask: () => get(`/notifications/${newWorkspaceId()}.${newUserId()}.reply.${guess()}`),

@@ -105,12 +105,12 @@ export const campaignCorrectionRoutes = [
     },
     errors: ['NOT_FOUND', 'INVALID_STATE', 'LIMIT_REACHED'],
     audit: { action: 'campaign.corrected', target: 'campaign', changes: ['stepId'] },
-    async handler({ db, caller, params, body: { stepId, message = null, cursor }, now, carriers }) {
+    async handler({ db, caller, params, body: { stepId, message = null, cursor }, now, ...services }) {
       const campaign = await lockCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
       if (campaign.status === 'draft' || campaign.status === 'archived')
         throw new ApiError('INVALID_STATE', `A campaign that is ${campaign.status} sends nothing`);
-      const request = actionRequest({ caller, carriers, now });
+      const request = actionRequest({ caller, now, ...services });
       const done = await correctTexts(db, campaign, { stepId, message, after: cursor }, request);
       return { status: 202, body: { success: true, ...done } };
     },

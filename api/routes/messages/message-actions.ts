@@ -57,10 +57,12 @@ export const messageActionRoutes = [
 export const actionRequest = ({
   caller,
   carriers,
+  config,
   now,
-}: Pick<Services, 'carriers'> & { caller: WorkspaceCaller; now: Date }): ActionRequest => ({
+}: Pick<Services, 'carriers' | 'config'> & { caller: WorkspaceCaller; now: Date }): ActionRequest => ({
   actorName: caller.actor.name,
   capabilitiesOf: carriers.capabilitiesOf,
   reactsWithEmoji: (carrier) => carriers.get(carrier).reactsWithEmoji ?? false,
+  publicUrl: config.publicUrl,
   now,
 });

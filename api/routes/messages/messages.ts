@@ -164,7 +164,7 @@ export const messageRoutes = [
     responses: { 200: Message, 202: Accepted },
     errors: ['NOT_FOUND', 'INVALID_STATE', 'UNSUPPORTED_BY_CARRIER', 'LIMIT_REACHED'],
     audit: { action: 'message.edited', target: 'message' },
-    async handler({ db, caller, params: { id }, body: { message: text }, now, carriers }) {
+    async handler({ db, caller, params: { id }, body: { message: text }, now, carriers, config }) {
       const row = await findMessage(db, id);
       if (!row || isErased(row.address)) throw messageNotFound();
       const rendered = await renderFor(db, row, text);
@@ -176,7 +176,7 @@ export const messageRoutes = [
       }
       if (row.holdReason === PERSONALIZATION)
         throw new ApiError('INVALID_STATE', 'Its text is still being written');
-      await requestEdit(db, actionRequest({ caller, carriers, now }), id, rendered.text);
+      await requestEdit(db, actionRequest({ caller, carriers, config, now }), id, rendered.text);
       return { status: 202, body: ACCEPTED };
     },
   }),

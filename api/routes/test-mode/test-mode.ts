@@ -9,6 +9,8 @@ import {
   storedFiles,
 } from '#db/commands/test-mode/twin.ts';
 import { findLineWithUsage } from '#db/queries/lines/lines.ts';
+import { recordClick } from '#db/commands/messages/message-links.ts';
+import { linksOf } from '#db/queries/messages/message-links.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { findReplyOf } from '#db/queries/inbox/replies.ts';
 import { lineForInbound } from '#db/queries/test-mode/test-lines.ts';
@@ -65,7 +67,9 @@ const InboundInput = z
 const ReceiptInput = z
   .object({
     messageId: Id,
-    status: z.enum(['delivered', 'read', 'failed']),
+    status: z.enum(['delivered', 'read', 'clicked', 'failed']).meta({
+      description: '`clicked`: the contact opens the links of a message whose campaign asks about that.',
+    }),
     reason: z.string().max(500).optional().meta({ description: 'Why it has failed.' }),
   })
   .meta({ id: 'TestReceiptInput' });
@@ -183,12 +187,18 @@ export const testModeRoutes = [
     scope: 'send',
     mode: 'test',
     limit: TEST_LIMIT,
-    summary: 'Report that a message was delivered or read, or has failed, in test mode',
+    summary: 'Report that a message was delivered, read or clicked, or has failed, in test mode',
     body: ReceiptInput,
     responses: { 200: Done },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
     async handler({ db, body: { messageId, status, reason }, now, links }) {
       if (!(await findMessage(db, messageId))) throw messageNotFound();
+      if (status === 'clicked') {
+        const followed = await linksOf(db, [messageId]);
+        if (followed.length === 0) throw new ApiError('INVALID_STATE', 'The message has no links of ours');
+        for (const { token } of followed) await recordClick(db, token, now);
+        return { status: 200, body: { success: true } };
+      }
       const attempt = await lastTestAttempt(db, messageId);
       if (!attempt) throw new ApiError('INVALID_STATE', 'The message has not been sent');
       const { lineId, carrierMessageId } = attempt;

@@ -27,6 +27,7 @@ const FACT_NAMES = (): Record<Fact, string> => ({
   replied: t`Reply`,
   no_reply_for: t`No reply for`,
   read: t`Last message is read`,
+  clicked: t`Link of the last message is opened`,
   delivered: t`Last message is delivered`,
   failed: t`Last message failed`,
   channel_available: t`Can be reached by`,
@@ -110,7 +111,7 @@ export function kindOf(condition: Condition): ValueKind {
   if (op === 'any') return 'none';
   if (field === 'has_consent') return 'consent';
   if (field === 'replied') return op === 'eq' || op === 'neq' ? 'yes' : 'words';
-  if (field === 'read' || field === 'delivered' || field === 'failed') return 'yes';
+  if (field === 'read' || field === 'clicked' || field === 'delivered' || field === 'failed') return 'yes';
   if (['gt', 'gte', 'lt', 'lte'].includes(op)) return 'number';
   if (op === 'gt_date' || op === 'lt_date') return 'date';
   return 'words';

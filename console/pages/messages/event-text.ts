@@ -70,6 +70,7 @@ const TEXTS: Record<Event['type'], (data: Data) => string> = {
   sent: () => t`The carrier accepted the message`,
   delivered: () => t`Delivered, as the carrier reports`,
   read: () => t`Read by the contact`,
+  clicked: ({ of }) => withDetails(t`A link was opened`, of('url')),
   failed: ({ of }) => withDetails(t`It was not sent`, of('reason') && reasonOf(of)),
   fallback: ({ of }) => {
     const [outcome, reason] = [of('outcome'), of('reason')];

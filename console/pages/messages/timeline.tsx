@@ -12,6 +12,7 @@ const DOTS: Partial<Record<Event['type'], string>> = {
   sent: 'bg-info',
   delivered: 'bg-good',
   read: 'bg-good',
+  clicked: 'bg-good',
   fallback: 'bg-warn',
   failed: 'bg-bad',
   webhook_failed: 'bg-bad',

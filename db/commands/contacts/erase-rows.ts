@@ -107,6 +107,8 @@ export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileI
     where t.workspace_id = ${db.workspaceId} and t.message_id = any(${texts(ids)})`);
   await forgetActions(db, ids);
   await db.query(sql.type(NoRows)`
+    delete from message_links where workspace_id = ${db.workspaceId} and message_id = any(${texts(ids)})`);
+  await db.query(sql.type(NoRows)`
     delete from drip_claims where workspace_id = ${db.workspaceId}
       and message_id in (select decode(id, 'hex') from unnest(${texts(ids)}) as i (id))`);
   await db.query(sql.type(NoRows)`

@@ -13,6 +13,7 @@ import { AttemptOutcome, finishAttempt, insertAttempts } from '#db/queries/sendi
 import { senderAddress } from '#db/queries/contacts/contact-address.ts';
 import { findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
+import { HAS_LINKS } from '#db/queries/messages/message-links.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { markKnown } from '#db/queries/sending/queue.ts';
 import { recordOwnMessage } from '#db/queries/sending/sends.ts';
@@ -38,7 +39,7 @@ type Send = z.infer<typeof SendRow>;
 
 const SEND = sql.fragment`
   a.outcome, a.carrier_message_id, coalesce(m.sent_text, m.body, '') "text",
-  coalesce(m.sent_text is null and strpos(m.body, '{') > 0, false) is_template,
+  coalesce(m.sent_text is null and (strpos(m.body, '{') > 0 or ${HAS_LINKS}), false) is_template,
   coalesce(cardinality(m.attachment_urls), 0) file_count`;
 
 /**

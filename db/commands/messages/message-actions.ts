@@ -41,6 +41,7 @@ import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
+import { trackLinks } from './message-links.ts';
 import { emitEdited, emitReacted, emitUnsent } from './own-changes.ts';
 
 /** Who asks for an action, and what carriers can do. */
@@ -49,6 +50,8 @@ export interface ActionRequest {
   capabilitiesOf: CapabilitiesOf;
   /** Whether a carrier takes any emoji as a reaction, besides the six. */
   reactsWithEmoji: (carrier: string) => boolean;
+  /** To which links of ours lead. */
+  publicUrl: string;
   now: Date;
 }
 
@@ -76,7 +79,7 @@ export async function requestEdit(
     db,
     request,
     { target, line },
-    { kind: 'edit', text },
+    { kind: 'edit', text: await trackLinks(db, target, text, request.publicUrl) },
     expiryOf(target, EDIT_WITHIN_MS),
   );
 }

@@ -6,6 +6,7 @@ import { type Facts, type Need, REPLY_TEXT } from '#domain/campaigns/condition.t
 import { consentKey } from '#domain/contacts/consent.ts';
 import { addressesOf, type LeadRow } from '../contacts/leads.ts';
 import { consentedAmong } from '../contacts/consents.ts';
+import { IS_CLICKED } from '../messages/message-links.ts';
 import { IS_DISPATCHED } from '../messages/messages.ts';
 
 /** The replies in which words are looked for. */
@@ -17,6 +18,7 @@ const LastRow = z.object({
   at: z.date(),
   isDelivered: z.boolean(),
   isRead: z.boolean(),
+  isClicked: z.boolean(),
   isFailed: z.boolean(),
 });
 const ContactedRow = z.object({ leadId: z.string(), this: z.date().nullable(), any: z.date().nullable() });
@@ -61,7 +63,7 @@ export async function factsOf(
         ) i order by i.received_at desc`)
     : [];
   const state = sql.fragment`coalesce(m.sent_at, m.updated_at) "at", m.delivered_at is not null or m.status = 'delivered' is_delivered,
-    m.read_at is not null is_read, m.status = 'failed' is_failed`;
+    m.read_at is not null is_read, ${needs.has('clicks') ? IS_CLICKED : sql.fragment`false`} is_clicked, m.status = 'failed' is_failed`;
   const left = sql.fragment`(${IS_DISPATCHED} or status = 'failed') and status <> 'sending'`;
   const last = needs.has('lastMessage')
     ? await db.any(

@@ -10,6 +10,7 @@ import { AttemptOutcome, AttemptRow } from '../sending/attempts.ts';
 import { eventsOfContact, lastEventId } from '../inbox/contact-events.ts';
 import { isMessageOf, isReplyOf, texts } from './contacts.ts';
 import { addressesOf, LeadRow, presentLead } from './leads.ts';
+import { linksOf } from '../messages/message-links.ts';
 import { MessageRow } from '../messages/messages.ts';
 import { InboundRow } from '../inbox/replies.ts';
 import { showMessages } from '../messages/shown-messages.ts';
@@ -157,6 +158,13 @@ export async function exportMessages(
       and message_id = any(${texts(rows.map(({ id }) => id))})
     order by id`);
   const byMessage = Map.groupBy(attempts, ({ messageId }) => messageId);
+  const links = Map.groupBy(
+    await linksOf(
+      db,
+      rows.map(({ id }) => id),
+    ),
+    ({ messageId }) => messageId,
+  );
   const shown = await showMessages(db, rows, now);
   return pageOf(
     rows,
@@ -173,6 +181,11 @@ export async function exportMessages(
         finishedAt: iso(attempt.finishedAt),
         outcome: attempt.outcome,
         reason: attempt.reason,
+      })),
+      links: (links.get(message._id) ?? []).map(({ url, clickedAt, clicks }) => ({
+        url,
+        clickedAt: iso(clickedAt),
+        clicks,
       })),
     })),
   );

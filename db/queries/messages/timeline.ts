@@ -7,6 +7,7 @@ import type { SaidOfWait } from '#domain/sending/waiting.ts';
 import { AttemptOutcome, AttemptRow, lastFailure } from '../sending/attempts.ts';
 import { holdsBetween } from '../sending/line-holds.ts';
 import { actionsOf } from './message-actions.ts';
+import { linksOf } from './message-links.ts';
 import { findMessage, type MessageRow } from './messages.ts';
 import { campaignAllowsSending } from '../sending/queue.ts';
 import { ruleOfMessage } from '../inbox/rule-runs.ts';
@@ -112,6 +113,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       actions,
       orders,
       attempts,
+      links: await linksOf(db, [id]),
       events,
       deliveries,
     },

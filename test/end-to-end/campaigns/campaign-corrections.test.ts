@@ -142,6 +142,7 @@ describe('a text of a campaign that was sent', () => {
         actorName: null,
         capabilitiesOf: () => ['edit' as const],
         reactsWithEmoji: () => false,
+        publicUrl: app.url,
         now: new Date(),
       };
       const done = await correctTexts(db, campaign, { stepId: 'one', message: null }, request);

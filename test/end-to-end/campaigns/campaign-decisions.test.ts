@@ -1,12 +1,14 @@
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
+import { withOwnLinks } from '#db/commands/messages/message-links.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { linksOf } from '#db/queries/messages/message-links.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
-import { phone } from '#test/support/carrier.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -307,6 +309,108 @@ test('a preview walks a lead through all steps under assumptions, and knows all 
   });
   expect(outcomes(plain)).toEqual(['ready', 'continued', 'else', expect.any(String), 'ended']);
   expect((await api('GET', `/api/campaigns/${id}`)).body.progress.entered).toBe(0);
+});
+
+describe('a campaign that asks about clicks', () => {
+  const offer = { id: 'offer', message: 'Look: https://example.com/offer?for={{ firstName }}.' };
+  const clicked = [{ field: 'clicked' }];
+  const steps = [
+    offer,
+    { id: 'opens', kind: 'wait_until', any: clicked, atMost: { days: 3 }, else: 'end' },
+    {
+      kind: 'branch',
+      branches: [{ name: 'Opened', when: clicked, steps: [{ message: 'Any questions?' }] }],
+      else: [{ message: 'Not for you?' }],
+    },
+  ];
+  const OFFER = 'https://example.com/offer?for=Ada';
+  const PERSON =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+  const PREVIEW =
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0';
+  const open = async (link: string, userAgent: string, method = 'GET') => {
+    const url = new URL(new URL(link).pathname, app.url);
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      headers: { 'User-Agent': userAgent },
+    });
+    return { status: response.status, headers: Object.fromEntries(response.headers) };
+  };
+
+  it('sends links of ours, goes on for who opens one, and counts no previews', async () => {
+    const id = await newCampaign({ steps, start: true });
+    const { leadId, to } = await enter(id, { firstName: 'Ada' });
+    const sent = await eventually(async () => (await sentTo(app, to))[0]);
+    const [, link = ''] = /^Look: (http:\/\/localhost:\d+\/l\/[\w-]{28})\.$/.exec(sent.text) ?? [];
+    expect(link).not.toBe('');
+    await hasTexts(id, leadId, sent.text);
+    const [message] = await messagesOf(id);
+    const messageId = message?._id ?? '';
+    const clicksOf = async () => (await tenant((db) => linksOf(db, [messageId]))).map(({ clicks }) => clicks);
+    // What an interrupted send is looked for with.
+    const again = tenant((db) =>
+      withOwnLinks(db, messageId, `Look: ${OFFER}.`, link.slice(0, link.indexOf('/l/'))),
+    );
+    expect(await again).toBe(sent.text);
+
+    const redirect = {
+      status: 302,
+      headers: expect.objectContaining({
+        location: OFFER,
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      }),
+    };
+    expect(await open(link, PREVIEW)).toEqual(redirect);
+    expect(await open(link, PERSON, 'HEAD')).toEqual(redirect);
+    expect(await clicksOf()).toEqual([0]);
+    await eventually(async () => (await waitsOf(id)).some(({ reason }) => reason === 'campaign_step'));
+
+    await api('PATCH', `/api/messages/${messageId}`, { message: `Sorry, here: ${OFFER}` });
+    await hasTexts(id, leadId, `Sorry, here: ${link}`);
+    expect([await open(link, PERSON), await open(link, PERSON)]).toEqual([redirect, redirect]);
+    expect(await clicksOf()).toEqual([2]);
+    await hasTexts(id, leadId, `Sorry, here: ${link}`, 'Any questions?');
+    expect(await timelineOf(leadId)).toContainEqual(
+      expect.objectContaining({
+        stepId: 'opens',
+        outcome: 'continued',
+        why: 'a link of the last message was opened',
+      }),
+    );
+    const { events } = (await api('GET', `/api/messages/${messageId}/timeline`)).body;
+    expect(events).toContainEqual({
+      at: expect.any(String),
+      type: 'clicked',
+      text: `A link was opened, 2 times so far: ${OFFER}`,
+      data: { url: OFFER, clicks: 2 },
+    });
+    const { messages } = (await api('GET', `/api/leads/${leadId}/export`)).body;
+    expect(messages[0].links).toEqual([{ url: OFFER, clickedAt: expect.any(String), clicks: 2 }]);
+
+    await api('DELETE', `/api/leads/${leadId}?erase=true`);
+    await eventually(async () => (await clicksOf()).length === 0);
+    expect((await open(link, PERSON)).status).toBe(404);
+  });
+
+  it('is the only one whose links are followed', async () => {
+    const id = await newCampaign({ steps: [offer], start: true });
+    const { to } = await enter(id, { firstName: 'Ada' });
+    const sent = await eventually(async () => (await sentTo(app, to))[0]);
+    expect(sent.text).toBe(`Look: ${OFFER}.`);
+  });
+
+  it('is previewed for who opens a link', async () => {
+    const id = await newCampaign({ steps });
+    const { body } = await api('POST', `/api/campaigns/${id}/preview`, { assume: { clicked: true } });
+    expect(body.walk.map(({ outcome }: { outcome: string | null }) => outcome)).toEqual([
+      null,
+      'continued',
+      'Opened',
+      null,
+    ]);
+  });
 });
 
 test('the clock of test mode runs waits for real', async () => {

@@ -119,7 +119,7 @@ describe('a segment', () => {
 
   it.each([
     [{ field: 'shoeSize', op: 'eq', value: 4 }, 'when.0.field'],
-    [{ field: 'clicked' }, 'when.0.field'],
+    [{ field: 'opened' }, 'when.0.field'],
     [{ field: 'firstName', op: 'is', value: 'x' }, 'when.0.op'],
     [{ field: 'customFields.seats', op: 'gt', value: 'many' }, 'when.0.value'],
   ])('is refused with %j, which names %s', async (condition, path) => {

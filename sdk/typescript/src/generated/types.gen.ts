@@ -317,7 +317,7 @@ export type RuleTrigger = 'reply' | 'missed_call' | 'conversation_opened' | 'tag
 
 export type Condition = {
     /**
-     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
+     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, clicked, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
      */
     field: string;
     /**
@@ -1331,6 +1331,7 @@ export type CampaignAssumptions = {
     };
     delivered?: boolean;
     read?: boolean;
+    clicked?: boolean;
     failed?: boolean;
     /**
      * Instead of the consents of the lead.
@@ -1654,7 +1655,10 @@ export type TestInboundInput = {
 
 export type TestReceiptInput = {
     messageId: string;
-    status: 'delivered' | 'read' | 'failed';
+    /**
+     * `clicked`: the contact opens the links of a message whose campaign asks about that.
+     */
+    status: 'delivered' | 'read' | 'clicked' | 'failed';
     /**
      * Why it has failed.
      */
@@ -2200,9 +2204,9 @@ export type WaitingFor = {
 export type TimelineEvent = {
     at: string;
     /**
-     * `moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; `data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`. `edited`, `unsent`, `reacted`: we replaced its text, took it back or reacted to it; `data` has `by`, and if that failed, `reason`.
+     * `moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; `data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`. `edited`, `unsent`, `reacted`: we replaced its text, took it back or reacted to it; `data` has `by`, and if that failed, `reason`. `clicked`: a link was opened for the first time; `data` has `url` and `clicks`.
      */
-    type: 'accepted' | 'scheduled' | 'moved' | 'held' | 'ordered' | 'edited' | 'unsent' | 'reacted' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed' | 'fallback' | 'canceled' | 'reconciled' | 'webhook_delivered' | 'webhook_failed';
+    type: 'accepted' | 'scheduled' | 'moved' | 'held' | 'ordered' | 'edited' | 'unsent' | 'reacted' | 'claimed' | 'sent' | 'delivered' | 'read' | 'clicked' | 'failed' | 'fallback' | 'canceled' | 'reconciled' | 'webhook_delivered' | 'webhook_failed';
     /**
      * For people; may change.
      */
@@ -3833,6 +3837,11 @@ export type ContactExport = {
             outcome: string | null;
             reason: string | null;
         }>;
+        links: Array<{
+            url: string;
+            clickedAt: string | null;
+            clicks: number;
+        }>;
     }>;
     replies: Array<{
         messageId: string;
@@ -5395,7 +5404,7 @@ export type GroupOutput = {
 
 export type ConditionOutput = {
     /**
-     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
+     * A field of the lead (firstName, lastName, email, phone, companyName, jobTitle, notes, contactOwnerEmail, timezone, status, source, createdAt, customFields.x), or one of replied, no_reply_for, read, clicked, delivered, failed, channel_available, tag, contacted_within_days, has_consent.
      */
     field: string;
     /**
@@ -12732,6 +12741,33 @@ export type PostApiCampaignsByIdForecastResponses = {
 
 export type PostApiCampaignsByIdForecastResponse = PostApiCampaignsByIdForecastResponses[keyof PostApiCampaignsByIdForecastResponses];
 
+export type GetLByTokenData = {
+    body?: never;
+    path: {
+        token: string;
+    };
+    query?: never;
+    url: '/l/{token}';
+};
+
+export type GetLByTokenErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetLByTokenError = GetLByTokenErrors[keyof GetLByTokenErrors];
+
+export type GetLByTokenResponses = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetLByTokenResponse = GetLByTokenResponses[keyof GetLByTokenResponses];
+
 export type PostApiForecastData = {
     body: {
         /**
@@ -15139,7 +15175,10 @@ export type PostApiTestInboundResponse = PostApiTestInboundResponses[keyof PostA
 export type PostApiTestReceiptsData = {
     body: {
         messageId: string;
-        status: 'delivered' | 'read' | 'failed';
+        /**
+         * `clicked`: the contact opens the links of a message whose campaign asks about that.
+         */
+        status: 'delivered' | 'read' | 'clicked' | 'failed';
         /**
          * Why it has failed.
          */

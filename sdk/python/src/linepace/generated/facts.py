@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "36a5c0a04a2ad6f0916de412045206ccefef729050595189e83f9741c5974643"
+DIGEST = "29577eaf3e4c20c20386a9891a9222d68035d7b9ddb80f4ce9a435752af49c80"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

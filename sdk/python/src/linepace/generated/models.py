@@ -446,6 +446,7 @@ class CampaignAssumptions(TypedDict):
     fields: NotRequired[dict[str, str]]
     delivered: NotRequired[bool]
     read: NotRequired[bool]
+    clicked: NotRequired[bool]
     failed: NotRequired[bool]
     consented: NotRequired[list[Literal["imessage", "sms", "email"]]]
 
@@ -623,7 +624,7 @@ TestInboundInput = TypedDict(
 
 class TestReceiptInput(TypedDict):
     messageId: str
-    status: Literal["delivered", "read", "failed"]
+    status: Literal["delivered", "read", "clicked", "failed"]
     reason: NotRequired[str]
 
 
@@ -1599,6 +1600,12 @@ class ContactExportMessageAttempt(TypedDict):
     reason: str | None
 
 
+class ContactExportMessageLink(TypedDict):
+    url: str
+    clickedAt: str | None
+    clicks: int
+
+
 class ContactExportMessage(TypedDict):
     _id: str
     workspaceId: str
@@ -1650,6 +1657,7 @@ class ContactExportMessage(TypedDict):
     crmCLeadId: NotRequired[str]
     smsFallbackMessage: str | None
     attempts: list[ContactExportMessageAttempt]
+    links: list[ContactExportMessageLink]
 
 
 class ContactExportReplyFormerText(TypedDict):
@@ -4759,7 +4767,7 @@ class TestInboundResponse(TypedDict):
 
 class TestReceiptRequest(TypedDict):
     messageId: str
-    status: Literal["delivered", "read", "failed"]
+    status: Literal["delivered", "read", "clicked", "failed"]
     reason: NotRequired[str]
 
 
@@ -5864,7 +5872,7 @@ class Warning(TypedDict):
 
 class TimelineEvent(TypedDict):
     at: str
-    type: Literal["accepted", "scheduled", "moved", "held", "ordered", "edited", "unsent", "reacted", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
+    type: Literal["accepted", "scheduled", "moved", "held", "ordered", "edited", "unsent", "reacted", "claimed", "sent", "delivered", "read", "clicked", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
     data: dict[str, Any]
 

@@ -2174,6 +2174,10 @@ class Campaigns:
         `steps` are the messages up to the first decision, for a lead only. `walk` is what happens to the lead, or to one of whom nothing is known, if what is assumed holds, and `paths` are all ways through the steps. A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
 
+    def follow_message_link(self, token: str) -> str:
+        """Follow a link of a message whose campaign asks about `clicked`."""
+        return self._transport.call("GET", f"/l/{self._transport.escape(token)}")
+
 
 class AsyncCampaigns:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -2304,6 +2308,10 @@ class AsyncCampaigns:
 
         `steps` are the messages up to the first decision, for a lead only. `walk` is what happens to the lead, or to one of whom nothing is known, if what is assumed holds, and `paths` are all ways through the steps. A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
+
+    async def follow_message_link(self, token: str) -> str:
+        """Follow a link of a message whose campaign asks about `clicked`."""
+        return await self._transport.call("GET", f"/l/{self._transport.escape(token)}")
 
 
 class Forecast:
@@ -2987,7 +2995,7 @@ class TestMode:
         return self._transport.call("POST", "/api/test/inbound", body=body)
 
     def test_receipt(self, **body: Unpack[models.TestReceiptRequest]) -> models.TestReceiptResponse:
-        """Report that a message was delivered or read, or has failed, in test mode.
+        """Report that a message was delivered, read or clicked, or has failed, in test mode.
 
         A key needs the scope `send`."""
         return self._transport.call("POST", "/api/test/receipts", body=body)
@@ -3034,7 +3042,7 @@ class AsyncTestMode:
         return await self._transport.call("POST", "/api/test/inbound", body=body)
 
     async def test_receipt(self, **body: Unpack[models.TestReceiptRequest]) -> models.TestReceiptResponse:
-        """Report that a message was delivered or read, or has failed, in test mode.
+        """Report that a message was delivered, read or clicked, or has failed, in test mode.
 
         A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/test/receipts", body=body)
