@@ -75,10 +75,10 @@ const ExportedEvent = z.object({
   ),
 });
 
-/** Everything stored about a contact, as one document. Lists are in the order of their ids, which begin with the time. */
 /** A link of a message that the contact may have opened. */
 const ExportedLink = z.object({ url: z.string(), clickedAt: At.nullable(), clicks: z.int() });
 
+/** Everything stored about a contact, as one document. Lists are in the order of their ids, which begin with the time. */
 export const ContactExport = z
   .object({
     success: z.literal(true),
