@@ -105,7 +105,9 @@ describe('deploy/kubernetes', () => {
     expect(containers.map(({ name }) => name).toSorted()).toEqual(['api', 'migrate', 'worker']);
     for (const { image, command, securityContext } of containers) {
       expect(image).toBe(`linepace:${version}`);
-      expect(existsSync(new URL(command.at(-1) ?? '', ROOT))).toBe(true);
+      // The image bundles what is started from `api/dist` (`api/bundle.ts`).
+      const source = (command.at(-1) ?? '').replace(/^(\w+)\/dist\/(.+)\.js$/, '$1/$2.ts');
+      expect(existsSync(new URL(source, ROOT)), source).toBe(true);
       expect(securityContext).toEqual({
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
