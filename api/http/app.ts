@@ -39,7 +39,7 @@ export function createApp(routes: readonly Route[], services: Services): { callb
   app.use(errorResponses(services));
   const refuse = unmatched(router, fixed);
   app.use((context, next) => {
-    const methods = fixed.get(context.path);
+    const methods = fixed.get(pathOf(context));
     const handle = methods?.get(context.method);
     if (handle) return handle(context, next);
     // Otherwise a parameter of another path would match it. The router answers HEAD like GET.
@@ -51,15 +51,26 @@ export function createApp(routes: readonly Route[], services: Services): { callb
   return app;
 }
 
-/** The errors caused by a client that disconnects before the end of the request or the response. */
-const HUNG_UP = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
+/** @throws NOT_FOUND for a target that is no URL, such as `http://[`. */
+function pathOf(context: Koa.Context): string {
+  try {
+    return context.path;
+  } catch {
+    throw noSuchEndpoint();
+  }
+}
+
+const noSuchEndpoint = (): ApiError => new ApiError('NOT_FOUND', 'There is no such endpoint');
+
+/** The errors caused by a client that disconnects before the end of the request or the response, or whose body is not HTTP. */
+const IS_OF_CLIENT = /^(?:ERR_STREAM_PREMATURE_CLOSE|ECONNRESET|EPIPE|HPE_\w+)$/;
 
 /** Called when a response fails after it has started. */
 function failedResponse({ logger }: Services): (error: NodeJS.ErrnoException, context?: Koa.Context) => void {
   return (error, context) => {
     const route = (context?.state['route'] as Route | undefined)?.id;
     const { requestId } = context?.state ?? {};
-    if (!HUNG_UP.has(error.code ?? '')) logger.error({ requestId, route, error }, 'response failed');
+    if (!IS_OF_CLIENT.test(error.code ?? '')) logger.error({ requestId, route, error }, 'response failed');
   };
 }
 
@@ -68,7 +79,7 @@ function unmatched(router: Router, fixed: FixedRoutes): Koa.Middleware {
     const matching = () => router.match(context.path, context.method).path.flatMap(({ methods }) => methods);
     const methods = new Set<string>(fixed.get(context.path)?.keys() ?? matching());
     methods.delete('HEAD');
-    if (methods.size === 0) throw new ApiError('NOT_FOUND', 'There is no such endpoint');
+    if (methods.size === 0) throw noSuchEndpoint();
     context.set('Allow', [...methods].join(', '));
     throw new ApiError('METHOD_NOT_ALLOWED', `${context.method} is not allowed here`);
   };

@@ -14,10 +14,10 @@ beforeAll(async () => {
   api = apiClient(app.url, key);
 });
 
-/** @returns the status of a request with headers that `fetch` would refuse to send. */
+/** @returns the status of a request that `fetch` would refuse to send. */
 function statusOf(path: string, headers: Record<string, string | string[]>): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(app.url + path, { headers }, (response) => {
+    const sent = request(app.url, { path, headers }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     });
@@ -77,6 +77,10 @@ describe('a hostile request', () => {
       ]);
     },
   );
+
+  it.each(['http://[', 'http://a:b:c/'])('whose target is no URL gets a 404: %s', async (target) => {
+    expect(await statusOf(target, { authorization: `Bearer ${key}` })).toBe(404);
+  });
 
   it('with oversized headers is refused before anything is read', async () => {
     const authorization = `Bearer ${key}`;
