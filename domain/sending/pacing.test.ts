@@ -99,6 +99,16 @@ describe('the order of sends', () => {
     expect(plan(line, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
+  it('makes a trial with what was tried least, and changes no order of what one contact gets', () => {
+    const line: PacedLine = { ...EAGER, circuit: { state: 'trial', trials: 2 } };
+    const first = message('first', { tries: 2, arrival: 1, address: '+14155550100' });
+    const second = message('second', { tries: 0, arrival: 2, address: '+14155550100' });
+    const other = message('other', { tries: 1, arrival: 3 });
+    expect(plan(line, FRESH, [second, first]).send).toEqual(['first']);
+    expect(plan(line, FRESH, [second, first, other]).send).toEqual(['other']);
+    expect(plan(line, FRESH, [{ ...second, isUrgent: true }, first, other]).send).toEqual(['second']);
+  });
+
   it('waits until the next message is due', () => {
     const due = at('2026-06-10T14:20:01Z');
     const { send, next, shown } = plan(EAGER, FRESH, [message('a', { scheduledAt: due })]);

@@ -98,11 +98,21 @@ function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
   );
 }
 
-/** Whether a line sends again is tried with what was tried least: its carrier may refuse one message or recipient, and no other. */
-const compareTrials = (a: QueuedMessage, b: QueuedMessage): number =>
-  Number(b.isUrgent ?? false) - Number(a.isUrgent ?? false) ||
-  (a.tries ?? 0) - (b.tries ?? 0) ||
-  compareTurns(a, b);
+/**
+ * Whether a line sends again is tried with what was tried least, because its carrier may refuse one message or recipient and no other.
+ * What waits for a contact keeps its order.
+ */
+function inOrderOfTrials(queue: readonly QueuedMessage[]): QueuedMessage[] {
+  const ofContacts = Map.groupBy(queue.toSorted(compareTurns), ({ address }) => address);
+  return [...ofContacts.values()]
+    .flatMap(([first]) => first ?? [])
+    .toSorted(
+      (a, b) =>
+        Number(b.isUrgent ?? false) - Number(a.isUrgent ?? false) ||
+        (a.tries ?? 0) - (b.tries ?? 0) ||
+        compareTurns(a, b),
+    );
+}
 
 /**
  * The lanes of a line's queue with messages that may be sent now, except for contact gaps, and when to look again if none
@@ -195,9 +205,10 @@ export function chooseSends(
   /** The leads to which campaigns write now. */
   const approached = new Set<string>();
   let { usedUp } = line;
-  for (const message of found
-    .filter(({ optedOut, suppressed, suspected }) => !optedOut && !suppressed && !suspected)
-    .toSorted(isTrial ? compareTrials : compareTurns)) {
+  const sendable = found.filter(
+    ({ optedOut, suppressed, suspected }) => !optedOut && !suppressed && !suspected,
+  );
+  for (const message of isTrial ? inOrderOfTrials(sendable) : sendable.toSorted(compareTurns)) {
     if (choice.send.length === room) break;
     const { id, address, scheduledAt, leadId = null, isStep = false, personHold = null } = message;
     const opens = message.isNew && !message.isAnswer && !written.has(address);

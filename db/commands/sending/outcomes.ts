@@ -12,6 +12,7 @@ import {
   finishAttempt,
   firstAttemptAt,
   markOfLine,
+  type RefusedAlone,
   refusedAlone,
   refusedInARow,
   takeBack,
@@ -125,7 +126,7 @@ async function aboutTheLine(
 
 /**
  * Returns a message to the queue that another of the line would not replace. It waits as long as the line is blocked, and keeps its
- * place, unless only its recipient was refused, or it alone may be what is not taken: then another one is tried next.
+ * place, unless only its recipient was refused, or it alone is not taken: then another one is tried next.
  */
 async function keepPlace(
   db: TenantDb,
@@ -136,8 +137,9 @@ async function keepPlace(
   if (await isOfDeleted(db, message)) return cancelReturned(db, message, now);
   const isRefused = outcome.kind === 'refused';
   const credentials = credentialsRefusal(outcome.reason) !== null;
-  const isSetAside = !isRefused && (await isToBeSetAside(db, message, now));
-  const goesLater = isRefused || credentials || message.transientFailures > 0;
+  const alone = isRefused ? null : await refusedAlone(db, message);
+  const isSetAside = alone !== null && isToBeSetAside(alone, now);
+  const goesLater = isRefused || credentials || (alone !== null && alone.count > 0);
   await advanceMessage(db, message.id, ['sending'], {
     to: 'scheduled',
     ...(goesLater && { scheduledAt: retryAt(outcome, message.transientFailures, now) }),
@@ -148,12 +150,9 @@ async function keepPlace(
 }
 
 /** The line sends, only not this message, however often it is tried. */
-async function isToBeSetAside(db: TenantDb, { id, lineId }: MessageRow, now: Date): Promise<boolean> {
-  if (lineId === null) return false;
-  const { count, firstAt } = await refusedAlone(db, { id, lineId });
-  const isOld = firstAt !== null && now.getTime() - firstAt.getTime() > OUTAGE_TOLERANCE_MS;
-  return count >= FAILURES_TO_SET_ASIDE || isOld;
-}
+const isToBeSetAside = ({ count, firstAt }: RefusedAlone, now: Date): boolean =>
+  count >= FAILURES_TO_SET_ASIDE ||
+  (firstAt !== null && now.getTime() - firstAt.getTime() > OUTAGE_TOLERANCE_MS);
 
 /** Subtracts a send that did not happen from the counts of its claim. */
 async function uncountSend(db: TenantDb, attempt: AttemptRow, message: MessageRow | null): Promise<void> {

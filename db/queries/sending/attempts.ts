@@ -397,6 +397,7 @@ export const failureOfCall = (attempt: ReturnType<typeof sql.fragment>) =>
   sql.fragment`case when ${attempt}.outcome is null and ${attempt}.id is not null then coalesce(${attempt}.reason, ${NO_ANSWER}) else ${attempt}.reason end`;
 
 const RefusedAlone = z.object({ count: z.int(), firstAt: z.date().nullable() });
+export type RefusedAlone = z.infer<typeof RefusedAlone>;
 
 /**
  * How often, and since when, the answer to a message was about its line, although its carrier has accepted others of that line since the
@@ -404,8 +405,8 @@ const RefusedAlone = z.object({ count: z.int(), firstAt: z.date().nullable() });
  */
 export async function refusedAlone(
   db: TenantDb,
-  { id, lineId }: { id: string; lineId: string },
-): Promise<z.infer<typeof RefusedAlone>> {
+  { id, lineId }: { id: string; lineId: string | null },
+): Promise<RefusedAlone> {
   const own = sql.fragment`workspace_id = ${db.workspaceId} and message_id = ${id} and kind <> 'fallback'
     and outcome = 'transient' and about = 'line'`;
   return db.one(sql.type(RefusedAlone)`

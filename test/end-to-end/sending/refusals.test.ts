@@ -211,9 +211,12 @@ test('a message that a line cannot send holds up no other, and is set aside unti
   );
 });
 
-test('a line that is blocked tries one recipient after the other', async () => {
+test('a line that is blocked tries one recipient after the other, and all keep their places', async () => {
   const tried: string[] = [];
   const line = await startLine(20);
+  const places = async () =>
+    (await line.messages()).map(({ _id, scheduledDate }) => [_id, scheduledDate]).toSorted();
+  const before = await places();
   await line.run(
     (_call, { messageId }) => {
       tried.push(messageId);
@@ -222,6 +225,7 @@ test('a line that is blocked tries one recipient after the other', async () => {
     { rounds: 2 * MESSAGES },
   );
   expect(new Set(tried.slice(0, MESSAGES)).size).toBe(MESSAGES);
+  expect(await places()).toEqual(before);
 });
 
 test('what somebody else has answered is shown at once, while the carrier is asked, and fails nothing', async () => {
