@@ -17,7 +17,10 @@ export const CampaignCheck = z
     lastAt: z.iso.datetime().nullable().meta({
       description: 'When the last message leaves by the forecast; null: none, or in over three years.',
     }),
-    lines: z.array(Id).meta({ description: 'The lines that can send it.' }),
+    lines: z.array(Id).meta({
+      description:
+        'The lines that send it to new contacts: iMessage lines send SMS steps only if there is no SMS line.',
+    }),
     unreachable: z.int().meta({ description: 'Leads without an address for the first step.' }),
     optedOut: z.int(),
     suppressed: z.int().meta({ description: 'Leads whose address the agency has suppressed.' }),

@@ -6,6 +6,7 @@ import { emptyFields } from '#db/queries/campaigns/empty-fields.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { messageSteps } from '#domain/campaigns/step.ts';
 import { CampaignCheck, fieldsOfSteps } from '#domain/campaigns/campaign-check.ts';
+import { linesFor } from '#domain/campaigns/forecast/enter-leads.ts';
 import type { ForecastPlan } from '#domain/campaigns/forecast/plan.ts';
 import { planOfCampaign } from '#db/queries/campaigns/forecast-plan.ts';
 import { forecastOf } from './forecasts.ts';
@@ -71,14 +72,11 @@ function startOf({ places, steps, leads, lines, now }: ForecastPlan) {
   const due = now.getTime() + (steps[0]?.delayMs ?? 0);
   const openings = places.map(({ share, times }) => ({ share, at: times.opening(due) }));
   const all = openings.reduce((sum, { share }) => sum + share, 0);
+  const senders = new Set(steps.flatMap(({ carriers }) => linesFor({ lines, sticky: false }, carriers)));
   const late = openings.reduce((sum, { share, at }) => (at > due ? sum + share : sum), 0);
   return {
     firstAt: leads === 0 ? null : new Date(Math.min(...openings.map(({ at }) => at))).toISOString(),
     inQuietHours: all === 0 ? 0 : Math.round((leads * late) / all),
-    lines: lines
-      .filter(
-        ({ weight, line }) => weight > 0 && steps.some(({ carriers }) => carriers.includes(line.channel)),
-      )
-      .map(({ line }) => line.id),
+    lines: lines.filter((_, index) => senders.has(index)).map(({ line }) => line.id),
   };
 }

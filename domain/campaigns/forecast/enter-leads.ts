@@ -104,7 +104,10 @@ function split(count: number, shares: readonly number[]): number[] {
 }
 
 /** The lines of the best channel that can carry a step, by their index. A lead keeps its line, even one without a share. */
-function linesFor({ lines, sticky }: ForecastPlan, carriers: readonly Channel[]): number[] {
+export function linesFor(
+  { lines, sticky }: Pick<ForecastPlan, 'lines' | 'sticky'>,
+  carriers: readonly Channel[],
+): number[] {
   for (const channel of carriers) {
     const found = lines.flatMap(({ line }, index) => (line.channel === channel ? [index] : []));
     const shared = found.filter((index) => (lines[index]?.weight ?? 0) > 0);

@@ -54,6 +54,9 @@ test('says what a start would do, and changes nothing', async () => {
   const [first, last] = [checked.check.firstAt, checked.check.lastAt].map((at) => Date.parse(at));
   expect(Number(last) - Number(first)).toBeGreaterThanOrEqual(2 * 86_400_000);
   expect((await api('GET', `/api/campaigns/${id}`)).body).toEqual(before);
+  // What an SMS line can send leaves from no iMessage line.
+  const smsLineId = await createLine(app, workspaceId, 'sms');
+  expect((await api('POST', `/api/campaigns/${id}/check`)).body.check.lines).toEqual([smsLineId]);
 
   expect((await api('POST', `/api/campaigns/${id}/start`)).status).toBe(200);
   expect((await api('POST', `/api/campaigns/${id}/check`)).body.code).toBe('INVALID_STATE');

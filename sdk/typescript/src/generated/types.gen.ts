@@ -4357,7 +4357,7 @@ export type CampaignCheck = {
      */
     lastAt: string | null;
     /**
-     * The lines that can send it.
+     * The lines that send it to new contacts: iMessage lines send SMS steps only if there is no SMS line.
      */
     lines: Array<string>;
     /**

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "29577eaf3e4c20c20386a9891a9222d68035d7b9ddb80f4ce9a435752af49c80"
+DIGEST = "71229bfc9d75ec0a317d8468b31dc2ddb2fedceb1efaabdbf429d7866ff090e7"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
