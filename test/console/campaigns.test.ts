@@ -127,12 +127,15 @@ test('what is written and added while a file is uploaded stays', async () => {
   await expect.poll(uploads.count).toBe(1);
   const message = page.getByRole('textbox', { name: 'Message', exact: true });
   await message.fill('Here is the plan.');
+  const channel = page.getByLabel('Channel', { exact: true });
+  await channel.selectOption('sms');
   await page.getByRole('button', { name: 'Add a step' }).click();
   await page.getByRole('menuitem', { name: 'Sends a message' }).click();
   uploads.release();
   await page.getByRole('button', { name: 'Remove plan.png' }).waitFor();
   expect(await message.count()).toBe(2);
   expect(await message.first().inputValue()).toBe('Here is the plan.');
+  expect(await channel.last().inputValue()).toBe('sms');
 });
 
 test('a campaign that is being edited stays open when it cannot be read again', async () => {
@@ -435,6 +438,7 @@ test('what stops a campaign for a lead, and by when it is to be finished, is wri
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Hi');
   await page.getByLabel('When a lead replies').selectOption({ label: 'The campaign goes on' });
   const reasons = page.getByRole('group', { name: 'Stop for a lead' });
+  await reasons.getByText('always stops for a lead that opts out, is not reachable or is removed').waitFor();
   await reasons.getByRole('button', { name: 'Add a reason to stop' }).click();
   await reasons.getByLabel('What is asked').selectOption({ label: 'Tag' });
   await reasons.getByLabel('Value, one a line').fill('sold');
@@ -466,6 +470,10 @@ test('a campaign that asks about replies goes on after one, and the history of a
   }
   await page.getByRole('textbox', { name: 'Message', exact: true }).last().fill('Good to hear');
   expect(await page.getByLabel('When a lead replies').inputValue()).toBe('continue');
+  await page
+    .getByRole('group', { name: 'Condition 1' })
+    .getByText('A reply no longer stops the campaign, because this step asks about it.')
+    .waitFor();
   await page.getByRole('button', { name: 'Create draft' }).click();
   await page.getByRole('heading', { name: 'Reactivation' }).waitFor();
   const [campaign] = (await api('GET', '/api/campaigns')).body.campaigns;

@@ -144,6 +144,7 @@ export default function CampaignForm({
         <StepBuilder
           steps={steps}
           listId={draft.listId}
+          isReplyOpen={draft.onReply === ''}
           change={(update) => setDraft((current) => ({ ...current, steps: update(current.steps) }))}
           onBusy={(busy) => setUploads((count) => count + (busy ? 1 : -1))}
           errorOf={(path) => issueOf(error, path)}
@@ -289,7 +290,7 @@ function EachLead({ draft, change, errorOf }: Part) {
         value={onReplyOf(draft)}
         hint={
           draft.onReply === '' && asksAboutReplies(draft.steps)
-            ? t`Because a step asks whether it replies.`
+            ? t`A reply no longer stops the campaign, because a step asks about it.`
             : undefined
         }
         options={[
@@ -309,10 +310,11 @@ function EachLead({ draft, change, errorOf }: Part) {
       )}
       <div role="group" aria-label={t`Stop for a lead`} className="flex flex-col gap-2">
         <p className="text-[0.8125rem] text-muted">
+          <Trans>The campaign always stops for a lead that opts out, is not reachable or is removed.</Trans>{' '}
           {draft.stopWhen.length === 0 ? (
-            <Trans>The campaign can also stop for a lead for other reasons.</Trans>
+            <Trans>It can also stop for other reasons.</Trans>
           ) : (
-            <Trans>The campaign stops for a lead as soon as one of these holds:</Trans>
+            <Trans>It also stops as soon as one of these holds:</Trans>
           )}
         </p>
         <ConditionFields

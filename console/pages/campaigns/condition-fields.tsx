@@ -28,6 +28,7 @@ export function ConditionFields({
   fewest = 1,
   add,
   onChange,
+  noteOf,
   errorOf,
 }: {
   conditions: readonly Condition[];
@@ -38,6 +39,8 @@ export function ConditionFields({
   /** The label of the button that adds one. */
   add?: string;
   onChange: (conditions: readonly Condition[]) => void;
+  /** What else a condition brings about. */
+  noteOf?: ((condition: Condition) => string | undefined) | undefined;
   /** The error of a field of a condition: `0.value`. */
   errorOf: (path: string) => string | undefined;
 }) {
@@ -58,6 +61,7 @@ export function ConditionFields({
               onRemove={
                 conditions.length > fewest ? () => onChange(conditions.toSpliced(index, 1)) : undefined
               }
+              note={noteOf?.(condition)}
               error={['field', 'op', 'value', 'campaign']
                 .map((field) => errorOf(`${index}.${field}`))
                 .find((text) => text !== undefined)}
@@ -84,12 +88,14 @@ function ConditionField({
   number,
   onChange,
   onRemove,
+  note,
   error,
 }: {
   condition: Condition;
   number: number;
   onChange: (condition: Condition) => void;
   onRemove: (() => void) | undefined;
+  note: string | undefined;
   error: string | undefined;
 }) {
   const { t } = useLingui();
@@ -128,6 +134,7 @@ function ConditionField({
           <Trash2 className="size-4" aria-hidden="true" />
         </IconButton>
       )}
+      {note !== undefined && <p className="w-full text-[0.8125rem] text-muted">{note}</p>}
       {error !== undefined && (
         <p id={id} className="w-full text-[0.8125rem] text-bad">
           {error}

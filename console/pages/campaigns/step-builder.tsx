@@ -7,12 +7,14 @@ import { SelectField, TextField } from '#console/components/field.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { kindText } from './campaign.ts';
 import { ConditionFields } from './condition-fields.tsx';
+import type { Condition } from './conditions.ts';
 import { DoFields, WebhookField } from './do-fields.tsx';
 import { SpanFields } from './span-fields.tsx';
 import { type BranchDraft, NEW_BRANCH, newStep, NO_TIME, type StepDraft } from './step-draft.ts';
 import { StepFields } from './step-fields.tsx';
 import {
   appendIn,
+  channelBefore,
   comesAfterWait,
   flatSteps,
   insertAfter,
@@ -28,6 +30,8 @@ const MOST_BRANCHES = 5;
 interface Builder {
   steps: Steps;
   listId: string;
+  /** Nobody has chosen what a reply does: it depends on whether a step asks about it. */
+  isReplyOpen: boolean;
   change: (update: (steps: Steps) => Steps) => void;
   onBusy: (busy: boolean) => void;
   /** The error of a field, by its path from the campaign. */
@@ -54,11 +58,14 @@ const elementOf = ({ key, on }: Focus): HTMLElement | null => {
 
 const branchName = (number: number): string => t`Branch ${number}`;
 
+const replyNote = ({ field }: Condition): string | undefined =>
+  field === 'replied' ? t`A reply no longer stops the campaign, because this step asks about it.` : undefined;
+
 /** The steps of a campaign as a tree that can be changed. */
 export function StepBuilder({
   steps,
   ...given
-}: Pick<Builder, 'listId' | 'change' | 'onBusy' | 'errorOf'> & { steps: Steps }) {
+}: Pick<Builder, 'listId' | 'isReplyOpen' | 'change' | 'onBusy' | 'errorOf'> & { steps: Steps }) {
   const { t } = useLingui();
   const [focused, focus] = useState<Focus>();
   useEffect(() => {
@@ -73,9 +80,12 @@ export function StepBuilder({
       const added = newStep(kind, branchName(1));
       given.change((current) => {
         const placed = place(current, added);
-        return added.kind === 'message' && comesAfterWait(placed, added.key)
-          ? updateStep(placed, added.key, () => ({ ...added, ...NO_TIME }))
-          : placed;
+        if (added.kind !== 'message') return placed;
+        return updateStep(placed, added.key, () => ({
+          ...added,
+          messageType: channelBefore(placed, added.key) ?? added.messageType,
+          ...(comesAfterWait(placed, added.key) && NO_TIME),
+        }));
       });
       return added.key;
     },
@@ -255,6 +265,7 @@ function Fields({ step, path, builder }: { step: StepDraft; path: string; builde
             conditions={step.any}
             joined="any"
             onChange={(any) => update({ ...step, any })}
+            noteOf={builder.isReplyOpen ? replyNote : undefined}
             errorOf={(field) => errorOf(`any.${field}`)}
           />
           <SpanFields
@@ -357,6 +368,7 @@ function Branches({
               conditions={branch.when}
               joined="all"
               onChange={(when) => change({ when })}
+              noteOf={builder.isReplyOpen ? replyNote : undefined}
               errorOf={(field) => builder.errorOf(`${path}.branches.${index}.when.${field}`)}
             />
             <List steps={branch.steps} path={`${path}.branches.${index}.steps`} builder={builder} />

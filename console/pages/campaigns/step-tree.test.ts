@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
-import type { StepDraft } from './step-draft.ts';
-import { appendIn, comesAfterWait, flatSteps, insertAfter, moveStep, removeStep } from './step-tree.ts';
+import { NEW_STEP, type MessageDraft, type StepDraft } from './step-draft.ts';
+import {
+  appendIn,
+  channelBefore,
+  comesAfterWait,
+  flatSteps,
+  insertAfter,
+  moveStep,
+  removeStep,
+} from './step-tree.ts';
 
 const end = (key: string): StepDraft => ({ kind: 'end', key, id: undefined });
 const branch = (key: string, ...lists: StepDraft[][]): StepDraft => ({
@@ -64,6 +72,30 @@ test('a message needs no delay of its own after a wait, also in a branch, and at
   const steps = [as('message', 'a'), as('wait_until', 'b'), branch('c', ...inBranch), end('e')];
   const waited = flatSteps(steps).filter(({ key }) => comesAfterWait(steps, key));
   expect(waited.map(({ key }) => key)).toEqual(['a', 'c', 'm', 'w', 'd', 'n']);
+});
+
+const message = (key: string, messageType: MessageDraft['messageType']): StepDraft => ({
+  ...NEW_STEP(),
+  key,
+  messageType,
+});
+
+test('a message takes the channel of the one before it on its way, otherwise of the first, if there is another', () => {
+  const inBranch = [
+    [message('email', 'email'), message('afterEmail', 'imessage')],
+    [message('other', 'imessage')],
+  ];
+  const steps = [end('x'), message('first', 'sms'), branch('b', ...inBranch), message('last', 'imessage')];
+  expect(['first', 'afterEmail', 'other', 'last'].map((key) => channelBefore(steps, key))).toEqual([
+    'email',
+    'email',
+    'sms',
+    'sms',
+  ]);
+  expect(channelBefore([message('new', 'imessage'), branch('b', [], [message('m', 'email')])], 'new')).toBe(
+    'email',
+  );
+  expect(channelBefore([end('x'), message('new', 'imessage')], 'new')).toBeUndefined();
 });
 
 test('steps are added and removed anywhere', () => {

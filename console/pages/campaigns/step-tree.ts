@@ -1,4 +1,4 @@
-import type { StepDraft } from './step-draft.ts';
+import type { MessageDraft, StepDraft } from './step-draft.ts';
 
 /** Changes of the tree of steps that is being written. A step is found by its `key`. */
 
@@ -126,6 +126,12 @@ function stepsBefore(steps: Steps, key: string): Steps | null {
 export function comesAfterWait(steps: Steps, key: string): boolean {
   const last = stepsBefore(steps, key)?.findLast(({ kind }) => kind !== 'do');
   return last === undefined || last.kind === 'wait' || last.kind === 'wait_until';
+}
+
+/** The channel of the message before a step on the way to it, or of the first message; undefined: there is no other one. */
+export function channelBefore(steps: Steps, key: string): MessageDraft['messageType'] | undefined {
+  const isOther = (step: StepDraft): step is MessageDraft => step.kind === 'message' && step.key !== key;
+  return (stepsBefore(steps, key)?.findLast(isOther) ?? flatSteps(steps).find(isOther))?.messageType;
 }
 
 /** Whether a step asks for a reply, which a campaign that a reply stops never sees. */
