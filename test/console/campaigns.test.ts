@@ -216,7 +216,11 @@ test('fields that the list has are inserted where the cursor is, and those that 
   await message.press('End');
   await fields.getByRole('button', { name: 'city' }).click();
   await expect.poll(() => message.inputValue()).toBe('Hi {{ firstName }}, see {{ customFields.city }}');
+  const deadline = page.getByLabel('To be finished by');
+  await deadline.fill('2020-01-31T09:00');
+  await page.getByRole('status', { name: 'Forecast' }).getByText('that is too early').waitFor();
   expect(await inaccessible(page)).toEqual([]);
+  await deadline.fill('');
   await page.getByRole('button', { name: 'Create draft' }).click();
   await page.getByRole('button', { name: 'Start' }).click();
   await page.getByText('“customFields.city” is empty for 1 of 2.').waitFor();
@@ -257,9 +261,9 @@ test('the numbers of a campaign open the leads that they count, and it is stoppe
   await api('POST', '/api/leads', { listId: list, leads });
   const steps = [{ message: 'Hi' }, { message: 'Still there?', delay: { days: 2 } }];
   await api('PATCH', '/api/workspace', { minGapSeconds: 0 });
-  const { campaign } = (
-    await api('POST', '/api/campaigns', { name: 'Viewings', listId: list, steps, start: true })
-  ).body;
+  const finishBy = new Date(Date.now() + 86_400_000).toISOString();
+  const fields = { name: 'Viewings', listId: list, steps, finishBy, start: true };
+  const { campaign } = (await api('POST', '/api/campaigns', fields)).body;
   const funnel = async () => (await api('GET', `/api/campaigns/${campaign._id}/funnel`)).body.steps;
   await eventually(async () => (await funnel())[0].sent >= 1);
   await tab.signIn(key, `/campaigns/${campaign._id}?part=funnel`);
@@ -278,6 +282,8 @@ test('the numbers of a campaign open the leads that they count, and it is stoppe
   await question.getByRole('button', { name: 'Stop for this lead' }).click();
   await ada.getByText('Removed').waitFor();
   await page.getByRole('tab', { name: 'Overview' }).click();
+  await page.getByRole('status', { name: 'Forecast' }).getByText('too late for').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('link', { name: '1', exact: true }).last().click();
   await expect.poll(() => rows.count()).toBe(1);
   await rows.getByText('Ada').waitFor();
@@ -443,6 +449,7 @@ test('what stops a campaign for a lead, and by when it is to be finished, is wri
   await reasons.getByLabel('What is asked').selectOption({ label: 'Tag' });
   await reasons.getByLabel('Value, one a line').fill('sold');
   await page.getByLabel('To be finished by').fill('2100-05-12T09:00');
+  await page.getByText('Nothing is cut off then').waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('button', { name: 'Create draft' }).click();
   await page.getByText('Tag is “sold”').waitFor();

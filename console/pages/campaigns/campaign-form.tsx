@@ -158,7 +158,7 @@ export default function CampaignForm({
         <TextField
           label={t`To be finished by (optional)`}
           type="datetime-local"
-          hint={t`By the clock of the workspace: ${zone}. The forecast says whether it can be.`}
+          hint={t`By the clock of the workspace: ${zone}. Nothing is cut off then: the campaign goes on. If it will be late, the forecast says so, and webhooks get campaign.will_be_late.`}
           value={draft.finishBy === '' ? '' : localIn(zone, new Date(draft.finishBy))}
           onChange={({ target: { value } }) =>
             change({ finishBy: value === '' ? '' : momentIn(zone, value).toISOString() })

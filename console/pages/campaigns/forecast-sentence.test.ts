@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Forecast, forecastSentence } from './forecast-sentence.ts';
+import { type Forecast, forecastSentence, tooEarly } from './forecast-sentence.ts';
 
 const NOW = new Date('2026-11-02T12:00:00Z');
 const FORECAST: Forecast = {
@@ -50,4 +50,18 @@ test('a campaign that takes more than three years has no date', () => {
   expect(forecastSentence({ ...FORECAST, completesAt: null }, 'UTC', NOW)).toBe(
     'This would take more than three years.',
   );
+});
+
+test('of what is already done there is nothing to say', () => {
+  expect(forecastSentence({ ...FORECAST, completesAt: null, limitedBy: [] }, 'UTC', NOW)).toBeNull();
+});
+
+test('a deadline before the end is called too early', () => {
+  const { completesAt } = FORECAST;
+  expect(plain(tooEarly('2026-12-03T14:59:00.000Z', completesAt, 'UTC'))).toMatch(
+    /^It is to be finished by .*Dec.* 2026.*: that is too early\.$/,
+  );
+  expect(tooEarly('2026-12-03T14:59:00.000Z', null, 'UTC')).toContain('that is too early');
+  expect(tooEarly(completesAt, completesAt, 'UTC')).toBeNull();
+  expect(tooEarly(null, completesAt, 'UTC')).toBeNull();
 });

@@ -1,7 +1,7 @@
 import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, plural, t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { dateOf, longDateOf } from '#console/lib/format.ts';
+import { dateOf, fullTimeOf, longDateOf } from '#console/lib/format.ts';
 
 export type Forecast = ResponseOf<'POST /api/forecast'>;
 
@@ -36,6 +36,7 @@ export function forecastSentence(
   now = new Date(),
 ): string | null {
   const stop = limitedBy.map(({ reason }) => STOPS[reason]).find((text) => text !== undefined);
+  if (completesAt === null && limitedBy.length === 0) return null;
   if (completesAt === null && stop) return i18n._(stop);
   if (completesAt === null) return t`This would take more than three years.`;
   const limit = limitedBy.map(({ reason }) => LIMITS[reason]).find((text) => text !== undefined);
@@ -46,6 +47,13 @@ export function forecastSentence(
     limit && i18n._(limit),
   ];
   return `${clauses.filter(Boolean).join('; ')}.`;
+}
+
+/** That the deadline comes before the end; null: there is none, or it does not. @param completesAt null: the end is too far away. */
+export function tooEarly(finishBy: string | null, completesAt: string | null, zone: string): string | null {
+  if (finishBy === null || (completesAt !== null && completesAt <= finishBy)) return null;
+  const deadline = fullTimeOf(finishBy, zone);
+  return t`It is to be finished by ${deadline}: that is too early.`;
 }
 
 function doneClause(firstStepDoneAt: string | null, completesAt: string, zone: string): string {

@@ -6,7 +6,7 @@ import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { type Campaign, isMessage } from './campaign.ts';
 import { bodyOf, type CampaignDraft } from './campaign-draft.ts';
-import { forecastSentence } from './forecast-sentence.ts';
+import { forecastSentence, tooEarly } from './forecast-sentence.ts';
 
 const STALE_MS = 60_000;
 
@@ -20,7 +20,7 @@ export function DraftForecast({ draft }: { draft: CampaignDraft }) {
     { enabled: draft.segmentId !== '' },
   );
   const segment = segments.data?.segments.find(({ _id }) => _id === draft.segmentId);
-  const { steps, eligibleLineIds, poolId, stickinessPolicy, ...sending } = bodyOf(draft);
+  const { steps, eligibleLineIds, poolId, stickinessPolicy, finishBy, ...sending } = bodyOf(draft);
   const messages = steps.filter(isMessage);
   // How many leads take which branch is not known before a campaign is saved.
   const isPlain = messages.length === steps.length;
@@ -45,7 +45,11 @@ export function DraftForecast({ draft }: { draft: CampaignDraft }) {
     retry: false,
   });
   const sentence = forecast.data && forecastSentence(forecast.data, zone);
-  return sentence && isPlain && body.newConversations > 0 ? <Sentence>{sentence}</Sentence> : null;
+  if (!sentence || !isPlain || body.newConversations === 0) return null;
+  const late = tooEarly(finishBy, forecast.data.completesAt, zone);
+  return (
+    <Sentence warns={late !== null}>{[sentence, late].filter((one) => one !== null).join(' ')}</Sentence>
+  );
 }
 
 /** When the campaign will be done. Shows nothing while the API has no answer. */
@@ -59,13 +63,17 @@ export function CampaignForecast({ campaign: { _id } }: { campaign: Campaign }) 
     retry: false,
   });
   const sentence = data && forecastSentence(data, zone);
-  return sentence ? <Sentence>{sentence}</Sentence> : null;
+  return sentence ? <Sentence warns={data.finishBy?.isPossible === false}>{sentence}</Sentence> : null;
 }
 
-function Sentence({ children }: { children: string }) {
+function Sentence({ warns, children }: { warns: boolean; children: string }) {
   const { t } = useLingui();
   return (
-    <p role="status" aria-label={t`Forecast`} className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
+    <p
+      role="status"
+      aria-label={t`Forecast`}
+      className={`rounded-lg px-3 py-2 ${warns ? 'bg-warn-soft text-warn' : 'bg-accent-soft text-accent-ink'}`}
+    >
       {children}
     </p>
   );

@@ -11,6 +11,7 @@ import { fullTimeOf, listOf, numberOf, percentOf } from '#console/lib/format.ts'
 import { CountLink } from './count-link.tsx';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
 import { conditionText } from './conditions.ts';
+import { CampaignForecast } from './forecast.tsx';
 import type { FunnelStep } from './funnel-sentence.ts';
 
 /** The progress, results and sending rules of a campaign. */
@@ -26,6 +27,7 @@ export function Overview({
   const { t } = useLingui();
   return (
     <div className="flex flex-col gap-5">
+      {campaign.status === 'active' && campaign.finishBy !== null && <CampaignForecast campaign={campaign} />}
       <Section title={t`Leads`}>
         <Funnel progress={progress} />
       </Section>

@@ -7,6 +7,7 @@ import { SkeletonRows } from '#console/components/states.tsx';
 import { fullTimeOf, listOf, numberOf } from '#console/lib/format.ts';
 import { lineName } from '#console/lib/line.ts';
 import type { Campaign } from './campaign.ts';
+import { tooEarly } from './forecast-sentence.ts';
 
 /** How many lines are named. */
 const NAMED = 3;
@@ -35,7 +36,7 @@ export function StartCheck({
   const first = firstAt === null ? '' : fullTimeOf(firstAt, zone);
   const last = lastAt === null ? t`in over three years` : fullTimeOf(lastAt, zone);
   const all = numberOf(messages);
-  const deadline = finishBy === null ? '' : fullTimeOf(finishBy, zone);
+  const late = tooEarly(finishBy, lastAt, zone);
   const senders = check.lines.flatMap((id) => {
     const line = lines.data?.lines.find((one) => one._id === id);
     return line ? [lineName(line)] : [];
@@ -60,11 +61,7 @@ export function StartCheck({
           </Trans>
         </p>
       )}
-      {finishBy !== null && leads > 0 && (lastAt === null || lastAt > finishBy) && (
-        <p className="text-warn">
-          <Trans>It is to be finished by {deadline}: that is too early.</Trans>
-        </p>
-      )}
+      {late !== null && leads > 0 && <p className="text-warn">{late}</p>}
       {senders.length > 0 && (
         <p>
           <Trans>From {names}.</Trans>
