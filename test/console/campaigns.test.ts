@@ -55,7 +55,7 @@ test('campaigns are written as a draft, previewed for a lead, started and paused
   const check = page.getByRole('region', { name: 'Check' });
   await check.getByText('1 lead gets the first step.').waitFor();
   await check.getByText('From Dana Lee.').waitFor();
-  await check.getByText('1 has not consented.').waitFor();
+  await check.getByText('1 has not consented; it gets messages, too, unless you require consent.').waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('button', { name: 'Start the campaign' }).click();
   await page.getByRole('button', { name: 'Pause' }).click();
@@ -491,6 +491,9 @@ test('a campaign that asks about replies goes on after one, and the history of a
 
   const from = phone();
   const { leadIds } = (await api('POST', '/api/leads', { leads: [{ phone: from }] })).body;
+  await tab.go(`/campaigns/${campaign._id}?part=preview&lead=${leadIds[0]}`);
+  await page.getByText('What comes next depends on: Reply comes.').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
   await api('POST', `/api/campaigns/${campaign._id}/start`);
   await api('POST', `/api/campaigns/${campaign._id}/leads`, { leadId: leadIds[0] });
   await eventually(async () => (await sentTo(app, from)).length === 1);

@@ -16,6 +16,7 @@ import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { allSteps } from '#console/lib/step-places.ts';
 import { type Campaign, isMessage, type Step as CampaignStep, textsOf } from './campaign.ts';
+import { endingSentence } from './preview-ending.ts';
 import { SendTest } from './send-test.tsx';
 
 type Step = ResponseOf<'POST /api/campaigns/{id}/preview'>['steps'][number];
@@ -95,6 +96,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
       ),
   });
   const name = lead.data && nameOf(lead.data.lead);
+  const ending = preview.data ? endingSentence(campaign.steps, preview.data) : null;
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center justify-between gap-3">
@@ -110,9 +112,11 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
       ) : !preview.data ? (
         <SkeletonRows rows={2} />
       ) : preview.data.steps.length === 0 ? (
-        <EmptyState title={t`No messages`}>
-          <Trans>The lead has no contact details for any step.</Trans>
-        </EmptyState>
+        ending === null && (
+          <EmptyState title={t`No messages`}>
+            <Trans>The lead has no contact details for any step.</Trans>
+          </EmptyState>
+        )
       ) : (
         <ol className="flex flex-col gap-3">
           {preview.data.steps.map((step) => (
@@ -158,6 +162,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
           ))}
         </ol>
       )}
+      {ending !== null && <p className="text-muted">{ending}</p>}
     </div>
   );
 }

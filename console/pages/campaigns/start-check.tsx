@@ -89,7 +89,11 @@ export function StartCheck({
             other="# get nothing: they have not consented."
           />
         ) : (
-          <Plural value={withoutConsent} one="# has not consented." other="# have not consented." />
+          <Plural
+            value={withoutConsent}
+            one="# has not consented; it gets messages, too, unless you require consent."
+            other="# have not consented; they get messages, too, unless you require consent."
+          />
         )}
       </Left>
       <Left count={check.inQuietHours}>
