@@ -301,7 +301,8 @@ describe('quiet hours', () => {
 });
 
 test('a message to a number without a zone leaves once the workspace moves to a zone that is awake', async () => {
-  const clocks = Array.from({ length: 24 }, (_, index) => `Etc/GMT${index < 12 ? '+' : '-'}${index % 12}`);
+  // One for each hour of the day: `Etc/GMT-12` is twelve hours ahead.
+  const clocks = Array.from({ length: 24 }, (_, index) => `Etc/GMT${index < 12 ? `+${index}` : 11 - index}`);
   const at = (hour: string) => clocks.find((zone) => clockOf(zone, new Date()).startsWith(hour)) ?? '';
   await setQuietHours({ start: '08:00', end: '21:00' });
   const move = (fields: object) => workspace.api('PATCH', '/api/workspace', fields);
