@@ -4,6 +4,8 @@ import type { MessageAction } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 import { connectionResults, LINE_ID, outbound } from '#test/conformance/carrier-worlds.ts';
 import { type LinqWorld, linqWorld } from '#test/conformance/http-carrier-worlds.ts';
+import { startFront } from '#test/support/front.ts';
+import { linqCarrier } from './linq.ts';
 
 let world: LinqWorld;
 beforeAll(async () => {
@@ -118,14 +120,27 @@ test('reacts, types, reads and edits, and says what Linq cannot', async () => {
   expect(await act({ kind: 'unsend' })).toMatchObject({ kind: 'refused' });
 });
 
+const shareCard = (to: string, { act } = world.carrier, card: object = {}) => {
+  const action = { kind: 'contact_card', firstName: 'Dana', lastName: 'Line', ...card } as const;
+  const about = { id: newId(), lineId: LINE_ID, channel: 'imessage', to, carrierMessageId: null } as const;
+  return act?.(world.config, { ...about, action }, never);
+};
+
+test('a card that somebody else answers for is not shared yet', async () => {
+  const to = recipient();
+  await send(to);
+  const front = await startFront(world.linq.url);
+  front.refusal = { status: 200, body: {} };
+  const carrier = linqCarrier({ baseUrl: front.url, timeoutMs: 1000 });
+  expect(await shareCard(to, carrier)).toMatchObject({ kind: 'transient' });
+  expect(front.posts).toBe(1);
+  await front.close();
+});
+
 test('the number gets the card of the line before it is shared, and then its changes', async () => {
   const to = recipient();
   await send(to);
-  const share = (card: object) => {
-    const action = { kind: 'contact_card', firstName: 'Dana', lastName: 'Line', ...card } as const;
-    const about = { id: newId(), lineId: LINE_ID, channel: 'imessage', to, carrierMessageId: null } as const;
-    return world.carrier.act?.(world.config, { ...about, action }, never);
-  };
+  const share = (card: object) => shareCard(to, world.carrier, card);
   const before = world.linq.actions.length;
   expect(await share({})).toEqual({ kind: 'accepted' });
   expect(await share({ photoUrl: 'https://line.example/dana.png' })).toEqual({ kind: 'accepted' });

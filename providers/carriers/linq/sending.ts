@@ -84,7 +84,8 @@ export function createSending(
       const limit = timeLimit(api.timeoutMs, signal);
       const request = { body, signal: limit };
       const outcome = sendOutcome(await api.send(config, path, request));
-      // The idempotency key makes that safe, and shows what became of a response that was lost. Who has answered in the place of Linq would again.
+      // The idempotency key makes that safe, and shows what became of a response that was lost. Who has answered in the place of Linq would
+      // again.
       return outcome.kind === 'unknown' && !outcome.ofLine && !limit.aborted
         ? keepUnknown(sendOutcome(await api.send(config, path, request)), outcome)
         : outcome;
@@ -255,7 +256,7 @@ async function setCard(
   const number = { phone_number: config.fromNumber };
   const asked = await api.ask(config, '/v3/contact_card', number);
   const known = readOk(asked, Cards);
-  if (!known) return actionOutcome(asked);
+  if (!known) return notSet(asked);
   const isKnown = known.contact_cards.some(
     ({ is_active: isActive, phone_number: phone }) => isActive && phone === config.fromNumber,
   );
@@ -274,9 +275,13 @@ async function setCard(
     given.set(config.fromNumber, text);
     return null;
   }
-  return applied
-    ? { kind: 'refused', reason: 'Linq could not set the card of the number' }
-    : actionOutcome(set);
+  return applied ? { kind: 'refused', reason: 'Linq could not set the card of the number' } : notSet(set);
+}
+
+/** The outcome without a card that was read or set; a 2xx of somebody else is no proof of one. */
+function notSet(response: Exchange): ActionOutcome {
+  const outcome = actionOutcome(response);
+  return outcome.kind === 'accepted' ? { kind: 'transient', reason: reasonOf(response) } : outcome;
 }
 
 function actionOutcome(response: Exchange): ActionOutcome {
