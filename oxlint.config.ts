@@ -121,6 +121,16 @@ const layer = (files: string, ...patterns: Pattern[]): OxlintOverride => ({
   rules: { 'no-restricted-imports': ['error', { patterns: [NO_TEXT_ENGINES, NO_CLUSTER, ...patterns] }] },
 });
 
+const API_ONLY_FROM = [
+  ...onlyFrom(
+    ['api', 'db', 'domain', 'providers', 'protocol'],
+    'api imports db, domain, providers and workflows/protocol only.',
+  ),
+  {
+    regex: '^@temporalio/(worker|activity|workflow|testing)',
+    message: 'The API process loads the Temporal client only.',
+  },
+];
 const DB_ONLY_FROM = onlyFrom(['db', 'domain', 'protocol'], 'db imports domain and workflows/protocol only.');
 
 /** Which folder may import what: docs/architecture.md. */
@@ -194,19 +204,11 @@ const LAYERS: OxlintOverride[] = [
       message: 'workflows import activities by type only.',
     },
   ),
-  layer(
-    'api/**',
-    NO_PARSERS,
-    NO_SQL,
-    ...onlyFrom(
-      ['api', 'db', 'domain', 'providers', 'protocol'],
-      'api imports db, domain, providers and workflows/protocol only.',
-    ),
-    {
-      regex: '^@temporalio/(worker|activity|workflow|testing)',
-      message: 'The API process loads the Temporal client only.',
-    },
-  ),
+  layer('api/**', NO_PARSERS, NO_SQL, ...API_ONLY_FROM),
+  layer('api/{auth,http}/**', NO_PARSERS, NO_SQL, ...API_ONLY_FROM, {
+    regex: '^(#api|(\\.\\./)+)/?routes/',
+    message: 'Routes are built on the framework: it imports none of them.',
+  }),
   layer(
     'workers/**',
     NO_PARSERS,

@@ -38,6 +38,7 @@ const REFUSED: Record<string, string[]> = {
   ],
   'workflows/x.ts': ['#db/x.ts', '#activities/x.ts', 'node:crypto', 'zod', 'slonik', '#standalone/x.ts'],
   'api/routes/x.ts': ['slonik', 'pg', '#activities/x.ts', '../../workflows/x.ts', '@temporalio/worker'],
+  'api/http/x.ts': ['slonik', '../routes/a/x.ts', '#api/routes/a/x.ts', '#activities/x.ts'],
   'workers/x.ts': ['slonik', '#api/x.ts', '#standalone/x.ts', '#simulator/x.ts', '#lab/bench/x.ts'],
   'simulator/x.ts': ['slonik', '#db/x.ts', '#standalone/x.ts', '../api/x.ts'],
   'console/pages/x.ts': [
@@ -56,6 +57,7 @@ const ALLOWED: Record<string, string[]> = {
   'db/commands/a/x.ts': ['slonik', '../../queries/x.ts', '#db/commands/b/x.ts'],
   'activities/x.ts': ['#db/x.ts', '#providers/x.ts', '#workflows/protocol/x.ts'],
   'workflows/x.ts': ['@temporalio/workflow', './protocol/x.ts', '#domain/x.ts'],
+  'api/http/x.ts': ['#db/x.ts', '../auth/x.ts', '../services.ts'],
   'api/routes/x.ts': ['#db/x.ts', '../http/x.ts', '#workflows/protocol/x.ts'],
   'console/pages/x.ts': ['../api/x.ts', '#console/components/x.ts', '#domain/shared/x.ts'],
 };

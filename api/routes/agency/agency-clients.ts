@@ -17,7 +17,7 @@ import { EmailPreferences, setAllPreferences } from '#domain/events/email-prefer
 import { WorkspaceId } from '#domain/base/ids.ts';
 import { ClientPageQuery, NextCursor, page } from '#api/http/page.ts';
 import { agencyRoute } from '#api/http/route.ts';
-import { refuseReadOnly } from '../accounts/read-only.ts';
+import { refuseReadOnly } from '#api/http/read-only.ts';
 
 const PreferencesByWorkspace = z.object({
   success: z.literal(true),

@@ -25,7 +25,7 @@ import type { RecordAudit } from '#api/http/audit.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { agencyRoute } from '#api/http/route.ts';
 import { lineNotFound } from '../lines/lines.ts';
-import { refuseReadOnly } from '../accounts/read-only.ts';
+import { refuseReadOnly } from '#api/http/read-only.ts';
 import type { Services } from '#api/services.ts';
 
 const LineAction = z

@@ -15,7 +15,7 @@ import { ApiError, invalid } from '#api/http/errors.ts';
 import { ClientPageQuery, NextCursor, page } from '#api/http/page.ts';
 import { agencyRoute } from '#api/http/route.ts';
 import { webhookNotFound } from '../events/webhooks.ts';
-import { refuseReadOnly } from '../accounts/read-only.ts';
+import { refuseReadOnly } from '#api/http/read-only.ts';
 import { checkWebhookUrl, registerWebhooks } from '../events/webhook-registration.ts';
 
 // The lines and campaigns of a filter belong to one client.

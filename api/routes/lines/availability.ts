@@ -24,7 +24,7 @@ import { requestHash, withIdempotencyKey, workspaceKeys } from '#api/http/idempo
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { leadNotFound } from '../contacts/leads.ts';
-import { requireWritable } from '../accounts/read-only.ts';
+import { requireWritable } from '#api/http/read-only.ts';
 import type { Services } from '#api/services.ts';
 
 const CHECKS = perMinute(200);

@@ -35,7 +35,7 @@ import type { RecordAudit } from '#api/http/audit.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '#api/http/idempotency.ts';
 import { type HandlerResult, workspaceRoute } from '#api/http/route.ts';
-import { requireWritable } from '../accounts/read-only.ts';
+import { requireWritable } from '#api/http/read-only.ts';
 import type { Services } from '#api/services.ts';
 
 const CREATE = 'createLineRequest';

@@ -1,7 +1,7 @@
 import type { Client } from '#db/queries/accounts/agency.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { isPastDue } from '#domain/billing/entitlement.ts';
-import { ApiError } from '#api/http/errors.ts';
+import { ApiError } from './errors.ts';
 
 /**
  * Nobody, not even the agency, may change a client that is suspended, or whose subscription is past due.
