@@ -30,6 +30,7 @@ const SUBJECTS = [
   'campaigns',
   'inbox',
   'drafts',
+  'crm',
   'events',
   'billing',
   'accounts',

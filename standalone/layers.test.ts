@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -44,7 +45,7 @@ const REFUSED: Record<string, string[]> = {
   'console/pages/x.ts': [
     '#db/x.ts',
     '#api/x.ts',
-    '#domain/base/x.ts',
+    ...readdirSync('domain').flatMap((subject) => (subject === 'shared' ? [] : [`#domain/${subject}/x.ts`])),
     '../../domain/x.ts',
     '#standalone/x.ts',
   ],
