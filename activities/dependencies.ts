@@ -19,7 +19,8 @@ import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { GapWaits } from './sending/gap-waits.ts';
-import type { Polling, RoundClaims } from './base/polled-rounds.ts';
+import type { Polling } from './base/polled-rounds.ts';
+import type { RoundClaims } from './base/round-claims.ts';
 import type { WebhookDeliverer } from './events/webhook-deliverer.ts';
 
 /** The services that a worker passes to its activities. */

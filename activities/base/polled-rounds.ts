@@ -4,10 +4,8 @@ import type { Pools } from '#db/connection/pools.ts';
 import {
   claimRounds,
   findDueRounds,
-  holdRounds,
   type PolledRound,
   recordPolling,
-  releaseRound,
 } from '#db/queries/operations/polled-rounds.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import { inWorkspaceTime } from '#db/connection/workspace-clock.ts';
@@ -16,62 +14,7 @@ import type { WakeSignals } from '#db/wakes/transaction-wakes.ts';
 import { inLogContext } from '#providers/log-context.ts';
 import { inTaskSpan } from '#providers/task-span.ts';
 import { withHeartbeat } from './heartbeat.ts';
-
-/** Much less than a claim lasts (db/queries/operations/polled-rounds.ts). */
-const HOLD_EVERY_MS = 5000;
-/** Rounds end earlier. One that hangs is claimed by another process then. */
-const MAX_HELD_MS = 5 * 60_000;
-
-/** The rounds that this process has claimed. */
-export interface RoundClaims {
-  /**
-   * Runs the round of a workflow, which takes it over from a process that polls. Meanwhile no process begins another.
-   * @param options.isClaimed the claim is in the database already.
-   * @param options.pauseMs how long after it no process begins another, by its result; null: after an error.
-   */
-  during<T>(
-    round: PolledRound,
-    work: () => Promise<T>,
-    options?: { isClaimed?: boolean; pauseMs?: (result: T | null) => number },
-  ): Promise<T>;
-}
-
-export function createRoundClaims(pools: Pools, logger: Pick<Logger, 'warn'>): RoundClaims {
-  const db = systemDb(pools);
-  const held = new Map<PolledRound, number>();
-  let timer: NodeJS.Timeout | undefined;
-
-  function hold(): void {
-    const since = performance.now() - MAX_HELD_MS;
-    const rounds = [...held].flatMap(([round, at]) => (at > since ? [round] : []));
-    if (rounds.length === 0) return;
-    holdRounds(db, rounds).catch((error: unknown) =>
-      logger.warn({ error, rounds: rounds.length }, 'the claims of rounds cannot be extended'),
-    );
-  }
-
-  return {
-    async during(round, work, { isClaimed = false, pauseMs = () => 0 } = {}) {
-      if (!isClaimed) await holdRounds(db, [round]);
-      held.set(round, performance.now());
-      timer ??= setInterval(hold, HOLD_EVERY_MS).unref();
-      let result = null;
-      try {
-        result = await work();
-        return result;
-      } finally {
-        held.delete(round);
-        if (held.size === 0) {
-          clearInterval(timer);
-          timer = undefined;
-        }
-        await releaseRound(db, round, pauseMs(result)).catch((error: unknown) =>
-          logger.warn({ error, ...round }, 'the claim of a round cannot be ended; it expires'),
-        );
-      }
-    },
-  };
-}
+import type { RoundClaims } from './round-claims.ts';
 
 /** How a round ended. `hand over`: its workflow is to go on, which shows operators what is the matter. */
 export type RoundEnd = 'done' | 'hand over';
