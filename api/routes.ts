@@ -111,7 +111,7 @@ function under<R extends readonly Route[]>(paths: string | readonly string[], ro
   return routes;
 }
 
-/** A new resource is one file in `routes/` and one line here. */
+/** One entry for each path. A new resource is one file in `routes/` and its routes here. */
 const declared = [
   ...under('/api/messages', [...messageRoutes, ...messageActionRoutes]),
   ...under('/api/drip', dripRoutes),
@@ -143,15 +143,17 @@ const declared = [
   ...under('/api/voice', callRoutes),
   ...under(['/api/attachments', '/attachments'], attachmentRoutes),
 
-  ...under('/api/lines', lineRoutes),
-  ...under('/api/lines', lineHealthRoutes),
-  ...under('/api/lines', linePaceRoutes),
-  ...under('/api/lines', linePauseRoutes),
-  ...under('/api/lines', lineReputationRoutes),
-  ...under('/api/lines', contactCardRoutes),
-  ...under('/api/lines', lineCarrierRoutes),
-  ...under('/api/lines', lineConnectionTestRoutes),
-  ...under('/api/lines', emailAuthenticationRoutes),
+  ...under('/api/lines', [
+    ...lineRoutes,
+    ...lineHealthRoutes,
+    ...linePaceRoutes,
+    ...linePauseRoutes,
+    ...lineReputationRoutes,
+    ...contactCardRoutes,
+    ...lineCarrierRoutes,
+    ...lineConnectionTestRoutes,
+    ...emailAuthenticationRoutes,
+  ]),
   ...under('/api/line-requests', lineRequestRoutes),
   ...under('/api/pools', poolRoutes),
 
@@ -164,21 +166,21 @@ const declared = [
     ...contactExportRoutes,
     ...evidenceRoutes,
   ]),
-  ...under('/api/lists', listRoutes),
-  ...under('/api/lists', importRoutes),
+  ...under('/api/lists', [...listRoutes, ...importRoutes]),
   ...under('/api/segments', segmentRoutes),
-  ...under('/api/campaigns', campaignRoutes),
-  ...under('/api/campaigns', campaignCheckRoutes),
-  ...under('/api/campaigns', campaignCorrectionRoutes),
-  ...under('/api/campaigns', campaignFunnelRoutes),
-  ...under('/api/campaigns', campaignEntryRoutes),
-  ...under('/api/campaigns', campaignLeadRoutes),
-  ...under('/api/campaigns', campaignForecastRoutes),
+  ...under('/api/campaigns', [
+    ...campaignRoutes,
+    ...campaignCheckRoutes,
+    ...campaignCorrectionRoutes,
+    ...campaignFunnelRoutes,
+    ...campaignEntryRoutes,
+    ...campaignLeadRoutes,
+    ...campaignForecastRoutes,
+  ]),
   ...under('/l', messageLinkRoutes),
   ...under('/api/forecast', forecastRoutes),
 
-  ...under('/api/webhooks', webhookRoutes),
-  ...under('/api/webhooks', webhookDeliveryRoutes),
+  ...under('/api/webhooks', [...webhookRoutes, ...webhookDeliveryRoutes]),
   ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/limits', limitRoutes),
@@ -190,8 +192,7 @@ const declared = [
   ...under('/api/fallback-sms', fallbackSmsRoutes),
   ...under('/api/analytics', analyticsRoutes),
   ...under('/api/email-preferences', emailPreferenceRoutes),
-  ...under('/api/team', teamInvitationRoutes),
-  ...under('/api/team', teamMemberRoutes),
+  ...under('/api/team', [...teamInvitationRoutes, ...teamMemberRoutes]),
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
   ...under('/api/sessions', sessionRoutes),
