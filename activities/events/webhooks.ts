@@ -56,7 +56,7 @@ const OPEN_FROM_MS = 3_600_000;
 
 type Tenant = <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>;
 
-/** @returns starts the deliveries of a workspace, to all endpoints concurrently, until none are pending or the time is over. */
+/** @returns what runs a round: starts the deliveries of a workspace, to all endpoints concurrently, until none are pending or the time is over. */
 function createDeliveryRound({
   pools,
   deliverer,

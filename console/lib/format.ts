@@ -138,11 +138,11 @@ export function addressName(address: string): string {
   return area === undefined ? address : `+1 ${area} ${exchange} ${number}`;
 }
 
-/** `awaiting_payment` → Awaiting payment */
 /** Several names in a sentence. */
 export const listOf = (names: readonly string[], type: Intl.ListFormatType = 'conjunction'): string =>
   new Intl.ListFormat(formatLocale, { type }).format(names);
 
+/** `awaiting_payment` → Awaiting payment */
 export const wordsOf = (name: string): string => capitalised(name.replaceAll(/[_-]/g, ' '));
 
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -143,7 +143,7 @@ export class Wakes {
     this.#signals.push({ workflowId, workspaceId: ownerId, signal, carrier: null });
   }
 
-  /** @param tell announces the change; it must not throw. */
+  /** @param work must not throw. */
   afterCommit(work: () => void): void {
     this.#afterCommit.push(work);
   }

@@ -183,8 +183,7 @@ const USED_LINE = sql.fragment`
   l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason,
   (select ws.reputation_policy from workspaces ws where ws.id = l.workspace_id) workspace_policy`;
 
-/** All lines with today's usage, oldest first. */
-/** Oldest first. `search` matches any part of the name, number or address. */
+/** Lines with today's usage, oldest first. `search` matches any part of the name, number or address. */
 export async function listLines(
   db: TenantDb,
   timezone: string,

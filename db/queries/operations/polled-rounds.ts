@@ -28,7 +28,7 @@ interface DueRounds {
   limit: number;
 }
 
-/** The rounds that are due and that nobody has, the longest due first. */
+/** The rounds that are due and that nobody has, the longest due first. The kinds by name are the condition of the index. */
 export async function findDueRounds(
   db: SystemDb,
   { kinds, carriers, full, limit }: DueRounds,
