@@ -42,9 +42,9 @@ export const leftToPolling = (look: Look): Round =>
   isDue(look) ? roundOf(look) : { ...roundOf(look), nextAt: null, ended: true };
 
 /**
- * Repeats a step until it decides to rest. After `ms` the next round continues.
+ * Repeats a step until it decides that the workflow is idle. After `ms` the next round continues.
  * @param more what is left when the time is up.
- * @param step returns its decision; null: it has not looked whether it may rest, and is repeated at once.
+ * @param step returns its decision; null: it has not looked whether more is due, and is repeated at once.
  */
 export const repeatFor = (
   ms: number,

@@ -63,13 +63,13 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
 
   return {
     /** Writes the draft if it is due. Calls the model outside of any transaction. @returns what the draft waits for. */
-    async draftReply({ workspaceId, replyId }: Reply): Promise<DraftRound> {
+    async draftReply(reply: Reply): Promise<DraftRound> {
+      const { workspaceId, replyId } = reply;
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
-      const rest = (): Promise<DraftRound> => look({ workspaceId, replyId });
       await indexDocuments(tenant, (mode) => mode !== 'off');
       const prompt = await tenant((db) => promptOf(db, replyId, currentTime()));
-      if (!prompt) return rest();
+      if (!prompt) return look(reply);
       const written: Asked<DraftOutput> = (await tenant((db) => isDraftedOften(db, replyId, currentTime())))
         ? { use: NO_USE, answer: { error: TOO_MANY_DRAFTS } }
         : await withHeartbeat((canceled) =>
@@ -83,7 +83,7 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
       }
       const { capabilitiesOf } = carriers;
       await tenant((db) => keep(db, { replyId, links, capabilitiesOf }, written, currentTime()));
-      return rest();
+      return look(reply);
     },
 
     /** @returns what the draft waits for, without calling the model. */

@@ -96,7 +96,7 @@ function createDeliveryRound({
       const looksAgain = found.nextAt === null && lastFound > 0 && !isTestTime();
       return looksAgain ? { ...found, nextAt: fromNow(LATE_EVENTS_MS) } : found;
     };
-    const rest = () => decide(pools, workspaceId, webhookDispatcherId(workspaceId), look);
+    const becomeIdle = () => decide(pools, workspaceId, webhookDispatcherId(workspaceId), look);
     const end = Date.now() + ROUND_MS;
     let lastFound = 0;
     using events = announcements.subscribe((announced) => announced === workspaceId);
@@ -108,7 +108,7 @@ function createDeliveryRound({
       if (found === 'full batch') continue;
       // The clock of test mode waits for each round.
       if (found === 'none' && (Date.now() - lastFound >= LINGER_MS || isTestTime())) {
-        const next = await rest();
+        const next = await becomeIdle();
         if (!isDue(next)) return next;
         claims.restart();
         lastFound = Date.now();

@@ -40,7 +40,7 @@ export async function lineRound<Result extends LineRound | null>(
   { endsUnconnected, taskQueue = activityInfo().taskQueue }: { endsUnconnected: boolean; taskQueue?: string },
 ): Promise<LineRound | Result> {
   /** Decides in one transaction, so that a line that moves or connects in the meantime gets another look immediately. */
-  async function rest(at: LineLocation | null, reason: string, ended: boolean): Promise<Round> {
+  async function becomeIdle(at: LineLocation | null, reason: string, ended: boolean): Promise<Round> {
     const look = await decide(pools, at?.workspaceId ?? workspaceId, workflowId, async (db) => {
       const line = await findLine(db, lineId);
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
@@ -50,13 +50,13 @@ export async function lineRound<Result extends LineRound | null>(
   }
 
   const home = await findLocation(pools, lineId);
-  if (!home) return rest(null, 'the line was deleted', true);
+  if (!home) return becomeIdle(null, 'the line was deleted', true);
   const { carrier } = home;
   if (taskQueue !== lineQueue(carrier))
     return { ...roundOf(dueNow('the line has moved to another carrier')), home };
   const round =
     carrier === null
-      ? await rest(home, 'the line is not connected to a carrier', endsUnconnected)
+      ? await becomeIdle(home, 'the line is not connected to a carrier', endsUnconnected)
       : await work({ workspaceId: home.workspaceId, lineId, carrier });
   return round && { ...round, ...(home.workspaceId !== workspaceId && { home }) };
 }

@@ -131,7 +131,7 @@ function endOfRound(
   nextAt: Date | null,
   waits: RoundWaits,
 ): LineRound {
-  // While a round is at work, nobody signals the workflow. So it may rest only after a plan has recorded that.
+  // While a round is at work, nobody signals the workflow. So it may be idle only after a plan has recorded that.
   if (isAtWork) return { ...goesOn(reason), isPaused };
   const round = {
     ...roundOf({ nextAt, reason }),

@@ -67,9 +67,9 @@ function plan(
   const found = queue.filter(({ id, scheduledAt }) =>
     open.some(({ key, since }) => key === id && scheduledAt >= since && scheduledAt <= NOW),
   );
-  const { send, resting } = chooseSends(line, history, found, NOW, options);
+  const { send, contactGaps } = chooseSends(line, history, found, NOW, options);
   const shown = queue.map((message) => shownWait(line, history, message, NOW));
-  return { send, resting: [...resting], next, shown };
+  return { send, contactGaps: [...contactGaps], next, shown };
 }
 
 describe('the order of sends', () => {
@@ -121,7 +121,7 @@ describe('the order of sends', () => {
   });
 
   it('skips a contact who opted out', () => {
-    expect(plan(EAGER, FRESH, [message('a', { optedOut: true })])).toMatchObject({ send: [], resting: [] });
+    expect(plan(EAGER, FRESH, [message('a', { optedOut: true })])).toMatchObject({ send: [], contactGaps: [] });
   });
 });
 
@@ -135,7 +135,7 @@ describe('a line that may not send holds all its messages', () => {
     const queue = [message('a', { scheduledAt })];
     expect(plan(LINE, { ...FRESH, lastSentAt }, queue)).toEqual({
       send: [],
-      resting: [],
+      contactGaps: [],
       next: { at: gapEnd, reason: 'line_gap' },
       shown: [{ scheduledAt, holdReason: 'line_gap', moved: null }],
     });
@@ -218,8 +218,8 @@ describe('a message is held', () => {
 
   it('for the contact gap, unless an operator sends it now', () => {
     const lately = { address: 'x', contactLastSentAt: ago(59) };
-    const { send, resting } = plan(EAGER, FRESH, [message('a', lately)]);
-    expect([send, resting]).toEqual([[], [['x', at('2026-06-10T14:20:01Z')]]]);
+    const { send, contactGaps } = plan(EAGER, FRESH, [message('a', lately)]);
+    expect([send, contactGaps]).toEqual([[], [['x', at('2026-06-10T14:20:01Z')]]]);
     expect(plan(EAGER, FRESH, [message('a', { contactLastSentAt: ago(60) })]).send).toEqual(['a']);
     expect(plan(EAGER, FRESH, [message('a', { ...lately, isUrgent: true })]).send).toEqual(['a']);
   });
@@ -377,14 +377,14 @@ describe('within a batch', () => {
   it('a second message to a new contact starts no conversation and keeps the contact gap', () => {
     const queue = [message('a', { address: 'x' }), message('b', { address: 'x' })];
     const history = { ...FRESH, newThisHour: 4 };
-    const { send, resting } = plan(EAGER, history, queue);
-    expect([send, resting]).toEqual([['a'], [['x', at('2026-06-10T14:21:00Z')]]]);
+    const { send, contactGaps } = plan(EAGER, history, queue);
+    expect([send, contactGaps]).toEqual([['a'], [['x', at('2026-06-10T14:21:00Z')]]]);
   });
 
   it('a contact gets one message, because the carrier could take two in any order', () => {
     const queue = [message('a', { address: 'x' }), message('b', { address: 'x' }), message('c')];
-    const { send, resting } = plan({ ...EAGER, contactGapSeconds: 0 }, FRESH, queue);
-    expect([send, resting]).toEqual([['a', 'c'], []]);
+    const { send, contactGaps } = plan({ ...EAGER, contactGapSeconds: 0 }, FRESH, queue);
+    expect([send, contactGaps]).toEqual([['a', 'c'], []]);
   });
 });
 

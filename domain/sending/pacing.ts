@@ -179,7 +179,7 @@ export interface Choice {
   /** The messages to send now. */
   send: string[];
   /** Contacts who are sent a message now, and until when their other due messages wait. */
-  resting: Map<string, Date>;
+  contactGaps: Map<string, Date>;
   /** Messages of campaigns that wait because of their persons. */
   held: Map<string, PersonHold>;
   /** Messages held by a cap or window: those to send now, or found in the wrong lane. */
@@ -199,7 +199,7 @@ export function chooseSends(
 ): Choice {
   const isTrial = line.circuit?.state === 'trial';
   const room = line.minGapSeconds > 0 || isTrial ? 1 : batch;
-  const choice: Choice = { send: [], resting: new Map(), held: new Map(), misplaced: [] };
+  const choice: Choice = { send: [], contactGaps: new Map(), held: new Map(), misplaced: [] };
   const count = { ...history };
   const written = new Set<string>();
   /** The leads to which campaigns write now. */
@@ -221,9 +221,9 @@ export function chooseSends(
       choice.held.set(id, personHold);
       continue;
     }
-    const rested = endOfRest(line, written.has(address) ? now : message.contactLastSentAt);
-    if (rested > now && !message.isUrgent) {
-      choice.resting.set(address, rested);
+    const gapEnd = endOfContactGap(line, written.has(address) ? now : message.contactLastSentAt);
+    if (gapEnd > now && !message.isUrgent) {
+      choice.contactGaps.set(address, gapEnd);
       continue;
     }
     // What is sent together may arrive in any order.
@@ -282,7 +282,7 @@ export function holdsOf(
   };
 }
 
-const endOfRest = (line: PacedLine, lastSentAt: Date | null): Date =>
+const endOfContactGap = (line: PacedLine, lastSentAt: Date | null): Date =>
   lastSentAt ? new Date(lastSentAt.getTime() + line.contactGapSeconds * 1000) : BEGINNING;
 
 const latest = (dates: readonly [Date, ...Date[]]): Date => dates.reduce((a, b) => (b > a ? b : a));

@@ -162,11 +162,11 @@ test('caps on persons, conversations, pacing and quiet hours bind together, and 
               message.scheduledAt = until;
               message.moves += 1;
             } else if (
-              choice.resting.has(message.address) &&
+              choice.contactGaps.has(message.address) &&
               message.lineId === paced.id &&
               message.scheduledAt <= now
             )
-              message.scheduledAt = choice.resting.get(message.address) ?? now;
+              message.scheduledAt = choice.contactGaps.get(message.address) ?? now;
             soon(message.scheduledAt > now ? message.scheduledAt : null);
           }
           soon(choice.send.length > 0 ? new Date(now.getTime() + 1) : look.at);

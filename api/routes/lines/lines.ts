@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reassignMessagesOf } from '#db/commands/lines/line-reassignment.ts';
 import { findLine, findLineWithUsage, listLines, updateLine } from '#db/queries/lines/lines.ts';
-import { endRests } from '#db/queries/sending/queue.ts';
+import { endContactGaps } from '#db/queries/sending/queue.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { Id } from '#domain/base/ids.ts';
 import { Line, LinePatch } from '#domain/lines/line.ts';
@@ -90,7 +90,7 @@ export const lineRoutes = [
         ? await findLineWithUsage(db, params.id, caller.workspace.timezone, carriers.capabilitiesOf, now)
         : null;
       if (!line) throw lineNotFound();
-      if (body.contactGapSeconds !== undefined) await endRests(db, params.id, now);
+      if (body.contactGapSeconds !== undefined) await endContactGaps(db, params.id, now);
       // Deactivating a line reassigns its messages, except pinned ones; activating it assigns messages without a line.
       if (body.isActive !== undefined) await reassignMessagesOf(db, body.isActive ? null : params.id);
       // The pacer sleeps until a time computed from the old limits.

@@ -10,8 +10,8 @@ import {
   isOneOf,
   markNew,
   queueLanes,
-  restContacts,
   urgentMessages,
+  waitOutContactGaps,
 } from '#db/queries/sending/queue.ts';
 import { personHolds } from '#db/queries/sending/person-holds.ts';
 import { advanceMessage } from '#db/queries/sending/sends.ts';
@@ -85,7 +85,7 @@ export async function claimDue(
     const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
     if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
     await holdPersons(db, choice.held);
-    await restContacts(db, line.id, open, choice.resting, choice.send, now);
+    await waitOutContactGaps(db, line.id, open, choice.contactGaps, choice.send, now);
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
 
     if (found.length === 0) return waitUntil(next);

@@ -61,7 +61,7 @@ const NextRow = z.object({ at: z.date().nullable() });
 
 /**
  * Moves the clock to the next time at which a workflow of the workspace looks at its tables, or to the target, once all of
- * them rest. Their rows have the real time at which they look, so the further the clock is ahead, the earlier that is.
+ * them are idle. Their rows have the real time at which they look, so the further the clock is ahead, the earlier that is.
  * The clock arrives one step after it has reached the target, so that it also waits for what the caller does there. Wakes
  * those that are due but for pacers, and when it arrives all of them, because their timers are set for a later time.
  * @param wakeAfterMs how long after the last step those are woken that are still due.

@@ -314,17 +314,17 @@ export const free = (db: TenantDb, ids: readonly string[]) => sql.fragment`
  * Postpones the due messages in open lanes to contacts who were just sent one until their gaps end. Skips locked
  * messages and those in `except`.
  */
-export async function restContacts(
+export async function waitOutContactGaps(
   db: TenantDb,
   lineId: string,
   open: readonly OpenLane[],
-  resting: ReadonlyMap<string, Date>,
+  contactGaps: ReadonlyMap<string, Date>,
   except: readonly string[],
   now: Date,
 ): Promise<void> {
-  if (resting.size === 0) return;
-  const contacts = [...resting].map(([address, until]) => [address, until.toISOString()]);
-  const moved = await db.any(sql.type(RestedRow)`
+  if (contactGaps.size === 0) return;
+  const contacts = [...contactGaps].map(([address, until]) => [address, until.toISOString()]);
+  const moved = await db.any(sql.type(PostponedRow)`
     with free as materialized (
       select m.id, m.scheduled_at, m.hold_reason, r.until from ${sql.unnest(contacts, ['text', 'timestamptz'])} as r (address, until)
       join messages m on ${queued(db, lineId)} and m.address = r.address and m.scheduled_at <= ${sql.timestamp(now)}
@@ -345,7 +345,7 @@ export async function restContacts(
 }
 
 /** Makes the messages due that wait for the gaps of their contacts, which the line may have shortened. Skips locked messages. */
-export async function endRests(db: TenantDb, lineId: string, now: Date): Promise<void> {
+export async function endContactGaps(db: TenantDb, lineId: string, now: Date): Promise<void> {
   const longest = new Date(now.getTime() + MAX_LIMIT * 1000);
   await db.query(sql.type(NoRows)`
     with free as materialized (
@@ -362,7 +362,7 @@ export async function endRests(db: TenantDb, lineId: string, now: Date): Promise
 export async function holdPersons(db: TenantDb, held: ReadonlyMap<string, PersonHold>): Promise<void> {
   for (const [reason, these] of Map.groupBy(held, ([, hold]) => hold.reason)) {
     const rows = these.map(([id, { until }]) => [id, until.toISOString()]);
-    const moved = await db.any(sql.type(RestedRow)`
+    const moved = await db.any(sql.type(PostponedRow)`
       with free as materialized (
         ${free(
           db,
@@ -386,7 +386,7 @@ export async function holdPersons(db: TenantDb, held: ReadonlyMap<string, Person
 }
 
 const MovedRow = z.object({ id: z.string(), movedFrom: z.date(), movedTo: z.date() });
-const RestedRow = MovedRow.extend({ again: z.boolean() });
+const PostponedRow = MovedRow.extend({ again: z.boolean() });
 
 /** Records, for the timelines of messages, that their times were moved. */
 async function insertMoves(

@@ -143,14 +143,14 @@ export class LineDriver {
       const { open, next } = planQueue(this.line, history, this.lanes(now), now);
       const found = this.found(open, now);
       if (found.length === 0) return this.wait(next, now);
-      const { send, resting } = chooseSends(this.line, history, found, now, { batch });
-      this.rest(resting, send, open, now);
+      const { send, contactGaps } = chooseSends(this.line, history, found, now, { batch });
+      this.waitOutContactGaps(contactGaps, send, open, now);
       this.send(send, now);
       if (send.length > 0) {
         this.report(now, send.length, null);
         return new Date(now.getTime() + lineGapMs(this.line, now));
       }
-      if (resting.size === 0)
+      if (contactGaps.size === 0)
         throw new Error(`${found[0]?.id} is neither sent nor moved at ${now.toISOString()}`);
     }
   }
@@ -231,16 +231,16 @@ export class LineDriver {
   }
 
   /** Moves all due messages to these contacts in the open lanes to the given times. */
-  private rest(
-    resting: ReadonlyMap<string, Date>,
+  private waitOutContactGaps(
+    contactGaps: ReadonlyMap<string, Date>,
     send: readonly string[],
     open: readonly OpenLane[],
     now: Date,
   ): void {
-    if (resting.size === 0) return;
+    if (contactGaps.size === 0) return;
     const since = new Map(open.map((lane) => [lane.key, lane.since]));
     for (const { message, keys } of this.waiting) {
-      const until = resting.get(message.address);
+      const until = contactGaps.get(message.address);
       const from = since.get(keyOf(keys, message));
       if (!until || !from || message.scheduledAt > now || message.scheduledAt < from) continue;
       if (!send.includes(message.id)) message.scheduledAt = until;
