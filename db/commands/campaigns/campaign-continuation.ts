@@ -77,10 +77,11 @@ export async function continueLeads(
     order by ${which === 'due' ? sql.fragment`due_at` : sql.fragment`version`} limit ${CONTINUE_BATCH}`);
   const found = waiting.map(({ leadId }) => leadId);
   const leads = new Map((await lockLeads(db, found)).map((lead) => [lead.id, lead]));
-  await rest(
+  await unschedule(
     db,
     campaign,
     found.filter((id) => !leads.has(id)),
+    { version: campaign.version },
   );
   const lists = await lockListsOfSteps(db, campaign);
   const going = await travellersOf(db, campaign, leads, waiting, now);
@@ -97,7 +98,7 @@ export async function continueLeads(
     .filter((row) => row.stepId === null && !isOutdated(campaign, row))
     .map(({ leadId }) => leadId);
   await stopWhenMet(db, campaign, onTheirWay, now);
-  await rest(db, campaign, onTheirWay);
+  await unschedule(db, campaign, onTheirWay, { version: campaign.version });
   const travellers = await travellersOf(db, campaign, leads, locked, now, { lock: true });
   const walks = (await walkLeads(db, campaign, travellers, now)).map((walked) =>
     campaign.status === 'active' ? walked : parked(walked, now),
@@ -137,7 +138,7 @@ export async function continueLeads(
   );
   await unschedule(
     db,
-    campaign.id,
+    campaign,
     beingSent.map(({ leadId }) => leadId),
   );
   return waiting.length;
@@ -159,19 +160,20 @@ function parked(walked: Walked, now: Date): Walked {
   };
 }
 
-/** Looks no more at leads that are on their way, or are being deleted. */
-async function rest(db: TenantDb, { id, version }: CampaignRow, leadIds: readonly string[]): Promise<void> {
+/**
+ * Looks no more at leads that are on their way, or are being deleted.
+ * @param options.version of the steps by which they go now; default: as before.
+ */
+async function unschedule(
+  db: TenantDb,
+  { id }: CampaignRow,
+  leadIds: readonly string[],
+  { version }: { version?: number } = {},
+): Promise<void> {
   if (leadIds.length === 0) return;
   await db.query(sql.type(NoRows)`
-    update campaign_leads set due_at = null, version = ${version}
+    update campaign_leads set due_at = null, version = coalesce(${version ?? null}::int, version)
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${sql.array([...leadIds], 'text')})`);
-}
-
-async function unschedule(db: TenantDb, campaignId: string, leadIds: readonly string[]): Promise<void> {
-  if (leadIds.length === 0) return;
-  await db.query(sql.type(NoRows)`
-    update campaign_leads set due_at = null
-    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
 
 /** Locks all running sequences of leads, since what a step does to a lead concerns its other campaigns. */
