@@ -19,30 +19,13 @@ import {
 } from './carrier-calls.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { LineAtCarrier } from '../lines/line-location.ts';
+import { createActionCalls, groupAt } from './action-calls.ts';
 import { createComposer, type Rendering } from './outbound-message.ts';
 import { askAgainAt, createReconciliation } from './reconciliation.ts';
-import { followCorrection } from '#db/commands/campaigns/corrections.ts';
-import { shareAsFile } from '#db/commands/lines/contact-cards.ts';
-import {
-  type ClaimedAction,
-  isUnwelcomeAt,
-  settleAction,
-  TOO_LATE,
-} from '#db/commands/messages/message-actions.ts';
-import { MIN_RECIPIENTS, isGroupAddress } from '#domain/inbox/group.ts';
+import { MIN_RECIPIENTS } from '#domain/inbox/group.ts';
 import type { Capability } from '#domain/lines/capability.ts';
+import type { CarrierGroup } from '#providers/carriers/carrier.ts';
 import { type AttemptRow, openAttempts } from '#db/queries/sending/attempts.ts';
-import { findCarrierGroup } from '#db/queries/inbox/groups.ts';
-import type { CarrierGroup, OutboundAction } from '#providers/carriers/carrier.ts';
-import { type ActionRow, type ActionTarget, findActionTarget } from '#db/queries/messages/message-actions.ts';
-import {
-  type ActionOutcome,
-  CAPABILITY_OF,
-  isOfConversation,
-  tells,
-} from '#domain/messages/message-action.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
-import { timeLimit } from '#providers/time-limit.ts';
 import { type StartedAttempt, claimFallback } from '#db/commands/sending/send-claim.ts';
 import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
 import { createSettle } from './settlement.ts';
@@ -53,34 +36,13 @@ function refusalOf({ id, participants }: CarrierGroup, capabilities: readonly Ca
   return id === null && participants.length < MIN_RECIPIENTS ? 'group_unknown' : null;
 }
 
-/** An action as the carrier gets it. */
-const outboundAction = (
-  row: ActionRow,
-  line: LineRow,
-  { group, ...target }: ActionTarget & { group: CarrierGroup | null },
-): OutboundAction => ({
-  id: row.id,
-  lineId: line.id,
-  channel: target.channel ?? line.channel,
-  to: target.phone ?? target.address,
-  ...(group && { group }),
-  carrierMessageId: target.carrierMessageId,
-  action: row.action,
-});
-
-/** A question is answered at once, or another process asks. */
-const FIND_ACTION_MS = 10_000;
-
-/** Whether a message of ours that was to be sent is not sent any more, or has been sent. */
-const hasEnded = (target: ActionTarget | null): boolean =>
-  target?.direction === 'out' && target.status !== 'pending' && target.status !== 'scheduled';
-
 /** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
 export function createSender(dependencies: Dependencies) {
-  const { pools, carriers, secrets, links, logger, onSent } = dependencies;
+  const { pools, carriers, secrets, logger, onSent } = dependencies;
   const settle = createSettle(dependencies);
   const calls = createCarrierCalls(dependencies, settle);
   const compose = createComposer(dependencies);
+  const carryOut = createActionCalls(dependencies);
 
   async function possibleDuplicateOf(
     row: LineRow,
@@ -96,10 +58,6 @@ export function createSender(dependencies: Dependencies) {
     const others = rows.map((other) => ({ lineId: other.id, ...lineAccount({ carriers, secrets }, other) }));
     return { lost, others };
   }
-
-  /** The group with an address; null: it is the address of a contact. */
-  const groupOf = async (workspaceId: string, address: string): Promise<CarrierGroup | null> =>
-    isGroupAddress(address) ? withTenant(pools, workspaceId, (db) => findCarrierGroup(db, address)) : null;
 
   /** Whether an earlier message that creates the same group has no outcome yet: two would create two groups. */
   const isBeingCreated = (
@@ -144,7 +102,7 @@ export function createSender(dependencies: Dependencies) {
     // Rendering is synchronous, so other work gets a turn between two messages of a batch.
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
-    const group = await groupOf(line.workspaceId, attempt.address);
+    const group = await groupAt(pools, line.workspaceId, attempt.address);
     if (group?.id === null && (await isBeingCreated(line, attempt))) {
       await settle(line, attempt, { kind: 'not_sent', reason: 'the group is being created' });
       return false;
@@ -181,74 +139,6 @@ export function createSender(dependencies: Dependencies) {
       const config = fallbackConfig(carrier, account, line.workspaceId, secrets);
       return { carrier, config, from: account.fromNumber };
     });
-  }
-
-  /** Whether the carrier shows what an action was to do, although its response was lost. */
-  async function isDone(row: ActionRow, of: LineRow, target: ActionTarget): Promise<boolean> {
-    const { carrier, config } = lineCarrier({ carriers, secrets }, of);
-    const group = await groupOf(of.workspaceId, target.address);
-    const action = {
-      ...outboundAction(row, of, { ...target, group }),
-      startedAt: row.startedAt ?? row.createdAt,
-    };
-    return (await carrier.findAction?.(config, action, AbortSignal.timeout(FIND_ACTION_MS))) === 'done';
-  }
-
-  async function endAction(
-    { workspaceId }: LineAtCarrier,
-    row: ActionRow,
-    of: LineRow,
-    outcome: ActionOutcome,
-  ): Promise<void> {
-    await withTenant(pools, workspaceId, (db) => settleAction(db, row, of, outcome));
-    // Afterwards, since choosing a line comes before the lock of the message.
-    if (row.action.kind === 'edit' && outcome.kind !== 'accepted')
-      await withTenant(pools, workspaceId, (db) => followCorrection(db, row.id, currentTime()));
-    if (row.action.kind === 'contact_card' && outcome.kind === 'refused' && outcome.reason !== TOO_LATE)
-      await withTenant(pools, workspaceId, (db) => shareAsFile(db, row.messageId, links, currentTime()));
-  }
-
-  /** Ends an action that nobody carries out any more: the process that called the carrier has crashed, or it is too late. */
-  async function end(
-    line: LineAtCarrier,
-    { row, line: of, reason }: SendPlan['actions']['ended'][number],
-  ): Promise<void> {
-    const target = await withTenant(pools, line.workspaceId, (db) => findActionTarget(db, row.messageId));
-    const isFound = row.status === 'calling' && target !== null && (await isDone(row, of, target));
-    const outcome: ActionOutcome = isFound ? { kind: 'accepted' } : { kind: 'refused', reason };
-    await endAction(line, row, of, outcome);
-  }
-
-  /** @returns whether the action has ended. */
-  async function carryOut(line: LineAtCarrier, { row, line: of, answerBy }: ClaimedAction): Promise<boolean> {
-    const { carrier, config } = lineCarrier({ carriers, secrets }, of);
-    const { target, isUnwelcome } = await withTenant(pools, line.workspaceId, async (db) => {
-      const found = await findActionTarget(db, row.messageId);
-      // They may have opted out since it was asked for.
-      const refuses = found !== null && tells(row.action) && (await isUnwelcomeAt(db, found.address));
-      return { target: found, isUnwelcome: refuses };
-    });
-    const { action } = row;
-    const isAble = carriers.capabilitiesOf(of).includes(CAPABILITY_OF[action.kind]);
-    // Somebody has canceled it.
-    const isPointless = action.kind === 'typing' && action.on && hasEnded(target);
-    const called: ActionOutcome = isUnwelcome
-      ? { kind: 'refused', reason: 'recipient_opted_out' }
-      : carrier.act &&
-          isAble &&
-          target &&
-          !isPointless &&
-          (isOfConversation(action) || target.carrierMessageId)
-        ? await carrier.act(
-            config,
-            outboundAction(row, of, { ...target, group: await groupOf(line.workspaceId, target.address) }),
-            timeLimit(Math.max(0, answerBy.getTime() - currentTime().getTime())),
-          )
-        : { kind: 'refused', reason: 'the carrier cannot do this' };
-    const isFound = called.kind === 'unknown' && target && (await isDone(row, of, target));
-    const outcome: ActionOutcome = isFound ? { kind: 'accepted' } : called;
-    await endAction(line, row, of, outcome);
-    return outcome.kind !== 'transient';
   }
 
   return {
@@ -300,9 +190,7 @@ export function createSender(dependencies: Dependencies) {
         if (isOver()) return { retryAt: currentTime() };
         await sendFallback(line, messageId);
       }
-      const { claimed, ended } = plan.actions;
-      for (const action of ended) await end(line, action);
-      if (claimed && !(await carryOut(line, claimed))) return { retryAt: currentTime() };
+      if (!(await carryOut(line, plan.actions))) return { retryAt: currentTime() };
       // A message that was not sent frees its place under the caps.
       return { retryAt: accepted.includes(false) ? currentTime() : null };
     },

@@ -121,7 +121,10 @@ describe('the order of sends', () => {
   });
 
   it('skips a contact who opted out', () => {
-    expect(plan(EAGER, FRESH, [message('a', { optedOut: true })])).toMatchObject({ send: [], contactGaps: [] });
+    expect(plan(EAGER, FRESH, [message('a', { optedOut: true })])).toMatchObject({
+      send: [],
+      contactGaps: [],
+    });
   });
 });
 
