@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { blueBubblesCarrier } from '#providers/carriers/bluebubbles/bluebubbles.ts';
-import type { CallbackRequest } from '#providers/carriers/carrier.ts';
+import type { CallbackRequest, Carrier } from '#providers/carriers/carrier.ts';
 import { linqCarrier } from '#providers/carriers/linq/linq.ts';
 import { sendblueCarrier } from '#providers/carriers/sendblue.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
@@ -112,6 +112,16 @@ export async function startSomebodyElse() {
 
 export type { BlueBubblesFault } from '#simulator/bluebubbles.ts';
 
+/** A recipient for each behavior of a server. */
+const to = {
+  taken: '+14155550100',
+  refused: '+14155550102',
+  later: '+14155550103',
+  responseLost: '+14155550104',
+  responseLate: '+14155550105',
+  unreachable: '+14155550106',
+};
+
 export interface TwilioWorld extends CarrierWorld {
   twilio: TwilioStandIn;
 }
@@ -119,14 +129,6 @@ export interface TwilioWorld extends CarrierWorld {
 export async function twilioWorld(): Promise<TwilioWorld> {
   const { origin, received, stop } = await startReceiver();
   const twilio = await startTwilio(TWILIO_ACCOUNT);
-  const to = {
-    taken: '+14155550100',
-    refused: '+14155550102',
-    later: '+14155550103',
-    responseLost: '+14155550104',
-    responseLate: '+14155550105',
-    unreachable: '+14155550106',
-  };
   twilio.fault(to.refused, { kind: 'error', status: 400, code: 21268 });
   twilio.fault(to.later, { kind: 'error', status: 429, code: 20429 });
   twilio.fault(to.responseLost, { kind: 'response_lost' });
@@ -134,7 +136,6 @@ export async function twilioWorld(): Promise<TwilioWorld> {
   twilio.fault(to.unreachable, { kind: 'error', status: 400, code: 21614 });
   const carrier = twilioCarrier({ baseUrl: twilio.url, timeoutMs: 1000 });
   const url = `${origin}/callbacks/carriers/twilio/${LINE_ID}`;
-  const { stopServer } = onceStopped(twilio);
   return {
     twilio,
     carrier,
@@ -164,12 +165,7 @@ export async function twilioWorld(): Promise<TwilioWorld> {
         };
       },
     },
-    stopServer,
-    async stop() {
-      await stopServer();
-      await carrier.close();
-      await stop();
-    },
+    ...ending(twilio, carrier, stop),
   };
 }
 
@@ -180,14 +176,6 @@ export interface TelnyxWorld extends CarrierWorld {
 export async function telnyxWorld(): Promise<TelnyxWorld> {
   const { origin, received, stop } = await startReceiver();
   const telnyx = await startTelnyx('KEY1');
-  const to = {
-    taken: '+14155550100',
-    refused: '+14155550102',
-    later: '+14155550103',
-    responseLost: '+14155550104',
-    responseLate: '+14155550105',
-    unreachable: '+14155550106',
-  };
   telnyx.fault(to.refused, { kind: 'error', status: 422, code: '40322', title: 'Blocked due to content' });
   telnyx.fault(to.later, { kind: 'error', status: 429, code: '10011', title: 'Too many requests' });
   telnyx.fault(to.responseLost, { kind: 'response_lost' });
@@ -195,7 +183,6 @@ export async function telnyxWorld(): Promise<TelnyxWorld> {
   telnyx.fault(to.unreachable, { kind: 'error', status: 400, code: '40001', title: 'Not routable' });
   const carrier = telnyxCarrier({ baseUrl: telnyx.url, timeoutMs: 1000 });
   const url = `${origin}/callbacks/carriers/telnyx/${LINE_ID}`;
-  const { stopServer } = onceStopped(telnyx);
   const config = { apiKey: 'KEY1', publicKey: telnyx.publicKey };
   return {
     telnyx,
@@ -230,12 +217,7 @@ export async function telnyxWorld(): Promise<TelnyxWorld> {
         };
       },
     },
-    stopServer,
-    async stop() {
-      await stopServer();
-      await carrier.close();
-      await stop();
-    },
+    ...ending(telnyx, carrier, stop),
   };
 }
 
@@ -246,14 +228,6 @@ export interface LinqWorld extends CarrierWorld {
 export async function linqWorld(): Promise<LinqWorld> {
   const { origin, received, stop } = await startReceiver();
   const linq = await startLinq('the-token');
-  const to = {
-    taken: '+14155550100',
-    refused: '+14155550102',
-    later: '+14155550103',
-    responseLost: '+14155550104',
-    responseLate: '+14155550105',
-    unreachable: '+14155550106',
-  };
   linq.fault(to.refused, { kind: 'error', status: 400, code: 1004, message: 'Invalid message content' });
   linq.fault(to.later, { kind: 'error', status: 429, code: 1007, message: 'Rate limit exceeded' });
   linq.fault(to.responseLost, { kind: 'response_lost' });
@@ -268,7 +242,6 @@ export async function linqWorld(): Promise<LinqWorld> {
   const callbackUrl = `${origin}/callbacks/carriers/linq/${LINE_ID}`;
   await carrier.configureInbound?.(config, LINE_ID, callbackUrl);
   const url = `${callbackUrl}?secret=a-secret-of-the-line&version=2026-02-03`;
-  const { stopServer } = onceStopped(linq);
   return {
     linq,
     carrier,
@@ -298,12 +271,7 @@ export async function linqWorld(): Promise<LinqWorld> {
         };
       },
     },
-    stopServer,
-    async stop() {
-      await stopServer();
-      await carrier.close();
-      await stop();
-    },
+    ...ending(linq, carrier, stop),
   };
 }
 
@@ -314,14 +282,6 @@ export interface SendblueWorld extends CarrierWorld {
 export async function sendblueWorld(): Promise<SendblueWorld> {
   const { origin, received, stop } = await startReceiver();
   const sendblue = await startSendblue({ id: 'id', secret: 'the-key' });
-  const to = {
-    taken: '+14155550100',
-    refused: '+14155550102',
-    later: '+14155550103',
-    responseLost: '+14155550104',
-    responseLate: '+14155550105',
-    unreachable: '+14155550106',
-  };
   sendblue.fault(to.refused, { kind: 'error', status: 400, code: 4002, message: 'Blacklisted number' });
   sendblue.fault(to.later, { kind: 'error', status: 429, code: 4001, message: 'Rate limit exceeded' });
   sendblue.fault(to.responseLost, { kind: 'response_lost' });
@@ -337,7 +297,6 @@ export async function sendblueWorld(): Promise<SendblueWorld> {
   const callbackUrl = `${origin}/callbacks/carriers/sendblue/${LINE_ID}`;
   await carrier.configureInbound?.(config, LINE_ID, callbackUrl);
   const url = `${callbackUrl}?secret=a-secret-of-the-line`;
-  const { stopServer } = onceStopped(sendblue);
   return {
     sendblue,
     carrier,
@@ -366,12 +325,7 @@ export async function sendblueWorld(): Promise<SendblueWorld> {
         };
       },
     },
-    stopServer,
-    async stop() {
-      await stopServer();
-      await carrier.close();
-      await stop();
-    },
+    ...ending(sendblue, carrier, stop),
   };
 }
 
@@ -382,14 +336,6 @@ export interface BlueBubblesWorld extends CarrierWorld {
 export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWorld> {
   const { origin, received, stop } = await startReceiver();
   const server = await startBlueBubbles('the password');
-  const to = {
-    taken: '+14155550100',
-    refused: '+14155550102',
-    later: '+14155550103',
-    responseLost: '+14155550104',
-    responseLate: '+14155550105',
-    unreachable: '+14155550106',
-  };
   server.fault(to.refused, { kind: 'refused', status: 400 });
   server.fault(to.later, { kind: 'refused', status: 429 });
   server.fault(to.responseLost, { kind: 'response_lost' });
@@ -412,7 +358,6 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
   const callbackUrl = `${origin}/callbacks/carriers/bluebubbles/${LINE_ID}`;
   await carrier.configureInbound?.(carrier.config.parse(config), LINE_ID, callbackUrl);
   const url = `${callbackUrl}?secret=a-secret-of-the-line`;
-  const { stopServer } = onceStopped(server);
   return {
     server,
     carrier,
@@ -448,21 +393,23 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
         };
       },
     },
-    stopServer,
-    async stop() {
-      await stopServer();
-      await carrier.close();
-      await stop();
-    },
+    ...ending(server, carrier, stop),
   };
 }
 
-function onceStopped(server: { stop(): Promise<void> }) {
+/** The end of a world. @param stopReceiver of the server that gets the callbacks. */
+function ending(server: { stop(): Promise<void> }, carrier: Carrier, stopReceiver: () => Promise<void>) {
   let running = true;
+  const stopServer = async (): Promise<void> => {
+    if (running) await server.stop();
+    running = false;
+  };
   return {
-    async stopServer(): Promise<void> {
-      if (running) await server.stop();
-      running = false;
+    stopServer,
+    async stop(): Promise<void> {
+      await stopServer();
+      await carrier.close();
+      await stopReceiver();
     },
   };
 }
