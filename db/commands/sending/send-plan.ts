@@ -100,14 +100,8 @@ export async function planSends(
   const locked = await lockLine(db, lineId);
   if (!locked) return null;
   const now = clock();
-  const row = await judgeIfDue(db, locked, seal, now);
-  const failsOver = hasStopped(row) && (await failOverLater(db, row, now));
-  const state = await lineState(db, row, now);
-  const { line, history } = state;
-  await storeUsedUp(db, lineId, state.stored, line.usedUp);
-  await recordHold(db, row, reasonToRecord(line, now), now);
-  await tellBlocked(db, row, line, seal, now);
-
+  const { state, failsOver } = await noteState(db, locked, seal, now);
+  const { row, line, history } = state;
   const nothing = nothingPlanned(state);
   if (row.heldUntil !== null && row.heldUntil > now)
     return { ...nothing, nextAt: row.heldUntil, reason: operatorsReason('line_changing') };
@@ -172,6 +166,26 @@ export async function planSends(
       nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
     }),
   };
+}
+
+/**
+ * Brings up to date what is stored and told about a line besides its plan: its reputation, its failover, which caps are used up, and
+ * whether and why it sends nothing.
+ * @returns `failsOver`: other lines take over messages of this one.
+ */
+async function noteState(
+  db: TenantDb,
+  locked: LineRow,
+  seal: Pick<MailSeal, 'seal'> | undefined,
+  now: Date,
+): Promise<{ state: LineState; failsOver: boolean }> {
+  const row = await judgeIfDue(db, locked, seal, now);
+  const failsOver = hasStopped(row) && (await failOverLater(db, row, now));
+  const state = await lineState(db, row, now);
+  await storeUsedUp(db, row.id, state.stored, state.line.usedUp);
+  await recordHold(db, row, reasonToRecord(state.line, now), now);
+  await tellBlocked(db, row, state.line, seal, now);
+  return { state, failsOver };
 }
 
 const NO_ACTIONS: ActionPlan = { claimed: null, ended: [], nextAt: null };
