@@ -13,6 +13,8 @@ const placeOf = (path: string): string => fileURLToPath(new URL(path, import.met
 const ENTRY = placeOf('server.ts');
 const DIST = placeOf('dist/');
 
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 const bundle = await rolldown({
   input: ENTRY,
   cwd: placeOf('..'),
@@ -30,6 +32,14 @@ const bundle = await rolldown({
         return { code: id === ENTRY ? placed : placed.replaceAll('import.meta.main', 'false'), map: null };
       },
     },
+    {
+      // `asciiOnly` leaves these templates as they are. Each is a pattern, in which an escape is the same.
+      name: 'letters of patterns',
+      transform: (code) =>
+        code.includes('String.raw')
+          ? { code: code.replaceAll(/[\u0100-\uffff]/g, escaped), map: null }
+          : null,
+    },
   ],
 });
 await bundle.write({
@@ -38,5 +48,7 @@ await bundle.write({
   cleanDir: true,
   sourcemap: true,
   sourcemapExcludeSources: true,
+  // A process keeps the text of its code, with two bytes for each letter if one is beyond Latin-1. Names stay, for stack traces.
+  minify: { mangle: false, compress: false, codegen: { asciiOnly: true } },
 });
 await bundle.close();
