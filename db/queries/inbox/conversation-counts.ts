@@ -2,8 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { ConversationCounts } from '#domain/inbox/conversation.ts';
-import { isOfStatus, isUnanswered, unreadSince } from './conversation-filters.ts';
-import type { Reader } from './conversation-reads.ts';
+import { IS_ANSWER_TO_BE_SENT, isHeardLast, isOfStatus } from './conversation-filters.ts';
+import { type Reader, unreadOfAll } from './conversation-reads.ts';
 import { isListed } from './conversations.ts';
 import { isOffered } from '../drafts/ai-drafts.ts';
 
@@ -18,14 +18,15 @@ const CountsRow = z.object({
   suspected: z.int(),
 });
 
-/** The numbers of the views of the inbox, for a user. */
+/** The numbers of the views of the inbox, for a user. The open conversations are read once, because they may be very many. */
 export async function countConversations(db: TenantDb, reader: Reader): Promise<ConversationCounts> {
   const { now, userId } = reader;
   const listed = isListed(db);
   const isOpen = isOfStatus('open', now);
+  const { reads, isUnread } = unreadOfAll(reader);
   return db.one(sql.type(CountsRow)`
-    select o.*, (
-      select count(*)::int from conversations c where ${listed} and ${isUnanswered(now)}
+    select "open", mine, unassigned, unread, heard_last - (
+      select count(*)::int from conversations c where ${listed} and ${isHeardLast(now)} and ${IS_ANSWER_TO_BE_SENT}
     ) unanswered, (
       select count(*)::int from conversations c where ${listed} and ${isOfStatus('snoozed', now)}
     ) snoozed, (
@@ -36,7 +37,8 @@ export async function countConversations(db: TenantDb, reader: Reader): Promise<
     from (
       select count(*)::int "open", count(*) filter (where c.assignee_id = ${userId})::int mine,
         count(*) filter (where c.assignee_id is null)::int unassigned,
-        count(*) filter (where ${unreadSince(reader)})::int unread
-      from conversations c where ${listed} and ${isOpen}
+        count(*) filter (where ${isUnread})::int unread,
+        count(*) filter (where ${isHeardLast(now)})::int heard_last
+      from conversations c ${reads} where ${listed} and ${isOpen}
     ) o`);
 }

@@ -54,16 +54,22 @@ export async function conditionsOf(
   return conditions.filter((condition) => condition !== false);
 }
 
+/** The contact wrote last, if no answer is still to be sent. Worded like the predicate of the index. */
+export const isHeardLast = (now: Date): FragmentSqlToken => sql.fragment`
+  ${isOfStatus('open', now)} and c.last_inbound_at > coalesce(c.answered_at, '-infinity')`;
+
+const ANSWERS = sql.fragment`
+  select from messages m
+  where m.workspace_id = c.workspace_id and m.address = c.address and m.created_at >= c.last_inbound_at
+    and ${IS_TO_BE_SENT} and ${IS_WRITTEN}`;
+export const IS_ANSWER_TO_BE_SENT = sql.fragment`exists (${ANSWERS})`;
+
 /**
- * The contact wrote last. An answer counts from its acceptance, for as long as it is to be sent, and from then on if it was. The first
- * lines are worded like the predicate of the index; `offset 0` has the messages of each conversation looked up.
+ * The contact wrote last. An answer counts from its acceptance, for as long as it is to be sent, and from then on if it was.
+ * `offset 0` has the messages of each conversation looked up.
  */
-export const isUnanswered = (now: Date): FragmentSqlToken => sql.fragment`
-  ${isOfStatus('open', now)} and c.last_inbound_at > coalesce(c.answered_at, '-infinity')
-  and not exists (
-    select from messages m
-    where m.workspace_id = c.workspace_id and m.address = c.address and m.created_at >= c.last_inbound_at
-      and ${IS_TO_BE_SENT} and ${IS_WRITTEN} offset 0)`;
+export const isUnanswered = (now: Date): FragmentSqlToken =>
+  sql.fragment`${isHeardLast(now)} and not exists (${ANSWERS} offset 0)`;
 
 const isDrafted = sql.fragment`exists (
   select from ai_drafts d

@@ -28,19 +28,27 @@ export async function readerOf(
   return { workspaceId, userId, now, since: joined > earliest ? joined : earliest };
 }
 
-/** Until when a conversation `c` counts as read. Nulls are ignored. */
-const readUntil = ({ workspaceId, userId, since }: Reader): FragmentSqlToken =>
-  sql.fragment`greatest(${sql.timestamp(since)}, ${
-    userId === null
-      ? sql.fragment`c.last_outbound_at`
-      : sql.fragment`(
-        select r.read_at from conversation_reads r
-        where r.workspace_id = ${workspaceId} and r.address = c.address and r.user_id = ${userId})`
+const readsOf = ({ workspaceId, userId }: Reader): FragmentSqlToken =>
+  sql.fragment`r.workspace_id = ${workspaceId} and r.address = c.address and r.user_id = ${userId}`;
+
+/** Until when a conversation `c` counts as read. Nulls are ignored. @param readAt by the user; default: looked up. */
+const readUntil = (
+  reader: Reader,
+  readAt = sql.fragment`(select r.read_at from conversation_reads r where ${readsOf(reader)})`,
+): FragmentSqlToken =>
+  sql.fragment`greatest(${sql.timestamp(reader.since)}, ${
+    reader.userId === null ? sql.fragment`c.last_outbound_at` : readAt
   })`;
 
 /** Whether a conversation `c` is unread; null if the contact has never written. */
 export const isUnread = (reader: Reader): FragmentSqlToken =>
   sql.fragment`c.last_inbound_at > ${readUntil(reader)}`;
+
+/** The same of all conversations `c`: together with what was read, not looked up for each. */
+export const unreadOfAll = (reader: Reader): { reads: FragmentSqlToken; isUnread: FragmentSqlToken } => ({
+  reads: sql.fragment`left join conversation_reads r on ${readsOf(reader)}`,
+  isUnread: sql.fragment`c.last_inbound_at > ${readUntil(reader, sql.fragment`r.read_at`)}`,
+});
 
 const UnreadRow = CountRow.extend({ address: z.string() });
 
