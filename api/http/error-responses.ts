@@ -5,7 +5,7 @@ import { isOverload } from '#db/connection/overload.ts';
 import { StorageUnavailable } from '#providers/storage/storage.ts';
 import type { Services } from '../services.ts';
 import type { RequestState } from './access-log.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, ClientGone } from './errors.ts';
 import { RateLimited } from './rate-limits.ts';
 import { discardRest } from './upload.ts';
 
@@ -15,6 +15,8 @@ const errorBody = (error: ApiError, context: Context): Record<string, unknown> =
   requestId: context.state['requestId'],
 });
 
+/** Nobody receives it: for metrics, as proxies count such requests. */
+const CLIENT_GONE = 499;
 /** Sent with 503. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -60,6 +62,7 @@ export function errorResponses(services: Services): Middleware {
       await next();
     } catch (thrown) {
       const route = (context.state as RequestState).route?.id;
+      if (thrown instanceof ClientGone) return void (context.status = CLIENT_GONE);
       if (isOverload(thrown)) logger.warn({ route, error: thrown }, 'overloaded');
       if (thrown instanceof StorageUnavailable)
         logger.error({ route, error: thrown }, 'the file store failed');

@@ -104,6 +104,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The client has hung up before its request began, and receives no response. */
+export class ClientGone extends Error {}
+
 /** A validation error of one field: `recipientPhone: must be …`. */
 export const invalid = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
 

@@ -12,7 +12,7 @@ import { requireRoom } from '#db/queries/accounts/limits.ts';
 import type { Caller } from '#domain/accounts/caller.ts';
 import { modeOf } from '#domain/test-mode/test-mode.ts';
 import type { Services } from '../services.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, ClientGone } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
 import { dispatch, type OwnRequest } from './dispatch.ts';
 import {
@@ -67,7 +67,8 @@ export async function respond(
   const keyed = { route: target, key, hash: key === '' ? '' : await requestHash(body) };
   const { heavy = false } = route;
   const isHeavy = typeof heavy === 'boolean' ? heavy : (heavy as IsHeavy)(parsed.query);
-  const answer = await inTransaction(route, { caller, keyed, isHeavy }, services, handle);
+  const read = isHeavy ? { signal: untilGone(context) } : null;
+  const answer = await inTransaction(route, { caller, keyed, read }, services, handle);
   return { ...answer, body: await parseAnswer(route, answer) };
 }
 
@@ -84,7 +85,7 @@ type IsHeavy = (query: unknown) => boolean;
 
 async function inTransaction(
   route: TenantRoute,
-  { caller, keyed, isHeavy }: { caller: Caller; keyed: IdempotentRequest; isHeavy: boolean },
+  { caller, keyed, read }: { caller: Caller; keyed: IdempotentRequest; read: { signal: AbortSignal } | null },
   { pools, secrets }: Services,
   handle: (db?: TenantDb | SystemTransaction) => Promise<HandlerResult>,
 ): Promise<HandlerResult> {
@@ -95,10 +96,19 @@ async function inTransaction(
       withIdempotencyKey(agencyKeys(db, agencyId), keyed, secrets, () => handle(db)),
     );
   }
-  const transaction = isHeavy ? withTenantReads : withTenant;
-  return transaction(pools, caller.workspace.id, (db) =>
-    withIdempotencyKey(workspaceKeys(db), keyed, secrets, () => handle(db)),
-  );
+  const work = (db: TenantDb): Promise<HandlerResult> =>
+    withIdempotencyKey(workspaceKeys(db), keyed, secrets, () => handle(db));
+  const { id } = caller.workspace;
+  return read ? withTenantReads(pools, id, work, read.signal) : withTenant(pools, id, work);
+}
+
+/** Aborted when the client hangs up before it has the response, as the console does with the search before the last key. */
+function untilGone({ res }: Context): AbortSignal {
+  const gone = new AbortController();
+  const hangUp = (): void => void (res.writableFinished || gone.abort(new ClientGone()));
+  if (res.closed) hangUp();
+  else res.once('close', hangUp);
+  return gone.signal;
 }
 
 /** The query without `__proto__`, which validation would refuse although no route declares it. */

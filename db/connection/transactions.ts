@@ -73,13 +73,16 @@ export async function withTenant<T>(
 /**
  * Like `withTenant`, for reads that may take long, so that the workspace's other requests do not wait for them. With
  * `DATABASE_REPLICA_URL` they see what the replica has received so far.
+ * @param signal aborted when nobody waits for the result: reads that have not started do not.
+ * @throws Busy; the signal's reason
  */
 export async function withTenantReads<T>(
   pools: ApiPools,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
-  return tenantTransaction(pools, pools.reads, workspaceId, work);
+  return tenantTransaction(pools, pools.reads, workspaceId, work, { signal });
 }
 
 async function tenantTransaction<T>(
@@ -87,7 +90,7 @@ async function tenantTransaction<T>(
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
-  { genericPlans = false }: TenantOptions = {},
+  { genericPlans = false, signal }: TenantOptions & { signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
   const { autocommit, addressHashes } = pools;
   const settings = genericPlans ? sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}` : LIMITED_LOCKS;
@@ -107,7 +110,7 @@ async function tenantTransaction<T>(
         return result;
       });
     });
-  return queue ? queue.run(workspaceId, run) : run();
+  return queue ? queue.run(workspaceId, run, signal) : run();
 }
 
 const EnteredRow = z.object({ aheadMs: z.number().nullable() });

@@ -5,14 +5,18 @@ import { Busy, createFairQueue } from './fair-queue.ts';
 function controlledQueue(options: { size: number; share: number; maxWaiting?: number; timeoutMs?: number }) {
   const queue = createFairQueue({ maxWaiting: 1000, timeoutMs: 60_000, ...options });
   const running: { payer: string; end(): void }[] = [];
-  const ask = (payer: string): Promise<void> =>
-    queue.run(payer, async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const entry = { payer, end: resolve };
-      running.push(entry);
-      await promise;
-      running.splice(running.indexOf(entry), 1);
-    });
+  const ask = (payer: string, signal?: AbortSignal): Promise<void> =>
+    queue.run(
+      payer,
+      async () => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const entry = { payer, end: resolve };
+        running.push(entry);
+        await promise;
+        running.splice(running.indexOf(entry), 1);
+      },
+      signal,
+    );
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     ask,
@@ -96,6 +100,22 @@ describe('a fair queue', () => {
     await endAll();
     await first;
     await settle();
+    expect(now()).toEqual([]);
+  });
+
+  it('takes back the place of a request that nobody waits for any more', async () => {
+    const { ask, now, endOne, endAll } = controlledQueue({ size: 1, share: 1, maxWaiting: 1 });
+    const first = ask('a');
+    const leaving = new AbortController();
+    const left = expect(ask('a', leaving.signal)).rejects.toThrow('gone');
+    leaving.abort(new Error('gone'));
+    await left;
+    await expect(ask('a', leaving.signal)).rejects.toThrow('gone');
+    const next = ask('a');
+    await endOne('a');
+    expect(now()).toEqual(['a']);
+    await endAll();
+    await Promise.all([first, next]);
     expect(now()).toEqual([]);
   });
 

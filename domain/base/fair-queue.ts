@@ -7,9 +7,10 @@ export class Busy extends Error {
 export interface FairQueue {
   /**
    * Runs work when it is the payer's turn.
-   * @throws Busy if the payer's queue is full, or its turn does not come in time.
+   * @param signal once it is aborted, work that has not started gives up its place.
+   * @throws Busy if the payer's queue is full, or its turn does not come in time; the signal's reason
    */
-  run<T>(payer: string, work: () => Promise<T>): Promise<T>;
+  run<T>(payer: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 export interface FairQueueOptions {
@@ -65,29 +66,40 @@ export function createFairQueue({
     }
   }
 
-  async function turn(id: string, payer: Payer): Promise<void> {
+  async function turn(id: string, payer: Payer, signal: AbortSignal | undefined): Promise<void> {
     if (payer.waiting.size >= maxWaiting) throw new Busy('too much of it waits');
     await new Promise<void>((resolve, reject) => {
-      const start = (): void => {
+      const end = (): void => {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', abandon);
+      };
+      const start = (): void => {
+        end();
         resolve();
       };
-      const giveUp = (): void => {
+      const giveUp = (reason: Error): void => {
+        end();
         payer.waiting.delete(start);
         if (payer.running === 0 && payer.waiting.size === 0) payers.delete(id);
-        reject(new Busy(`no slot became free within ${timeoutMs} ms`));
+        reject(reason);
       };
-      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
+      const abandon = (): void => giveUp(signal?.reason as Error);
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : setTimeout(() => giveUp(new Busy(`no slot became free within ${timeoutMs} ms`)), timeoutMs);
+      signal?.addEventListener('abort', abandon);
       payer.waiting.add(start);
       startNext();
     });
   }
 
   return {
-    async run(id, work) {
+    async run(id, work, signal) {
+      signal?.throwIfAborted();
       const payer = payers.get(id) ?? { running: 0, waiting: new Set() };
       payers.set(id, payer);
-      await turn(id, payer);
+      await turn(id, payer, signal);
       try {
         return await work();
       } finally {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
-import { type OwnApp, startTestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import {
   createAgency,
@@ -68,6 +68,25 @@ describe('requests that wait for a lock', () => {
     expect((await busy.api('GET', '/api/leads?search=ada')).status).toBe(200);
     await held.release();
     expect(await statuses(stuck)).toEqual([200]);
+  });
+
+  it('do not begin any more once their client has hung up', async () => {
+    const { api, key } = await createWorkspaceWithLine(app);
+    const owner = new pg.Client({ connectionString: app.ownerUrl });
+    await owner.connect();
+    await owner.query('begin; lock table conversation_notes');
+    const search = '/api/conversations?q=ada';
+    const stuck = api('GET', search);
+    await waitingForLocks(app, 1);
+    await eventually(async () => {
+      const options = { headers: { Authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(100) };
+      await expect(fetch(app.url + search, options)).rejects.toThrow('timeout');
+      const metrics = await (await fetch(`${app.url}/metrics`)).text();
+      return /^linepace_http_requests_total\{.*route="listConversations".*status="499"/m.test(metrics);
+    });
+    await owner.query('commit');
+    await owner.end();
+    await stuck;
   });
 
   it('of one agency delay neither another agency nor any workspace', async () => {
