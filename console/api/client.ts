@@ -70,6 +70,14 @@ export const isStopped = (error: unknown): boolean =>
 /** Whether what was asked for is no longer there. */
 export const isNotFound = (error: unknown): boolean => error instanceof ApiFailure && error.status === 404;
 
+/** Nobody waits for them: others go first while the browser, which opens six connections, has none left. */
+const UNHURRIED: ReadonlySet<Endpoint> = new Set<Endpoint>([
+  'GET /api/attention',
+  'GET /api/conversations/counts',
+  'POST /api/conversations/{address}/presence',
+  'POST /api/conversations/{address}/read',
+]);
+
 interface Options {
   signal?: AbortSignal;
   /** A retry with the same key has no second effect. */
@@ -97,6 +105,7 @@ export async function request<E extends Endpoint>(
   const { params, query, body } = parts as Parts;
   const response = await send(method, addressOf(path, params, query), {
     ...(signal && { signal }),
+    ...(UNHURRIED.has(endpoint) && { priority: 'low' }),
     headers: {
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),

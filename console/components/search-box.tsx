@@ -2,6 +2,9 @@ import { Search } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 
+/** Most texts have one or two letters: whoever goes on typing does not want them all. */
+const BROAD = { length: 2, pauseMs: 250 };
+
 /** A search field with the shortcut `/`. It searches when the user pauses typing, for `pauseMs`. */
 export function SearchBox({
   label,
@@ -22,7 +25,12 @@ export function SearchBox({
   });
   useEffect(() => {
     if (text.trim() === value) return undefined;
-    const timer = setTimeout(() => change.current(text.trim()), pauseMs);
+    const searched = text.trim();
+    const isBroad = searched.length > 0 && searched.length <= BROAD.length;
+    const timer = setTimeout(
+      () => change.current(searched),
+      isBroad ? Math.max(pauseMs, BROAD.pauseMs) : pauseMs,
+    );
     return () => clearTimeout(timer);
   }, [text, value, pauseMs]);
   useShortcuts({ '/': () => input.current?.focus() });

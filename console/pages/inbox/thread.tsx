@@ -50,6 +50,8 @@ export function Thread({
   onDone: () => void;
 }) {
   const refetchInterval = useLiveInterval();
+  // Before all else: the browser opens few connections.
+  const thread = useReadPages(...threadOf(address), { refetchInterval });
   const drafts = useRead(
     'GET /api/knowledge-base/auto-replies',
     { query: { status: 'drafted', address, limit: 1 } },
@@ -67,7 +69,6 @@ export function Thread({
     ? suspicions.data.suspicions.find((one) => one.address === address)
     : newestSuspicion;
   const areDraftsRead = drafts.data !== undefined;
-  const thread = useReadPages(...threadOf(address), { refetchInterval });
   const isRead = thread.data !== undefined;
   useEffect(() => {
     if (isRead && next !== undefined) readAhead(...threadOf(next));

@@ -121,7 +121,10 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
         ${digits === null ? sql.fragment`` : sql.fragment`or address like ${patternOf(digits)}`}
       limit ${MAX_FOUND})`;
   const found = await inIndexOrder(db, () => db.anyFirst(search));
-  return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];
+  db.signal?.throwIfAborted();
+  const ofLeads = await addressesOfLeads(db, q, MAX_FOUND);
+  db.signal?.throwIfAborted();
+  return [...new Set([...found, ...ofLeads])];
 }
 
 /** How many open conversations are unread, up to `MAX_UNREAD`, among the last active. */
