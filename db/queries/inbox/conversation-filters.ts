@@ -68,7 +68,7 @@ export const IS_ANSWER_TO_BE_SENT = sql.fragment`exists (${ANSWERS})`;
  * The contact wrote last. An answer counts from its acceptance, for as long as it is to be sent, and from then on if it was.
  * `offset 0` has the messages of each conversation looked up.
  */
-export const isUnanswered = (now: Date): FragmentSqlToken =>
+const isUnanswered = (now: Date): FragmentSqlToken =>
   sql.fragment`${isHeardLast(now)} and not exists (${ANSWERS} offset 0)`;
 
 const isDrafted = sql.fragment`exists (
@@ -76,7 +76,7 @@ const isDrafted = sql.fragment`exists (
   where d.workspace_id = c.workspace_id and d.address = c.address and d.status = 'drafted' and ${isOffered})`;
 
 /** Nothing older than `since` is unread, so older conversations are not looked at. */
-export const unreadSince = (reader: Reader): FragmentSqlToken =>
+const unreadSince = (reader: Reader): FragmentSqlToken =>
   sql.fragment`${ACTIVE_AT} > ${sql.timestamp(reader.since)} and ${isUnread(reader)}`;
 
 /**
