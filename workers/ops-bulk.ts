@@ -135,8 +135,6 @@ const setPaused = (isPaused: boolean): Command => ({
       : 'resumes a campaign, a line, or the lines of a workspace that were paused together; without --yes, only says how many',
     async run(session, _id, order, given) {
       const { pools } = session;
-      if (given.since !== undefined || given.status !== undefined)
-        throw new WrongUsage('Lines and campaigns are named by --workspace, --line or --campaign alone');
       if (given.line !== undefined && given.campaign !== undefined)
         throw new WrongUsage('Name a line or a campaign, not both');
       const { workspaceIds } = await find(session, given, []);

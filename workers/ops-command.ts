@@ -93,6 +93,13 @@ export function timeOf(given: string | undefined, option: string): Date {
 export const usageOf = (name: string, { argument, options }: Command): string =>
   ['npm run ops --', name, argument, options].filter((part) => part !== null && part !== undefined).join(' ');
 
+/** Who orders it and why may be said of each command, also where nothing is recorded. */
+const OF_ALL: readonly string[] = ['by', 'reason'] satisfies (keyof Options)[];
+
+/** Whether an option has an effect. One that has none would be trusted: `pause-all-lines --line LINE_ID` pauses every line. */
+export const takesOption = ({ options = '' }: Command, option: string): boolean =>
+  OF_ALL.includes(option) || options.split(/[^\w-]+/).includes(`--${option}`);
+
 type OrderCommand = Omit<Command, 'run'> & {
   run(session: Session, id: string, order: Order, options: Options): Promise<unknown>;
 };

@@ -7,7 +7,15 @@ import { readOperatorsConfig } from '#domain/base/config.ts';
 import { isId, WorkspaceId } from '#domain/base/ids.ts';
 import { createLogger } from '#providers/log.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
-import { type Command, type Options, Refused, type Session, usageOf, WrongUsage } from './ops-command.ts';
+import {
+  type Command,
+  type Options,
+  Refused,
+  type Session,
+  takesOption,
+  usageOf,
+  WrongUsage,
+} from './ops-command.ts';
 import { COMMANDS } from './ops-commands.ts';
 
 /** The operators' command line: parses the arguments, runs one command and prints its verdict. */
@@ -32,6 +40,9 @@ async function run(args: string[], environment: Environment): Promise<unknown> {
   if (!command) throw new WrongUsage(`There is no command ${name}`);
   const isComplete = command.argument === null ? id === '' : id !== '';
   if (!isComplete || more.length > 0) throw new WrongUsage(`Usage: ${usageOf(name, command)}`);
+  const foreign = Object.keys(values).find((option) => !takesOption(command, option));
+  if (foreign !== undefined)
+    throw new WrongUsage(`${name} takes no --${foreign}. Usage: ${usageOf(name, command)}`);
   if (!isIdOf(command.argument, id)) throw new Refused('NOT_FOUND', `${id} is not an id`);
   return inSession(environment, command, (session) => command.run(session, id, values));
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/base/ids.ts';
+import { newId, newWorkspaceId } from '#domain/base/ids.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -165,6 +165,11 @@ describe('npm run ops', () => {
       ['sweep', newId()],
       ['fly'],
       ['pause-line', newId(), '--who', 'Dana'],
+      // An option that a command ignored would be trusted.
+      ['pause-all-lines', '--line', newId(), ...BY],
+      ['resume-all-lines', '--campaign', newId(), ...BY],
+      ['set-plan', newWorkspaceId(), '--plan', 'starter', '--yes', ...BY],
+      ['list-lines', '--line', newId()],
     ]) {
       const { status, stdout, stderr } = await run(args);
       expect([status, stdout], args.join(' ')).toEqual([2, '']);
