@@ -15,6 +15,7 @@ import { suppressMail } from '#db/queries/events/mail-suppressions.ts';
 import { html, type Html } from '#providers/mail/html.ts';
 import { verifySession } from '#api/auth/authenticate.ts';
 import { forgetInvitee, inviteeOf } from '#api/auth/invitee.ts';
+import { signsInItself } from '#api/auth/local-issuer.ts';
 import type { Session } from '#api/auth/session-token.ts';
 import { readForm } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
@@ -80,7 +81,8 @@ export const invitationRoutes = [
       }
       if (!agency) return refuseLink(context, services, NOT_VALID);
       if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
-      const forms = html`${acceptForm(context, services, { required: true })}${refusal(context)}`;
+      const form = acceptForm(context, services, { required: !isLinkEnough(services) });
+      const forms = html`${form}${refusal(context)}`;
       showPage(context, 200, html`Join the agency ${agency.agencyName}?`, forms);
     },
   }),
@@ -117,7 +119,7 @@ export const invitationRoutes = [
     path: '/invitations/{token}',
     tag: 'Team',
     summary:
-      "Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none",
+      "Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none, and where people sign in by email an agency's neither",
     contentTypes: { ...PAGE_RESPONSES, 401: 'text/html', 403: 'text/html' },
     errors: ['BODY_TOO_LARGE'],
     async respond(context, services) {
@@ -166,19 +168,24 @@ async function acceptTeam(context: Context, services: Services, tokenHash: strin
   showPage(context, 200, html`You are a member of ${offer.workspaceName}`, toConsole(context, services));
 }
 
-/** Shown after a signed-in user has accepted. */
+/** Shown after somebody has accepted. */
 function toConsole(context: Context, services: Services): Html {
-  if (inviteeOf(context, services) === null) return html``;
-  forgetInvitee(context, services);
-  return html`<p><a href="/auth/sign-in">Open the console</a></p>`;
+  const isSignedIn = inviteeOf(context, services) !== null;
+  if (isSignedIn) forgetInvitee(context, services);
+  return html`<p><a href="${isSignedIn ? '/auth/sign-in' : '/console'}">Open the console</a></p>`;
 }
 
-const needsSession = ({ config }: Services): boolean =>
-  config.auth.jwksUrl !== null || config.auth.client !== null;
+const needsSession = ({ config }: Services): boolean => !signsInItself(config);
 
 /**
- * Requires the session of the user with the invited address. A user without an account gets that address, because the link
- * proves access to its mailbox. So a leaked link is of no use to anybody who has an account with another address.
+ * Whether the link is all that a person needs, as people sign in by email as well. They have no session token, and before they are
+ * invited no account either. Whoever else has the link gains nothing: the user of the invited address becomes the co-admin.
+ */
+const isLinkEnough = ({ config }: Services): boolean => config.production && signsInItself(config);
+
+/**
+ * Requires the session of the user with the invited address, unless the link is enough. A user without an account gets that
+ * address, because the link proves access to its mailbox. So a leaked link is of no use to anybody who has an account with another address.
  */
 async function acceptSignedIn(
   context: Context,
@@ -187,26 +194,26 @@ async function acceptSignedIn(
   now: Date,
 ): Promise<void> {
   const session = await sessionOf(context, services);
-  if (!session)
+  if (!session && !isLinkEnough(services))
     return showPage(context, 401, html`Sign in to accept`, acceptForm(context, services, { required: true }));
   const { offer, accepted } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
     const found = await findAgencyInvitationByToken(db, tokenHash, now);
-    const accepted = found !== null && (await acceptAgencyInvitation(db, found, session.userId, now));
-    if (accepted && found.acceptedAt === null) {
+    const accepted = found && (await acceptAgencyInvitation(db, found, session?.userId ?? null, now));
+    if (found && accepted !== null && found.acceptedAt === null) {
       await insertAuditEntry(
         { db, agencyId: found.agencyId },
         {
-          actor: { type: 'user', id: session.userId, name: found.email },
+          actor: { type: 'user', id: accepted, name: found.email },
           channel: 'session',
           action: 'agency_admin.joined',
-          target: { type: 'agency_admin', id: session.userId },
+          target: { type: 'agency_admin', id: accepted },
         },
       );
     }
     return { offer: found, accepted };
   });
   if (!offer) return showPage(context, 404, NOT_VALID);
-  if (!accepted) return showPage(context, 403, html`This invitation is for somebody else`);
+  if (accepted === null) return showPage(context, 403, html`This invitation is for somebody else`);
   showPage(context, 200, html`You are a co-admin of ${offer.agencyName}`, toConsole(context, services));
 }
 

@@ -67,7 +67,7 @@ export const agencyMemberRoutes = [
     path: '/api/agency/admins',
     tag: 'Agency',
     summary: 'Invite somebody by email to be a co-admin',
-    description: `The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting while signed in. The link is valid for ${INVITATION_DAYS} days. Limits: one email per address and hour, ${INVITATIONS_PER_HOUR} invitations per hour.`,
+    description: `The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting, while signed in unless people sign in by email. The link is valid for ${INVITATION_DAYS} days. Limits: one email per address and hour, ${INVITATIONS_PER_HOUR} invitations per hour.`,
     credential: 'session',
     role: 'owner',
     idempotent: true,

@@ -221,32 +221,33 @@ export async function findAgencyInvitationByToken(
 }
 
 /**
- * Makes the signed-in user a co-admin if the invitation is for their address. A user without an account gets the
+ * Makes a person a co-admin if the invitation is for their address. A user without an account gets the
  * invited address, because having the link proves access to its mailbox. Idempotent.
- * @returns false if the invitation is for another address.
+ * @param userId who is signed in; null: the user of the invited address, who is created if there is none.
+ * @returns the id of the co-admin; null if the invitation is for another address.
  */
 export async function acceptAgencyInvitation(
   db: SystemDb,
   { agencyId, id, email, acceptedAt }: OpenAgencyInvitation,
-  userId: string,
+  userId: string | null,
   now: Date,
-): Promise<boolean> {
+): Promise<string | null> {
   await db.query(sql.type(NoRows)`
-    insert into users (id, email) values (${userId}, ${email}) on conflict do nothing`);
-  const isInvited = await db.exists(sql.type(NoRows)`
-    select from users where id = ${userId} and lower(email) = lower(${email})`);
-  if (!isInvited) return false;
-  if (acceptedAt !== null) return true;
+    insert into users (id, email) values (${userId ?? newUserId()}, ${email}) on conflict do nothing`);
+  const invitedId = await db.maybeOneFirst(sql.type(IdRow)`
+    select id from users where lower(email) = lower(${email})`);
+  if (invitedId === null || (userId !== null && invitedId !== userId)) return null;
+  if (acceptedAt !== null) return invitedId;
   // Who is invited first owns an agency that an operator has made for them.
   await db.query(sql.type(NoRows)`select from agencies where id = ${agencyId} for no key update`);
   await db.query(sql.type(NoRows)`
     insert into agency_members (agency_id, user_id, role)
-    select ${agencyId}, ${userId}, case when exists (
+    select ${agencyId}, ${invitedId}, case when exists (
       select from agency_members where agency_id = ${agencyId} and role = 'owner') then 'co_admin' else 'owner' end
     on conflict (agency_id, user_id) do nothing`);
   await db.query(sql.type(NoRows)`
     update agency_invitations set accepted_at = ${sql.timestamp(now)} where agency_id = ${agencyId} and id = ${id}`);
-  return true;
+  return invitedId;
 }
 
 const present = ({ id, email, expiresAt, createdAt }: z.infer<typeof Row>): AgencyInvitation => ({

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
 import { type RunningApi, startApi } from '#api/server.ts';
+import { newToken } from '#api/routes/accounts/team-invitations.ts';
 import { connected } from '#db/connection/connected.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { upsertInvitation } from '#db/queries/accounts/invitations.ts';
 import { newApiKey } from '#domain/accounts/api-key.ts';
 import { eventually, type OwnApp, sharedApp } from '#test/support/app.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
@@ -181,6 +184,24 @@ describe('the setup of an agency', () => {
     ).toMatchObject({ status: 409, body: { code: 'BILLING_DISABLED' } });
     const list = await owner('GET', '/api/agency/audit-log');
     expect(list.body.entries.map(({ action }: { action: string }) => action)).toContain('workspace.created');
+
+    // People who sign in by email have no token to enter, and before they accept no account either.
+    const { token, tokenHash } = newToken();
+    const invitation = { email: 'casey@harbour.example', role: null, tokenHash, userId: null, keyId: null };
+    await upsertInvitation(
+      { db: systemDb(app.pools), agencyId: body.agencyId },
+      { ...invitation, now: new Date() },
+    );
+    const page = await fetch(`${app.url}/invitations/${token}`);
+    expect(await page.text()).not.toContain('sessionToken');
+    const accepted = await fetch(`${app.url}/invitations/${token}`, { method: 'POST' });
+    expect([accepted.status, await accepted.text()]).toEqual([200, expect.stringContaining('/console')]);
+    expect((await owner('GET', '/api/agency/admins')).body.admins).toMatchObject([
+      { email: invitation.email, role: 'co_admin' },
+    ]);
+    const again = await fetch(`${app.url}/invitations/${token}`, { method: 'POST' });
+    expect(again.status).toBe(200);
+    expect((await owner('GET', '/api/agency/admins')).body.admins).toHaveLength(1);
   });
 });
 

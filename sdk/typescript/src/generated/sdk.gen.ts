@@ -5111,7 +5111,7 @@ export class Team extends HeyApiClient {
     }
     
     /**
-     * Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none
+     * Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none, and where people sign in by email an agency's neither
      */
     public acceptInvitation<ThrowOnError extends boolean = true>(parameters: {
         token: string;
@@ -6106,7 +6106,7 @@ export class Agency extends HeyApiClient {
     /**
      * Invite somebody by email to be a co-admin
      *
-     * The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting while signed in. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`.
+     * The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting, while signed in unless people sign in by email. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`.
      */
     public createAdmin<ThrowOnError extends boolean = true>(parameters: {
         email: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "71229bfc9d75ec0a317d8468b31dc2ddb2fedceb1efaabdbf429d7866ff090e7"
+DIGEST = "fde02e0d9df4a46d77a7efd8ecafed9b4e7243724db0332e8bc159ddb1b6f96b"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

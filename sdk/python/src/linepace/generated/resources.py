@@ -2655,7 +2655,7 @@ class Team:
         return self._transport.call("GET", f"/invitations/{self._transport.escape(token)}")
 
     def accept_invitation(self, token: str) -> str:
-        """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none."""
+        """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none, and where people sign in by email an agency's neither."""
         return self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
 
     def refuse_invitations(self, token: str) -> str:
@@ -2720,7 +2720,7 @@ class AsyncTeam:
         return await self._transport.call("GET", f"/invitations/{self._transport.escape(token)}")
 
     async def accept_invitation(self, token: str) -> str:
-        """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none."""
+        """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none, and where people sign in by email an agency's neither."""
         return await self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
 
     async def refuse_invitations(self, token: str) -> str:
@@ -3181,7 +3181,7 @@ class Agency:
     def create_admin(self, **body: Unpack[models.CreateAgencyAdminRequest]) -> models.CreateAgencyAdminResponse:
         """Invite somebody by email to be a co-admin.
 
-        The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting while signed in. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`."""
+        The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting, while signed in unless people sign in by email. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`."""
         return self._transport.call("POST", "/api/agency/admins", body=body)
 
     def list_invitations(self, **query: Unpack[models.ListAgencyInvitationsParametersQuery]) -> models.ListAgencyInvitationsResponse:
@@ -3304,7 +3304,7 @@ class AsyncAgency:
     async def create_admin(self, **body: Unpack[models.CreateAgencyAdminRequest]) -> models.CreateAgencyAdminResponse:
         """Invite somebody by email to be a co-admin.
 
-        The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting while signed in. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`."""
+        The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting, while signed in unless people sign in by email. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`."""
         return await self._transport.call("POST", "/api/agency/admins", body=body)
 
     async def list_invitations(self, **query: Unpack[models.ListAgencyInvitationsParametersQuery]) -> models.ListAgencyInvitationsResponse:
