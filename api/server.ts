@@ -13,6 +13,7 @@ import { createChats } from '#providers/chats/registry.ts';
 import { createCrms } from '#providers/crms/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
+import { whyUnreadable } from '#providers/named-files.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
 import { createPayments, paymentsCheck } from '#providers/payments/provider.ts';
 import { createIdentityProvider, type IdentityProvider } from '#providers/identity-provider.ts';
@@ -244,7 +245,7 @@ const sessionOptions = ({ auth }: Config) => ({
 });
 
 if (import.meta.main) {
-  const config = readConfig(process.env);
+  const config = readConfig(process.env, { reader: 'API', whyUnreadable });
   const stopTracing = await startTracing('api', config.traces, recordMessageTraces);
   const api = await startApi(config);
   exitWithParent(() => api.stop().then(stopTracing));

@@ -60,9 +60,10 @@ SIGNING_KEYS=$(key)
 # Where to report a vulnerability: https: or mailto:, shown at /.well-known/security.txt
 # SECURITY_CONTACT=mailto:security@example.com
 # The product's own emails. Without them, people get in with the links that operators' commands print.
+# SMTP_URL=smtps://user:password@smtp.example.com
 # MAIL_FROM="Linepace <no-reply@example.com>"
 SETTINGS
-    echo '# SMTP_URL=smtps://user:password@smtp.example.com' > "$folder/worker.env"
+    echo '# LLM_API_KEY=…' > "$folder/worker.env"
     echo "DATABASE_OWNER_URL=postgres://linepace:$(password)@$host/$database" > "$folder/owner.env"
     ;;
   *)

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { mapInTurns } from '#domain/base/turns.ts';
-import { readKeyRing } from './key-ring.ts';
+import { readKeyRing } from '#domain/base/key-ring.ts';
 
 /** A payload cannot be decrypted. The message may contain a key id, but never content. */
 export class PayloadCodecError extends Error {

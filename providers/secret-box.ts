@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { readKeyRing } from './key-ring.ts';
+import { readKeyRing } from '#domain/base/key-ring.ts';
 
 /** A stored secret cannot be decrypted. The message may contain a key id, but never content. */
 export class SecretBoxError extends Error {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { readKeyRing } from './key-ring.ts';
+import { readKeyRing } from '#domain/base/key-ring.ts';
 
 /** Signs links whose signature is the only credential. */
 export interface Signer {

@@ -76,11 +76,12 @@ const containerOf = ({ spec }: Manifest): Container => {
 };
 const workloads = [...ofKind('Deployment'), ...ofKind('Job')];
 const config = named('ConfigMap', 'linepace').data ?? {};
+const KEYS = `1:${Buffer.alloc(32, 7).toString('base64')}`;
 const SECRETS = {
   DATABASE_URL: 'postgres://linepace_tenant@db/linepace',
   DATABASE_SYSTEM_URL: 'postgres://linepace_system@db/linepace',
-  ENCRYPTION_KEYS: '1:key',
-  SIGNING_KEYS: '1:key',
+  ENCRYPTION_KEYS: KEYS,
+  SIGNING_KEYS: KEYS,
   S3_ACCESS_KEY_ID: 'id',
   S3_SECRET_ACCESS_KEY: 'secret',
 };

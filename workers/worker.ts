@@ -17,6 +17,7 @@ import { systemDb } from '#db/connection/transactions.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { createLogger } from '#providers/log.ts';
+import { whyUnreadable } from '#providers/named-files.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { dataConverter } from '#providers/payload-codec.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
@@ -270,7 +271,7 @@ async function awaitKeys(
 }
 
 if (import.meta.main) {
-  const config = readConfig(process.env);
+  const config = readConfig(process.env, { reader: 'workers', whyUnreadable });
   const sdkMetrics = config.metricsPort === null ? null : await createSdkMetrics();
   Runtime.install({
     // `exitWithParent` handles them. Until then they end the process: the SDK would catch them and continue to start.

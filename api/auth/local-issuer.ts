@@ -2,7 +2,7 @@ import { createECDH, hkdfSync } from 'node:crypto';
 import type { JWK } from 'jose';
 import type { Config } from '#domain/base/config.ts';
 import { parseOwnJson } from '#domain/base/own-json.ts';
-import { readKeyRing } from '#providers/key-ring.ts';
+import { readKeyRing } from '#domain/base/key-ring.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Services } from '../services.ts';
 import { signLocalSession, type Session } from './session-token.ts';

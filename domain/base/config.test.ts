@@ -1,11 +1,12 @@
 import { describe, expect, it, test } from 'vitest';
-import { readConfig } from './config.ts';
-import { Environment } from './environment.ts';
+import { readConfig, REQUIRED_IN_PRODUCTION, REQUIRED_WITH } from './config.ts';
+import { documentationOf, Environment } from './environment.ts';
 
+const KEYS = `1:${Buffer.alloc(32, 7).toString('base64')}`;
 const REQUIRED = {
   DATABASE_URL: 'postgres://localhost/linepace',
-  ENCRYPTION_KEYS: '1:key',
-  SIGNING_KEYS: '1:key',
+  ENCRYPTION_KEYS: KEYS,
+  SIGNING_KEYS: KEYS,
   DATABASE_SYSTEM_URL: 'postgres://localhost/linepace',
   AUTH_LOCAL_JWK: '{}',
 };
@@ -18,6 +19,50 @@ test('each outside server can have a certificate of an authority of its own', ()
   );
   const withoutCa = servers.filter((name) => !names.includes(`${name.split('_')[0]}_CA_FILE`));
   expect(withoutCa).toEqual([]);
+});
+
+test('a process names every variable whose file it cannot read, and none that only others read', () => {
+  const given = {
+    S3_CA_FILE: '/s3.pem',
+    LLM_CA_FILE: '/model.pem',
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/ca.pem',
+  };
+  const readBy = (reader: 'API' | 'workers', missing: string[]) => () =>
+    readConfig(
+      { ...REQUIRED, ...given },
+      { reader, whyUnreadable: (file) => (missing.includes(file) ? 'no such file' : null) },
+    );
+  const all = Object.values(given);
+  expect(readBy('workers', all)).toThrow(
+    /TEMPORAL_TLS_SERVER_CA_CERT_PATH: cannot be read: no such file[^]*LLM_CA_FILE: cannot be read[^]*S3_CA_FILE: cannot/,
+  );
+  expect(readBy('API', ['/model.pem'])).not.toThrow();
+  expect(readBy('API', all)).toThrow('  S3_CA_FILE: cannot be read: no such file');
+});
+
+test('a process that reads a variable also reads those that it requires', () => {
+  const readBy = (name: keyof typeof Environment.shape) => documentationOf(Environment.shape[name]).readBy;
+  const unread = [...REQUIRED_WITH, ...REQUIRED_IN_PRODUCTION].flatMap(([required, given]) =>
+    readBy(given)
+      .filter((process) => !readBy(required).includes(process))
+      .map((process) => `${process}: ${required}, which ${given} requires`),
+  );
+  expect(unread).toEqual([]);
+});
+
+test('what the documentation says is required with another variable is refused without it', () => {
+  const sentences = Object.entries(Environment.shape).flatMap(([name, variable]) => {
+    if (name === 'PATH') return [];
+    const [, given] =
+      /(?<!is )(?:required with|Requires) `([A-Z_]+)`/.exec(documentationOf(variable).description) ?? [];
+    return given === undefined ? [] : [[name, given]];
+  });
+  const known = [...REQUIRED_WITH, ...REQUIRED_IN_PRODUCTION].flatMap(([required, given]) => [
+    `${required} ${given}`,
+    `${given} ${required}`,
+  ]);
+  expect(sentences.length).toBeGreaterThan(5);
+  expect(sentences.filter(([name, given]) => !known.includes(`${name} ${given}`))).toEqual([]);
 });
 
 describe('the connection to Temporal', () => {
@@ -127,6 +172,7 @@ describe('the production configuration', () => {
 
   it('reports all missing, malformed and contradictory variables at once', () => {
     const environment = {
+      SIGNING_KEYS: '1:c2hvcnQ=',
       NODE_ENV: 'production',
       DATABASE_URL: 'not a URL',
       PORT: 'x',
@@ -153,5 +199,7 @@ describe('the production configuration', () => {
     ]) {
       expect(message).toContain(`\n  ${variable}: `);
     }
+    expect(message).toContain('\n  DATABASE_SYSTEM_URL: is required\n');
+    expect(message).toContain('SIGNING_KEYS: the key 1 has 5 bytes instead of 32');
   });
 });

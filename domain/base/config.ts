@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 import type { BillingMode } from '../billing/entitlement.ts';
 import {
+  documentationOf,
   Environment,
   HttpUrl,
   MigrationEnvironment,
   OperatorsEnvironment,
+  type Reader,
   type TemporalEnvironment,
 } from './environment.ts';
 import { storageQuota } from '../messages/storage-quota.ts';
@@ -228,12 +230,29 @@ const databaseUrls = (env: { DATABASE_URL: string; DATABASE_SYSTEM_URL: string }
   systemUrl: env.DATABASE_SYSTEM_URL,
 });
 
+/** How a process makes sure that it can read the files that its variables name. */
+export interface NamedFiles {
+  reader: Reader;
+  /** null: it can be read. */
+  whyUnreadable(file: string): string | null;
+}
+
 /**
  * Parses the environment.
+ * @param files without it, files are not looked at.
  * @throws with a list of all problems.
  */
-export const readConfig = (environment: EnvironmentVariables): Config =>
-  Object.freeze(configOf(validated(Environment, environment, contradictions, recommended)));
+export const readConfig = (environment: EnvironmentVariables, files?: NamedFiles): Config =>
+  Object.freeze(
+    configOf(
+      validated(
+        Environment,
+        environment,
+        (given) => [...contradictions(given), ...(files ? unreadable(given, files) : [])],
+        recommended,
+      ),
+    ),
+  );
 
 /**
  * The configuration of `npm run migrate`: the login that owns the schema, which no other process needs, and the logins
@@ -281,7 +300,10 @@ function validated<Output>(
   const parsed = schema.safeParse(given);
   const invalid = parsed.error?.issues ?? [];
   const problems = [
-    ...invalid.map(({ path, message }): Problem => ({ variable: path.join('.'), message })),
+    ...invalid.map(({ path, message }): Problem => {
+      const isMissing = given[String(path[0])] === undefined;
+      return { variable: path.join('.'), message: isMissing ? 'is required' : message };
+    }),
     ...contradictions(given),
   ];
   if (!parsed.success || problems.length > 0) {
@@ -299,8 +321,24 @@ type Given = Partial<Record<keyof typeof Environment.shape, string>>;
 const temporalUiOf = ({ TEMPORAL_UI_ORIGIN: url }: { TEMPORAL_UI_ORIGIN: string | null }): string | null =>
   url === null ? null : new URL(url).origin;
 
+const NAMES_FILE = /^TEMPORAL_API_KEY_FILE$|^TEMPORAL_TLS_\w+_PATH$|_CA_FILE$/;
+
+function unreadable(env: Given, { reader, whyUnreadable }: NamedFiles): Problem[] {
+  return Object.entries(Environment.shape).flatMap(([variable, schema]) => {
+    const file = NAMES_FILE.test(variable) ? env[variable as keyof Given] : undefined;
+    if (file === undefined || !documentationOf(schema).readBy.includes(reader)) return [];
+    const reason = whyUnreadable(file);
+    return reason === null ? [] : [{ variable, message: `cannot be read: ${reason}` }];
+  });
+}
+
+type Pair = readonly [required: keyof Given, given: keyof Given];
+
+/** Variables that are required in production if another is set. */
+export const REQUIRED_IN_PRODUCTION: readonly Pair[] = [['MAIL_FROM', 'SMTP_URL']];
+
 /** Variables that are required if another is set. */
-const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
+export const REQUIRED_WITH: readonly Pair[] = [
   ['AUTH_ISSUER', 'AUTH_JWKS_URL'],
   ['AUTH_ISSUER', 'AUTH_CLIENT_ID'],
   ['AUTH_CLIENT_ID', 'AUTH_CLIENT_SECRET'],
@@ -322,6 +360,7 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['HIGHLEVEL_CLIENT_ID', 'HIGHLEVEL_SMS_PROVIDER_ID'],
   ['HIGHLEVEL_CLIENT_ID', 'HIGHLEVEL_CALL_PROVIDER_ID'],
   ['LLM_MODEL', 'LLM_BASE_URL'],
+  ['TRANSCRIPTION_MODEL', 'TRANSCRIPTION_BASE_URL'],
   ['TEMPORAL_CODEC_KEYS', 'TEMPORAL_CODEC_OPERATORS'],
   ['TEMPORAL_CODEC_OPERATORS', 'TEMPORAL_UI_ORIGIN'],
   ['TEMPORAL_TLS_CLIENT_KEY_PATH', 'TEMPORAL_TLS_CLIENT_CERT_PATH'],
@@ -349,9 +388,15 @@ function contradictions(env: Given): Problem[] {
   return env.NODE_ENV === 'production' ? [...problems, ...productionProblems(env)] : problems;
 }
 
+type Rule = [isBroken: boolean, variable: keyof Given, message: string];
+
 function productionProblems(env: Given): Problem[] {
-  const rules: [isBroken: boolean, variable: keyof Given, message: string][] = [
-    [Boolean(env.SMTP_URL) && !env.MAIL_FROM, 'MAIL_FROM', 'is required with SMTP_URL in production'],
+  const rules: Rule[] = [
+    ...REQUIRED_IN_PRODUCTION.map(([required, given]): Rule => [
+      Boolean(env[given]) && !env[required],
+      required,
+      `is required with ${given} in production`,
+    ]),
     [!env.PUBLIC_URL, 'PUBLIC_URL', 'is required in production'],
     [isPlainHttp(env.PUBLIC_URL), 'PUBLIC_URL', 'must be https in production'],
     [isPlainHttp(env.AUTH_JWKS_URL), 'AUTH_JWKS_URL', 'must be https in production'],
