@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { oneLine } from '../base/text.ts';
 import { Autopilot } from './autopilot.ts';
 
 const MAX_DEBOUNCE_SECONDS = 600;
 
 export const KnowledgeDocument = z
-  .object({ title: z.string().trim().min(1).max(200), text: z.string().max(100_000) })
+  .object({ title: z.string().trim().min(1).max(200).overwrite(oneLine), text: z.string().max(100_000) })
   .meta({ id: 'KnowledgeDocument' });
 export type KnowledgeDocument = z.infer<typeof KnowledgeDocument>;
 

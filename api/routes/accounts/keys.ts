@@ -18,7 +18,7 @@ import {
 } from '#domain/accounts/api-key-record.ts';
 import { newApiKey } from '#domain/accounts/api-key.ts';
 import { Id } from '#domain/base/ids.ts';
-import { ApiError } from '#api/http/errors.ts';
+import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, pageOfRecords, PageQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { activeWebhooks, EndWebhooks, leaveWebhooks } from './webhooks-of-keys.ts';
@@ -36,6 +36,13 @@ const RolledKey = CreatedKey.extend({
 });
 const Done = z.object({ success: z.literal(true), activeWebhooks });
 const HOUR_MS = 3_600_000;
+
+/** When a new key expires. @throws if that has passed: nobody would learn that the key never worked. */
+export function expiryOf(body: Parameters<typeof keyExpiry>[0], now: Date): Date | null {
+  const expiresAt = keyExpiry(body, now);
+  if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt', 'must be in the future');
+  return expiresAt;
+}
 
 /** Keys are managed by signed-in users, never with another key. */
 export const workspaceKeyRoutes = [
@@ -82,7 +89,7 @@ export const workspaceKeyRoutes = [
     },
     async handler({ db, caller, body, now }) {
       const { key, ...stored } = newApiKey('workspace', body.mode);
-      const settings = { ...body, expiresAt: keyExpiry(body, now), userId: caller.userId };
+      const settings = { ...body, expiresAt: expiryOf(body, now), userId: caller.userId };
       const record = await insertWorkspaceKey(db, stored, settings);
       return { status: 201, body: { success: true, ...record, key } };
     },

@@ -18,6 +18,7 @@ import { normalizeEmail } from '#domain/base/address.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import type { Config } from '#domain/base/config.ts';
 import { Id } from '#domain/base/ids.ts';
+import { oneLine } from '#domain/base/text.ts';
 import { CHALLENGE_MINUTES, MAX_PASSKEYS, Passkey } from '#domain/accounts/passkey.ts';
 import { requireOwnSignIn, signsInItself } from '#api/auth/local-issuer.ts';
 import { startOwnSession } from '#api/auth/start-session.ts';
@@ -156,7 +157,7 @@ export const passkeyRoutes = [
     credential: 'session',
     idempotent: true,
     body: z
-      .object({ name: z.string().trim().min(1).max(100), response: Registration })
+      .object({ name: z.string().trim().min(1).max(100).overwrite(oneLine), response: Registration })
       .meta({ id: 'PasskeyInput' }),
     responses: { 201: z.object({ success: z.literal(true), passkey: Passkey }) },
     errors: ['NOT_FOUND', 'CONFLICT', 'LIMIT_REACHED'],

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { insertAgencyKey, pageOfAgencyKeys, revokeApiKey } from '#db/queries/accounts/api-keys.ts';
 import { requireAgencyRoom } from '#db/queries/accounts/limits.ts';
-import { ApiKeyInput, ApiKeyRecord, keyExpiry } from '#domain/accounts/api-key-record.ts';
+import { ApiKeyInput, ApiKeyRecord } from '#domain/accounts/api-key-record.ts';
 import { newApiKey } from '#domain/accounts/api-key.ts';
 import { Id } from '#domain/base/ids.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, pageOfRecords, PageQuery } from '#api/http/page.ts';
 import { agencyRoute } from '#api/http/route.ts';
+import { expiryOf } from '../accounts/keys.ts';
 import { activeWebhooks, EndWebhooks, leaveWebhooks } from '../accounts/webhooks-of-keys.ts';
 
 const Done = z.object({ success: z.literal(true), activeWebhooks });
@@ -57,7 +58,7 @@ export const agencyKeyRoutes = [
     async handler({ db, caller, body, now }) {
       await requireAgencyRoom(db, caller.agency.id, 'agencyKeys');
       const { key, ...stored } = newApiKey('agency');
-      const settings = { name: body.name, expiresAt: keyExpiry(body, now), userId: caller.userId };
+      const settings = { name: body.name, expiresAt: expiryOf(body, now), userId: caller.userId };
       const record = await insertAgencyKey(db, caller.agency.id, stored, settings);
       return { status: 201, body: { success: true, ...record, key } };
     },

@@ -464,6 +464,15 @@ describe('co-admins', () => {
     expect(await clientsOf(second!)).toEqual(['in the oldest membership']);
   });
 
+  it('create no key that has expired', async () => {
+    const owner = await session(agency.ownerId);
+    const expired = await owner('POST', '/api/agency/keys', {
+      name: 'CRM',
+      expiresAt: '2001-01-01T00:00:00Z',
+    });
+    expect([expired.status, expired.body.issues?.[0]?.path]).toEqual([400, 'expiresAt']);
+  });
+
   it('cannot be managed with a key, and neither can billing', async () => {
     for (const path of ['/api/agency/billing', '/api/agency/members', '/api/agency/admins']) {
       expect(await api('GET', path)).toMatchObject({ status: 403, body: { code: 'SESSION_REQUIRED' } });

@@ -59,6 +59,7 @@ describe('a new key', () => {
     ['allowedIps', { allowedIps: [] }],
     ['allowedIps.1', { allowedIps: ['203.0.113.7', 'office'] }],
     ['expiresInDays', { expiresInDays: 0 }],
+    ['expiresAt', { expiresAt: '2001-01-01T00:00:00Z' }],
     ['expiresInDays', { expiresInDays: 3, expiresAt: '2100-01-01T00:00:00Z' }],
   ])('names the field %s that is not valid', async (path, settings) => {
     const { status, body } = await admin('POST', '/api/keys', { name: 'CRM', ...settings });
