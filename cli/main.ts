@@ -97,6 +97,11 @@ function report(error: unknown): number {
     console.error(printable(error.message));
     return error.exitCode;
   }
+  // What the operating system refuses, such as a folder in which nothing may be written.
+  if (error instanceof Error && 'syscall' in error) {
+    console.error(printable(error.message));
+    return EXIT.FAILED;
+  }
   throw error;
 }
 

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { variable } from './environment.ts';
 import { CommandFailed, EXIT } from './exit-code.ts';
 import { objectOf, parseJson, textIn } from './json.ts';
 import { openKeychain } from './keychain.ts';
@@ -24,6 +25,11 @@ export interface Credentials {
 
 const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null);
 
+export const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url) && URL.canParse(url);
+
+/** The address of a server as others are appended to it. */
+export const serverOf = (url: string): string => url.replace(/\/+$/, '');
+
 /** Whether a server is on this machine. */
 export const isLoopback = (url: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostOf(url) ?? '');
@@ -33,12 +39,22 @@ const isSameServer = (one: string, other: string): boolean =>
 
 /** A key is sent over an encrypted connection, or stays on this machine. @throws CommandFailed */
 export function requireSafe(url: string): void {
-  if (hostOf(url) === null) throw new CommandFailed(`${url} is not a URL`, EXIT.USAGE);
+  if (!isWebAddress(url))
+    throw new CommandFailed(`${url} is not a URL that begins with https:// or http://`, EXIT.USAGE);
   if (new URL(url).protocol !== 'https:' && !isLoopback(url))
     throw new CommandFailed(`${url} is not https: the key would be sent unencrypted`, EXIT.USAGE);
 }
 
-const folder = (): string => join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'linepace');
+/** A header cannot contain other characters, so the request would fail as if the server did not respond. @throws CommandFailed */
+export function requireKey(apiKey: string, source: string): void {
+  if (!/^[!-~]+$/.test(apiKey.trim()))
+    throw new CommandFailed(
+      `The key from ${source} is empty, or contains characters that no key has`,
+      EXIT.USAGE,
+    );
+}
+
+const folder = (): string => join(variable('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'linepace');
 const file = (): string => join(folder(), 'config.json');
 
 /** @throws CommandFailed */
@@ -86,10 +102,10 @@ export async function saveProfile({
  */
 export async function credentials(name?: string): Promise<Credentials & { keySource: string }> {
   const { current, profiles } = await readSettings();
-  const profile = name ?? process.env['LINEPACE_PROFILE'] ?? current;
+  const profile = name ?? variable('LINEPACE_PROFILE') ?? current;
   const known = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
-  const url = process.env['LINEPACE_URL'] ?? known?.url ?? 'http://localhost:3000';
-  const ownKey = process.env['LINEPACE_API_KEY'];
+  const url = serverOf(variable('LINEPACE_URL') ?? known?.url ?? 'http://localhost:3000');
+  const ownKey = variable('LINEPACE_API_KEY');
   requireSafe(url);
   // The environment may come from a file in somebody else's folder.
   if (ownKey === undefined && known !== undefined && !isSameServer(url, known.url))
@@ -104,6 +120,7 @@ export async function credentials(name?: string): Promise<Credentials & { keySou
       EXIT.UNAVAILABLE,
     );
   const keySource = ownKey === undefined ? `the profile ${profile}` : 'LINEPACE_API_KEY';
+  requireKey(apiKey, keySource);
   return { url, apiKey, keySource };
 }
 

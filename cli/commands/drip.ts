@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import pLimit from 'p-limit';
 import { type Linepace, LinepaceError } from '#sdk/typescript/src/index.ts';
+import { variable } from '../environment.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
 import { readInput } from '../input.ts';
 import { parseJson } from '../json.ts';
@@ -61,7 +62,7 @@ export const drip = (): Command =>
       const limit = pLimit(PARALLEL);
 
       await Promise.all(
-        rows.map((row, index) =>
+        rows.map(({ fields: row, line }, index) =>
           limit(async () => {
             if (progress.queued.has(index)) return;
             try {
@@ -76,7 +77,7 @@ export const drip = (): Command =>
                 throw error;
               }
               // Not saved, so that a repeated command reports the row again.
-              failures.push({ row: index + 2, error: error.message });
+              failures.push({ row: line, error: error.message });
               return show(progress.queued.size + failures.length);
             }
             progress.queued.add(index);
@@ -95,10 +96,32 @@ export const drip = (): Command =>
       if (failures.length > 0) throw new CommandFailed(`${failures.length} rows were refused`, EXIT.FAILED);
     });
 
+interface Row {
+  fields: Record<string, string>;
+  /** Of the file, where the row ends: texts of several lines and empty lines count. */
+  line: number;
+}
+
+interface Parsed {
+  record: Record<string, string>;
+  info: { bytes: number };
+}
+
+const LINE_FEED = 10;
+
 /** @throws CommandFailed if the file is not CSV. */
-function parseRows(content: Buffer): Record<string, string>[] {
+function parseRows(content: Buffer): Row[] {
+  let line = 1;
+  let at = 0;
+  // The parser's own count of lines is wrong for quoted line breaks of Windows.
+  const lineAt = (end: number): number => {
+    for (; at < end; at += 1) if (content[at - 1] === LINE_FEED) line += 1;
+    return line;
+  };
   try {
-    return parse(content, { columns: true, bom: true, skip_empty_lines: true, trim: true });
+    return (
+      parse(content, { columns: true, bom: true, skip_empty_lines: true, trim: true, info: true }) as Parsed[]
+    ).map(({ record, info }) => ({ fields: record, line: lineAt(info.bytes) }));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new CommandFailed(`The file is not valid CSV: ${error.message}`, EXIT.USAGE);
@@ -133,7 +156,7 @@ async function destinationOf(linepace: Linepace, { url, apiKey }: Credentials): 
  * @param work the rows and where they go; only its hash is stored.
  */
 async function openProgress(work: string) {
-  const folder = join(process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'linepace');
+  const folder = join(variable('XDG_STATE_HOME') ?? join(homedir(), '.local/state'), 'linepace');
   const name = createHash('sha256').update(work).digest('hex').slice(0, 40);
   const file = join(folder, `drip-${name}.json`);
   const saved = await readFile(file, 'utf8').catch(() => '[]');

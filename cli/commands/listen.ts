@@ -1,8 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { Linepace } from '#sdk/typescript/src/index.ts';
+import { CommandFailed, EXIT } from '../exit-code.ts';
 import { globalOptions, printable } from '../output.ts';
-import { credentials } from '../profiles.ts';
+import { credentials, isWebAddress } from '../profiles.ts';
 
 interface Options {
   forwardTo?: string;
@@ -19,6 +20,11 @@ export const listen = (): Command =>
     .option('--print', 'print each event, also when they are forwarded')
     .option('--events <names...>', 'only these events')
     .action(async ({ forwardTo, print, events }: Options, command: Command) => {
+      if (forwardTo !== undefined && !isWebAddress(forwardTo))
+        throw new CommandFailed(
+          `--forward-to ${forwardTo} is not a URL that begins with http:// or https://`,
+          EXIT.USAGE,
+        );
       const { url, apiKey } = await credentials(globalOptions(command).profile);
       const secret = secretOf(apiKey);
       console.error(forwardTo === undefined ? 'Ready.' : `Ready. Deliveries are signed with ${secret}`);

@@ -3,10 +3,11 @@ import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { Linepace } from '#sdk/typescript/src/index.ts';
+import { variable } from '../environment.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
 import { objectOf, parseJson, textIn } from '../json.ts';
 import { globalOptions, print, printable, table } from '../output.ts';
-import { isLoopback, profileNames, requireSafe, saveProfile } from '../profiles.ts';
+import { isLoopback, profileNames, requireKey, requireSafe, saveProfile, serverOf } from '../profiles.ts';
 
 interface Options {
   url?: string;
@@ -38,12 +39,15 @@ export const login = (): Command =>
           EXIT.USAGE,
         );
       const demo = options.demo ? await readDemo() : {};
-      const url = options.url ?? demo.baseUrl ?? process.env['LINEPACE_URL'] ?? 'http://localhost:3000';
+      const url = serverOf(
+        options.url ?? demo.baseUrl ?? variable('LINEPACE_URL') ?? 'http://localhost:3000',
+      );
       requireSafe(url);
       // On standard error, so that a person sees where the key goes before they enter it.
       console.error(printable(`Signing in at ${new URL(url).host}.`));
       const ofDemo = options.demo ? await keyOfDemo(url, demo, options.test) : undefined;
       const apiKey = options.key ?? ofDemo ?? (await askForKey(url, options.test));
+      requireKey(apiKey, options.key === undefined ? 'standard input' : '--key');
       if (options.test && !apiKey.startsWith(TEST_KEY_PREFIX))
         throw new CommandFailed(`--test needs a key that begins with ${TEST_KEY_PREFIX}`, EXIT.USAGE);
 

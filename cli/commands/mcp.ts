@@ -36,7 +36,7 @@ async function forward(line: string, { url, apiKey }: Credentials): Promise<stri
   if (!message) return failure(null, -32_700, 'Parse error: the line is not a JSON object');
   const { id = null } = message;
   try {
-    const response = await fetch(`${url.replace(/\/$/, '')}/mcp`, {
+    const response = await fetch(`${url}/mcp`, {
       method: 'POST',
       headers: {
         Authorization: `Bearer ${apiKey}`,

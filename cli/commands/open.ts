@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { globalOptions, print } from '../output.ts';
 import { credentials } from '../profiles.ts';
 
@@ -8,12 +8,11 @@ const PAGES = { console: '/console', docs: '/docs' } as const;
 export const open = (): Command =>
   new Command('open')
     .description('Open the console or the API reference in the browser.')
-    .argument('[page]', Object.keys(PAGES).join(' or '), 'console')
+    .addArgument(new Argument('[page]').choices(Object.keys(PAGES)).default('console'))
     .option('--print-only', 'print the address only')
-    .action(async (page: string, { printOnly }: { printOnly?: boolean }, command: Command) => {
-      if (!(page in PAGES)) command.error(`error: no page is called ${page}`);
+    .action(async (page: keyof typeof PAGES, { printOnly }: { printOnly?: boolean }, command: Command) => {
       const { url } = await credentials(globalOptions(command).profile);
-      const address = `${url}${PAGES[page as keyof typeof PAGES]}`;
+      const address = `${url}${PAGES[page]}`;
       print(command, { address }, () => address);
       if (printOnly) return;
       const program = process.platform === 'darwin' ? 'open' : 'xdg-open';

@@ -202,6 +202,58 @@ describe('exit codes', () => {
   });
 });
 
+describe('the environment', () => {
+  it('counts an empty variable as unset, and takes an address that ends with a slash', async () => {
+    const user = await mkdtemp(join(inject('runFolder'), 'cli-home-'));
+    const unset = { XDG_CONFIG_HOME: '', LINEPACE_URL: '', LINEPACE_API_KEY: '', LINEPACE_PROFILE: '' };
+    const env = { ...environment(), ...unset, HOME: user };
+    expect(await run(['login', '--url', `${app.url}/`], env, workspace.key)).toMatchObject({ code: 0 });
+    expect((await stat(join(user, '.config/linepace/config.json'))).isFile()).toBe(true);
+    const slashed = { ...signedIn(), LINEPACE_URL: `${app.url}/` };
+    const [stored, given, page] = await Promise.all([
+      run(['doctor'], env),
+      run(['doctor'], slashed),
+      run(['open', '--print-only'], slashed),
+    ]);
+    for (const { stdout } of [stored, given]) expect(stdout).toContain(`✓ server: ${app.url} is ready`);
+    expect(page.stdout).toBe(`${app.url}/console\n`);
+  });
+
+  it.each([
+    [
+      'an address without http',
+      { LINEPACE_URL: 'localhost:3000' },
+      ['lines'],
+      2,
+      'is not a URL that begins with',
+    ],
+    [
+      'a key that no header takes',
+      { LINEPACE_API_KEY: 'svc_sk_ä€' },
+      ['lines'],
+      2,
+      'The key from LINEPACE_API_KEY',
+    ],
+    ['a URL that is none', {}, ['listen', '--forward-to', 'here'], 2, '--forward-to here is not a URL'],
+    ['a page that is none', {}, ['open', 'toString', '--print-only'], 2, 'Allowed choices are console, docs'],
+    [
+      'a folder that cannot be made',
+      { XDG_CONFIG_HOME: '/dev/null' },
+      ['login', '--key', 'KEY'],
+      1,
+      'linepace',
+    ],
+  ])('tells what is wrong, without a stack: %s', async (_title, changes, args, code, text) => {
+    const env = { ...signedIn(), ...changes };
+    const told = await run(
+      args.map((word) => (word === 'KEY' ? workspace.key : word)),
+      env,
+    );
+    expect(told).toMatchObject({ code, stderr: expect.stringContaining(text) as string });
+    expect(told.stderr).not.toMatch(/^ +at /m);
+  });
+});
+
 describe('send, messages, timeline', () => {
   it('sends a message once for one key, and shows what happened to it', async () => {
     const send = () => linepace('send', 'from the shell', '--to', '+14155550123', '--key', 'cli-1', '--json');
@@ -376,6 +428,14 @@ describe('drip', () => {
     expect(code).toBe(1);
     expect(stdout.match(/line \d+/g)).toEqual(['line 2', 'line 3', 'line 4']);
     expect(stdout.match(/must be a phone number/g)).toHaveLength(2);
+    for (const lineEnd of ['\n', '\r\n']) {
+      await writeFile(
+        file,
+        ['recipientPhone,message', '', '12,"Two', 'lines"', '', '13,Hello'].join(lineEnd),
+      );
+      const counted = await linepace('drip', file, '--json');
+      expect(JSON.parse(counted.stdout)).toMatchObject({ queued: 0, failures: [{ row: 4 }, { row: 6 }] });
+    }
   });
 
   it.each(['drip', 'import'])('%s says when its file cannot be read', async (command) => {

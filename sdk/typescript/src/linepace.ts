@@ -83,5 +83,6 @@ export class Linepace extends Api {
 
 function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env: Record<string, string | undefined> } };
-  return process?.env[name];
+  // Empty counts as unset.
+  return process?.env[name] || undefined;
 }
