@@ -38,6 +38,10 @@ export function actionOutcomeOf(outcome: SendOutcome): ActionOutcome {
   }
 }
 
+/** The outcome of an action that ended with a question before it: without the carrier's own refusal, it is tried again. */
+export const outcomeOfQuestion = (outcome: ActionOutcome, reason: string): ActionOutcome =>
+  outcome.kind === 'refused' ? outcome : { kind: 'transient', reason };
+
 /** A message of which only the first part was sent: a retry would send that twice. */
 export const sentInPart = (reason: string, carrierMessageId: string): SendOutcome => ({
   kind: 'refused',

@@ -7,8 +7,8 @@ export interface Front {
   url: string;
   /** The number of POST requests. */
   posts: number;
-  /** The response to the next POST requests; null to forward them to the provider. */
-  refusal: { status: number; body: object } | null;
+  /** The response to the next POST requests, a page if it is a text; null to forward them to the provider. */
+  refusal: { status: number; body: object | string } | null;
   /** What somebody else answers to all requests, or nothing at all; null to let them pass. `swallows`: they pass, but not their responses. */
   outage: { status: number; html: string } | 'hangs' | 'swallows' | null;
   /** Refuses connections and ends those that are open; what was forwarded still reaches the provider. */
@@ -28,7 +28,10 @@ export async function startFront(target: string): Promise<Front> {
     }
     if (request.method === 'POST' && front.refusal) {
       const { status, body } = front.refusal;
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      const isPage = typeof body === 'string';
+      response
+        .writeHead(status, { 'content-type': isPage ? 'text/html' : 'application/json' })
+        .end(isPage ? body : JSON.stringify(body));
       return;
     }
     const headers = { ...request.headers } as Record<string, string>;

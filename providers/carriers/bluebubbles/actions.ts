@@ -3,6 +3,7 @@ import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { Exchange } from '../../egress-exchange.ts';
 import { timeLimit } from '../../time-limit.ts';
 import type { Carrier } from '../carrier.ts';
+import { outcomeOfQuestion } from '../carrier-failure.ts';
 import { failureOfLine, isOk, readJson, readOk } from '../http-response.ts';
 import { type BlueBubblesApi, type BlueBubblesConfig, reasonOf } from './api.ts';
 import { isReaction, isUnsent } from './callback.ts';
@@ -14,6 +15,7 @@ import {
   ErrorResponse,
   isOwnError,
   isPrivateApiMissing,
+  SuccessResponse,
   textOf,
 } from './protocol.ts';
 
@@ -39,7 +41,7 @@ export function createActions(
       if (action.kind === 'contact_card') {
         // The server shares the card of the account, which it cannot change.
         const asked = await call(config, '/icloud/contact', { signal: limit });
-        if (!isOk(asked)) return actionOutcome(asked);
+        if (!readOk(asked, SuccessResponse)) return outcomeOfQuestion(actionOutcome(asked), reasonOf(asked));
         const { firstName, lastName } = action;
         const name = readOk(asked, envelope(z.object({ name: z.string() })))?.data.name;
         if (name?.trim() !== `${firstName} ${lastName}`.trim())
@@ -91,7 +93,8 @@ export function createActions(
 function actionOutcome(response: Exchange): ActionOutcome {
   const reason = reasonOf(response);
   if (!response.connected) return { kind: 'transient', reason };
-  if (isOk(response)) return { kind: 'accepted' };
+  if (isOk(response))
+    return readJson(response, SuccessResponse) ? { kind: 'accepted' } : { kind: 'unknown', reason };
   const isOwn = isOwnError(readJson(response, ErrorResponse));
   if (isOwn && isPrivateApiMissing(reason)) return { kind: 'transient', reason };
   const failed = response.error === null ? failureOfLine(response, isOwn, reason) : null;

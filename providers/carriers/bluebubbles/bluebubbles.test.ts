@@ -4,12 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
+import type { MessageAction } from '#domain/messages/message-action.ts';
 import { connectionResults, outbound } from '#test/conformance/carrier-worlds.ts';
 import {
   type BlueBubblesFault,
   type BlueBubblesWorld,
   blueBubblesWorld,
 } from '#test/conformance/http-carrier-worlds.ts';
+import { startFront } from '#test/support/front.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
 import type { AttemptReference, CallbackRequest, OutboundMessage } from '../carrier.ts';
 
@@ -266,14 +268,37 @@ describe('without the Private API that its settings require', () => {
   });
 });
 
+const actOn = (to: string, action: MessageAction, config: unknown = world.config) => {
+  const about = { id: newId(), lineId: newId(), channel: 'imessage', to, carrierMessageId: 'M1' } as const;
+  return world.carrier.act?.(config, { ...about, action }, never);
+};
+
+test('what a proxy answers for is not done, and says nothing of the account', async () => {
+  const front = await startFront(world.server.url);
+  const config = { ...(world.config as object), url: front.url };
+  const act = (action: MessageAction) => actOn(recipient(), action, config);
+  const card = { kind: 'contact_card', firstName: 'Dana', lastName: 'Line' } as const;
+  const page = '<title>Sign in</title>';
+  for (const status of [200, 502]) {
+    front.outage = { status, html: page };
+    expect(await act(card)).toMatchObject({ kind: 'transient' });
+  }
+  front.outage = { status: 200, html: page };
+  for (const action of [
+    { kind: 'reaction', reaction: 'love', removed: false },
+    { kind: 'typing', on: true },
+    { kind: 'read' },
+    { kind: 'edit', text: 'Hi' },
+    { kind: 'unsend' },
+  ] as const)
+    expect(await act(action)).toMatchObject({ kind: 'unknown' });
+  await front.close();
+});
+
 test('the card of the account in Messages is shared if it has the name of the line', async () => {
   Object.assign(world.server.info, { private_api: true, helper_connected: true });
   const to = recipient();
-  const share = (lastName: string) => {
-    const action = { kind: 'contact_card', firstName: 'Dana', lastName } as const;
-    const about = { id: newId(), lineId: newId(), channel: 'imessage', to, carrierMessageId: null } as const;
-    return world.carrier.act?.(world.config, { ...about, action }, never);
-  };
+  const share = (lastName: string) => actOn(to, { kind: 'contact_card', firstName: 'Dana', lastName });
   const shared = () => world.server.done.filter(({ route }) => route === 'share contact');
   expect(await share('Other')).toEqual({
     kind: 'refused',

@@ -68,6 +68,9 @@ export type BlueBubblesMessage = z.infer<typeof BlueBubblesMessage>;
 
 export const envelope = <T extends z.ZodType>(data: T) => z.object({ data });
 
+/** What the server says of everything that it did; a page of somebody in front of it does not. */
+export const SuccessResponse = z.object({ status: z.int(), message: z.string() });
+
 export const ErrorResponse = z.object({
   status: readable(z.int()),
   message: readable(Explanation),

@@ -85,15 +85,21 @@ test('the second message to a contact is of the same chat, with its files, effec
   });
 });
 
+const actOn = (
+  { to, id }: { to: string; id: string | null },
+  action: MessageAction,
+  { act } = world.carrier,
+) =>
+  act?.(
+    world.config,
+    { id: newId(), lineId: LINE_ID, channel: 'imessage', to, carrierMessageId: id, action },
+    never,
+  );
+
 test('reacts, types, reads and edits, and says what Linq cannot', async () => {
   const to = recipient();
-  const act = (action: MessageAction) =>
-    world.carrier.act?.(
-      world.config,
-      { id: newId(), lineId: LINE_ID, channel: 'imessage', to, carrierMessageId: id, action },
-      never,
-    );
   let id = 'M1';
+  const act = (action: MessageAction) => actOn({ to, id }, action);
   expect(await act({ kind: 'read' })).toMatchObject({ kind: 'refused' });
   await send(to);
   const [message] = sentTo(to);
@@ -120,20 +126,33 @@ test('reacts, types, reads and edits, and says what Linq cannot', async () => {
   expect(await act({ kind: 'unsend' })).toMatchObject({ kind: 'refused' });
 });
 
-const shareCard = (to: string, { act } = world.carrier, card: object = {}) => {
-  const action = { kind: 'contact_card', firstName: 'Dana', lastName: 'Line', ...card } as const;
-  const about = { id: newId(), lineId: LINE_ID, channel: 'imessage', to, carrierMessageId: null } as const;
-  return act?.(world.config, { ...about, action }, never);
-};
+const shareCard = (to: string, carrier = world.carrier, card: object = {}) =>
+  actOn({ to, id: null }, { kind: 'contact_card', firstName: 'Dana', lastName: 'Line', ...card }, carrier);
 
-test('a card that somebody else answers for is not shared yet', async () => {
+test('what somebody else answers for is not done, and a card not shared yet', async () => {
   const to = recipient();
   await send(to);
+  const id = sentTo(to)[0]?.id ?? '';
   const front = await startFront(world.linq.url);
-  front.refusal = { status: 200, body: {} };
   const carrier = linqCarrier({ baseUrl: front.url, timeoutMs: 1000 });
-  expect(await shareCard(to, carrier)).toMatchObject({ kind: 'transient' });
-  expect(front.posts).toBe(1);
+  const page = '<title>Sign in</title>';
+  for (const refusal of [
+    { status: 200, body: {} },
+    { status: 200, body: page },
+    { status: 502, body: page },
+  ]) {
+    front.refusal = refusal;
+    const before = front.posts;
+    expect(await shareCard(to, carrier)).toMatchObject({ kind: 'transient' });
+    expect(front.posts).toBe(before + 1);
+  }
+  front.refusal = { status: 200, body: page };
+  for (const action of [
+    { kind: 'reaction', reaction: 'love', removed: false },
+    { kind: 'typing', on: true },
+    { kind: 'read' },
+  ] as const)
+    expect(await actOn({ to, id }, action, carrier)).toMatchObject({ kind: 'unknown' });
   await front.close();
 });
 

@@ -6,7 +6,7 @@ import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { Exchange } from '../../egress-exchange.ts';
 import { timeLimit } from '../../time-limit.ts';
-import { actionOutcomeOf } from '../carrier-failure.ts';
+import { actionOutcomeOf, outcomeOfQuestion } from '../carrier-failure.ts';
 import type { Carrier, OutboundAction, OutboundMessage, SendOutcome } from '../carrier.ts';
 import { unanswered } from '../hosted-api.ts';
 import { Explanation, foreignAnswer, isOk, readJson, readOk } from '../http-response.ts';
@@ -256,7 +256,7 @@ async function setCard(
   const number = { phone_number: config.fromNumber };
   const asked = await api.ask(config, '/v3/contact_card', number);
   const known = readOk(asked, Cards);
-  if (!known) return notSet(asked);
+  if (!known) return outcomeOfQuestion(actionOutcome(asked), reasonOf(asked));
   const isKnown = known.contact_cards.some(
     ({ is_active: isActive, phone_number: phone }) => isActive && phone === config.fromNumber,
   );
@@ -275,20 +275,20 @@ async function setCard(
     given.set(config.fromNumber, text);
     return null;
   }
-  return applied ? { kind: 'refused', reason: 'Linq could not set the card of the number' } : notSet(set);
-}
-
-/** The outcome without a card that was read or set; a 2xx of somebody else is no proof of one. */
-function notSet(response: Exchange): ActionOutcome {
-  const outcome = actionOutcome(response);
-  return outcome.kind === 'accepted' ? { kind: 'transient', reason: reasonOf(response) } : outcome;
+  return applied
+    ? { kind: 'refused', reason: 'Linq could not set the card of the number' }
+    : outcomeOfQuestion(actionOutcome(set), reasonOf(set));
 }
 
 function actionOutcome(response: Exchange): ActionOutcome {
   if (readJson(response, z.object({ error: z.object({ code: z.literal(NOT_AVAILABLE) }) })))
     return { kind: 'refused', reason: reasonOf(response) };
   const lost = unanswered(response, reasonOf(response));
-  if (!lost && isOk(response)) return { kind: 'accepted' };
-  const failure = lost ?? failureOf(response);
-  return actionOutcomeOf(failure);
+  if (lost) return actionOutcomeOf(lost);
+  if (!isOk(response)) return actionOutcomeOf(failureOf(response));
+  return isOwnSuccess(response) ? { kind: 'accepted' } : actionOutcomeOf(foreignAnswer(reasonOf(response)));
 }
+
+/** Linq responds to actions with nothing or an object; a 2xx page is of somebody in front of it. */
+const isOwnSuccess = (response: Exchange): boolean =>
+  response.body.length === 0 || readJson(response, z.looseObject({})) !== null;
