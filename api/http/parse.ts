@@ -21,20 +21,20 @@ export function requireHeaderLength(name: string, value: string, max: number): v
 /**
  * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list blocks
  * the event loop. The checks of its object see the unparsed elements; those of the list see the parsed ones, after its bounds.
- * @param allowsEmpty whether null and an empty text count as absent where the schema refuses them. Not in an update, where they ask to
+ * @param isUpdate null and an empty text count as absent where the schema refuses them, but not if an update says nothing else: it asks to
  *   empty a field.
  * @throws VALIDATION_ERROR
  */
 export async function parseInTurns(
   schema: z.ZodType,
   value: unknown,
-  { allowsEmpty = true }: { allowsEmpty?: boolean } = {},
+  { isUpdate = false }: { isUpdate?: boolean } = {},
 ): Promise<unknown> {
   const { lists, outline } = longLists(schema, value);
-  if (lists.length === 0) return accepted(parsePart(schema, value, allowsEmpty));
+  if (lists.length === 0) return accepted(parsePart(schema, value, isUpdate));
   const emptied = Object.fromEntries(lists.map(({ name }) => [name, []]));
   refuseUnstorable({ ...(value as object), ...emptied });
-  const data = accepted(parsedBy(outline, value, allowsEmpty)) as Record<string, unknown>;
+  const data = accepted(parsedBy(outline, value, isUpdate)) as Record<string, unknown>;
   for (const { name, items, element, whole } of lists)
     data[name] = checked(name, await parseElements(name, items, element), whole);
   return data;
@@ -104,17 +104,17 @@ async function parseElements(name: string, items: unknown[], element: z.ZodType)
   return parsed;
 }
 
-function parsePart(schema: z.ZodType, value: unknown, allowsEmpty = true): Parsed {
+function parsePart(schema: z.ZodType, value: unknown, isUpdate = false): Parsed {
   const problem = unstorableIn(value);
-  return problem ? { issues: [problem] } : parsedBy(schema, value, allowsEmpty);
+  return problem ? { issues: [problem] } : parsedBy(schema, value, isUpdate);
 }
 
-function parsedBy(schema: z.ZodType, value: unknown, allowsEmpty: boolean): Parsed {
+function parsedBy(schema: z.ZodType, value: unknown, isUpdate: boolean): Parsed {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { data: parsed.data };
   const issues = issuesOf(parsed.error);
-  const given = allowsEmpty ? withoutEmpty(value, parsed.error) : value;
-  if (given === value) return { issues };
+  const given = withoutEmpty(value, parsed.error);
+  if (given === value || (isUpdate && Object.keys(given as object).length === 0)) return { issues };
   const again = schema.safeParse(given);
   if (again.success) return { data: again.data };
   // What is required is missing now; its first issue says what was wrong with it.

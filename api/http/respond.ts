@@ -38,7 +38,7 @@ export async function respond(
   const parsed = {
     params: route.params && parse(route.params, context['params'], () => new ApiError('NOT_FOUND')),
     query: route.query && parse(route.query, parameters(context)),
-    body: route.body && (await parseInTurns(route.body, body, { allowsEmpty: route.method !== 'PATCH' })),
+    body: route.body && (await parseInTurns(route.body, body, { isUpdate: route.method === 'PATCH' })),
   };
   const audit = auditRecorder(route.audit, caller, parsed.body);
   const request = {

@@ -251,6 +251,14 @@ describe('POST /api/messages', () => {
       expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR']);
     }
     expect((await call('POST', '/api/lists', { name: null })).body.issues).toMatchObject([{ path: 'name' }]);
+    const { list } = (await call('POST', '/api/lists', { name: 'Spring' })).body;
+    const update = (fields: object) => call('PATCH', `/api/lists/${list._id}`, fields);
+    const description = 'Those of April';
+    expect((await update({ name: '', description })).body.list).toMatchObject({
+      name: 'Spring',
+      description,
+    });
+    expect((await update({ name: '' })).body.issues).toMatchObject([{ path: 'name' }]);
     const leadId = await createLead(app, workspace.id, { phones: [phone()] });
     const contact = { leadId, phone: '', email: '', message: 'x' };
     for (const path of ['/api/inbox/send-reply', '/api/knowledge-base/drafts'])
