@@ -144,8 +144,15 @@ const tenantDb = (
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
 const LIMITED_LOCKS = sql.fragment`set_local('lock_timeout', '2000')`;
+/** Within the limit of a statement. */
+const LONGER_LOCKS = sql.fragment`set_local('lock_timeout', '8000')`;
 const GENERIC_PLANS = sql.fragment`set_local('plan_cache_mode', 'force_generic_plan')`;
 const BRIEF_LOCKS = sql.fragment`set_local('lock_timeout', '100')`;
+
+/** Lets a transaction wait longer for the locks of one that moves rows between workspaces, which takes seconds on a busy machine. */
+export async function waitLonger(db: Pick<SystemDb, 'query'>): Promise<void> {
+  await db.query(sql.type(NoRows)`select ${LONGER_LOCKS}`);
+}
 
 /** slonik retries a transaction after a serialization failure, so each run collects its own wakes. */
 async function transact<T>(

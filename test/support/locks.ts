@@ -46,14 +46,15 @@ export const lock = (app: TestApp, table: string, id: string, column = 'id'): Pr
     },
   );
 
-/** Resolves once at least `count` statements wait for a lock. */
-export const waitingForLocks = (app: TestApp, count: number): Promise<unknown> =>
+/** Resolves once at least `count` statements wait for a lock. @param forMs and have for so long; clusters do not say it. */
+export const waitingForLocks = (app: TestApp, count: number, forMs = 0): Promise<unknown> =>
   eventually(async () => {
     const waiting = await app.pools.system.oneFirst(sql.type(z.object({ count: z.int() }))`
       select count(distinct pid)::int count from ${
         inject('clusterNodes').length > 0
           ? sql.fragment`(select waiting_gpid pid from citus_lock_waits) waiting`
-          : sql.fragment`pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+          : sql.fragment`pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()
+              and coalesce(waitstart, clock_timestamp()) <= clock_timestamp() - make_interval(secs => ${forMs / 1000})`
       }`);
     return waiting >= count;
   });

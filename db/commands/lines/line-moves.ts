@@ -15,7 +15,7 @@ import type { Pools } from '#db/connection/pools.ts';
 import { endHold, openPause, recordHold } from '#db/queries/sending/line-holds.ts';
 import { ROWS_INSERTED } from '#db/connection/recordset.ts';
 import { NoRows, WorkspaceIdRow } from '#db/connection/rows.ts';
-import { type SystemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { type SystemDb, type TenantDb, waitLonger, withTenant } from '#db/connection/transactions.ts';
 import { knownWakes, wake } from '#db/wakes/wakes.ts';
 
 /** How long to wait for calls to the carrier to end. */
@@ -38,11 +38,12 @@ const EVENT_MEMORY = sql.fragment`interval '7 days'`;
  * @returns false if calls are still in progress.
  */
 export async function beginLineChange(pools: Pools, workspaceId: string, lineId: string): Promise<boolean> {
-  await withTenant(pools, workspaceId, (db) =>
-    db.query(sql.type(NoRows)`
+  await withTenant(pools, workspaceId, async (db) => {
+    await waitLonger(db);
+    await db.query(sql.type(NoRows)`
       update lines set held_until = greatest(now() + make_interval(secs => ${CHANGE_SECONDS}), ${UNTIL_AFTER_LOSS})
-      where workspace_id = ${workspaceId} and id = ${lineId}`),
-  );
+      where workspace_id = ${workspaceId} and id = ${lineId}`);
+  });
   const end = Date.now() + SETTLE_MS;
   while (await withTenant(pools, workspaceId, (db) => isSending(db, lineId))) {
     if (Date.now() > end) return false;
@@ -54,6 +55,7 @@ export async function beginLineChange(pools: Pools, workspaceId: string, lineId:
 /** Ends the change of a line and wakes its pacer. Does nothing if the line has left the workspace. */
 export async function endLineChange(pools: Pools, workspaceId: string, lineId: string): Promise<void> {
   await withTenant(pools, workspaceId, async (db) => {
+    await waitLonger(db);
     const { rowCount } = await db.query(sql.type(NoRows)`
       update lines set held_until = case when ${UNTIL_AFTER_LOSS} > now() then ${UNTIL_AFTER_LOSS} end
       where workspace_id = ${workspaceId} and id = ${lineId}`);

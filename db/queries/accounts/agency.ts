@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { SubAccount, type SubAccountInput } from '#domain/accounts/agency.ts';
 import { UNSUBSCRIBED_MAILS_PER_DAY } from '#domain/accounts/limits.ts';
 import { NoRows } from '#db/connection/rows.ts';
-import type { SystemDb, SystemTransaction, TenantDb } from '#db/connection/transactions.ts';
+import {
+  type SystemDb,
+  type SystemTransaction,
+  type TenantDb,
+  waitLonger,
+} from '#db/connection/transactions.ts';
 import { insertWorkspace } from './tenants.ts';
 
 const ClientRow = z.object({
@@ -54,6 +59,7 @@ export async function findClient(
 
 /** Locks an agency until the transaction ends. Serializes changes that span two of its workspaces. */
 export async function lockAgency(db: SystemTransaction, agencyId: string): Promise<void> {
+  await waitLonger(db);
   await db.query(sql.type(NoRows)`select from agencies where id = ${agencyId} for no key update`);
 }
 

@@ -21,6 +21,7 @@ import {
   type TestWorkspace,
 } from '#test/support/factories.ts';
 import { age } from '#test/support/age.ts';
+import { lock, waitingForLocks } from '#test/support/locks.ts';
 import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
@@ -254,6 +255,15 @@ describe('a line that is transferred', () => {
     expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
     expect(new Set(responses.map(({ body }) => body.line.workspaceId))).toEqual(new Set([b.id]));
     expect(responses.filter(({ body }) => body.fromWorkspaceId === a.id)).toHaveLength(1);
+  });
+
+  it('waits for another change of the line that takes longer than other transactions may', async () => {
+    const lineId = await createLine(app, a.id);
+    const held = await lock(app, 'lines', lineId);
+    const moved = transfer(lineId, b);
+    await Promise.race([moved, waitingForLocks(app, 1, 2100)]);
+    await held.release();
+    expect((await moved).status).toBe(200);
   });
 
   it('blocks no other request and sends nothing while it waits for attempts in flight', async () => {
