@@ -79,6 +79,24 @@ describe('normalizePhone', () => {
     },
   );
 
+  it.each([
+    ['＋４９１５１１２３４５６７８', '+4915112345678'],
+    ['＋81 90-1234-5678', '+819012345678'],
+    ['４９１５１１２３４５６７８', '+4915112345678'],
+    ['００４９１５１１２３４５６７８', '+4915112345678'],
+    ['０１５１ー１２３４５６７８', '+4915112345678'],
+  ])('reads %s, which is written as wide as ideographs', (written, phone) => {
+    expect(normalizePhone(written, 'DE')).toBe(phone);
+    expect(normalizePhone(written, 'US', '+49')).toBe(phone);
+  });
+
+  it.each(['+49 151 1234567O', '0151 1234567l', '+1 415 555 012I'])(
+    'refuses %s, which lacks a digit without its letter',
+    (written) => {
+      expect(normalizePhone(written, 'DE')).toBeNull();
+    },
+  );
+
   it.each(['+10000000000', '+11111111111', '+12222222222', '000-0000', '+49 1111111111'])(
     'refuses the placeholder %s',
     (written) => {

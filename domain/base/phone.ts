@@ -7,6 +7,7 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
 import { contactKey } from './contact-key.ts';
+import { normalize } from './text.ts';
 
 /**
  * A normalized number of the plan in which every number has ten digits: the most frequent case, at a hundredth of the cost of
@@ -27,9 +28,9 @@ export const isCallingCode = (code: string): boolean => CALLING_CODES.has(code);
 export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
   if (NORTH_AMERICAN.test(text)) return hasOneDigit(text.slice(2)) ? null : text;
   const trimmed = text.trim();
-  // Before any pattern, which may not be linear.
-  const written = trimmed.length <= MAX_LENGTH ? wholeNumber(trimmed) : null;
-  if (written === null || !mayBeNumber(written)) return null;
+  // Before any pattern, which may not be linear. Keyboards of East Asia write `＋` and digits twice as wide.
+  const written = trimmed.length <= MAX_LENGTH ? wholeNumber(normalize(trimmed, 'NFKC', MAX_LENGTH)) : null;
+  if (written === null || !mayBeNumber(written) || LETTER_AS_DIGIT.test(written)) return null;
   // Unlike a country, a calling code says nothing of what is dialled before the code of another.
   const abroad = callingCode === undefined ? null : fromAbroad(written);
   if (abroad !== null) return abroad;
@@ -127,6 +128,9 @@ export const digitsSearched = (text: string): string | null =>
 const MAX_LENGTH = 80;
 /** The digits of the shortest national numbers, in any script. */
 const FOUR_DIGITS = /(?:\p{Nd}\P{Nd}*){4}/u;
+
+/** Without it, the number would be another one. */
+const LETTER_AS_DIGIT = /\p{Nd}[OoIl](?!\p{L})/u;
 
 /** Refuses what cannot be a number, at a hundredth of the cost of parsing it. */
 const mayBeNumber = (text: string): boolean => FOUR_DIGITS.test(text);
