@@ -206,6 +206,9 @@ const WEEKDAYS: readonly (readonly string[])[] = [
 ];
 const WEEKDAY_OF = new Map(WEEKDAYS.flatMap((names, index) => names.map((name) => [name, index] as const)));
 
+/** The names of months and of days of the week, for a regular expression. */
+export const CALENDAR_NAMES = [...MONTHS, ...WEEKDAYS].flat().join('|');
+
 const NOT_BEFORE = String.raw`(?<![\p{L}\p{N}])`;
 const NOT_AFTER = String.raw`(?![\p{L}\p{N}])`;
 const whole = (pattern: string): RegExp => new RegExp(`${NOT_BEFORE}${pattern}${NOT_AFTER}`, 'giu');

@@ -1,8 +1,9 @@
 import { LANGUAGE_CODES, LANGUAGES } from '../base/languages.ts';
 import { normalize } from '../base/text.ts';
+import { CALENDAR_NAMES } from '../campaigns/out-of-office.ts';
 
 /*
- * Is it automatic? Phones answer texts for somebody who drives, or who receives no notifications.
+ * Is it automatic? Phones answer texts for somebody who drives, receives no notifications, or is away until a day.
  */
 
 /** Phones send two or three sentences. */
@@ -18,10 +19,33 @@ const NO_LETTER = String.raw`(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
 const SORRY =
   'sorry|entschuldigung|désolée?|lo siento|perdón|desculpe|desculpa|scusa|scusi|mi dispiace|beklager|undskyld|förlåt|przepraszam|すみません|申し訳ありません|抱歉|不好意思|извините|простите';
 
+/** Between an absence and its last day, or before the day of a return. */
+const UNTIL =
+  'until|till|to|thru|through|bis|jusqu|jusque|hasta|até|fino|tot|t m|t o m|til|do|до|по|from|vom|ab|du|desde|del|dal|van|vanaf|från|fra|od|с';
+const BACK =
+  '(?:\\S+ ){0,3}(?:back|returning|return|zurück|wieder da|wieder erreichbar|de retour|de vuelta|de volta|di ritorno|terug|tilbage|tilbake|tillbaka)';
+/** What a day is named with: “Monday, 14 December”, “le 14 décembre”, “the end of next week”. */
+const DAY = `(?: (?:\\d{1,4}(?:st|nd|rd|th|er|e)?|${CALENDAR_NAMES}|on|the|of|end|and|und|et|y|e|en|including|next|week|tomorrow|am|den|der|dem|zum|nächste[nr]?|woche|morgen|le|la|les|au|à|demain|prochaine?|semaine|el|los|al|de|próxim[ao]|semana|mañana|o|a|ao|em|dia|amanhã|il|lo|domani|prossim[ao]|settimana|op|het|met|volgende)){1,8}`;
+
 const KINDS = ['silenced', 'driving', 'unable', 'later', 'unattended'] as const;
-type Kind = (typeof KINDS)[number] | 'label' | 'now' | 'opening';
-const SUFFICIENT: readonly Kind[] = ['silenced', 'label', 'unattended'];
+type Kind =
+  | (typeof KINDS)[number]
+  | 'label'
+  | 'now'
+  | 'opening'
+  | 'acknowledgement'
+  | 'absent'
+  | 'away'
+  | 'back';
+const SUFFICIENT: readonly Kind[] = ['silenced', 'label', 'unattended', 'away'];
 const BESIDE_DRIVING: readonly Kind[] = ['later', 'unable', 'now'];
+
+const DOT_OF_DATE = new RegExp(String.raw`(?<=\d)\.(?=\s?(?:\d|${CALENDAR_NAMES}))`, 'giu');
+
+/** Who speaks of themselves or of another may type it. */
+const PERSON =
+  /^(?:i|we|my|our|your|the|his|her|their|ich|bin|wir|mein\p{L}*|je|j|nous|estoy|yo|mi|estou|eu|sono|io|ik|jeg|jag|jestem|я) /iu;
+const RETURN = whole(`${BACK}${DAY}`);
 
 const SENTENCES = LANGUAGE_CODES.map((code) => {
   const { automatic, isSpaceless, greeting, acknowledgement } = LANGUAGES[code];
@@ -30,6 +54,10 @@ const SENTENCES = LANGUAGE_CODES.map((code) => {
     kinds: KINDS.map((kind) => ({ kind, pattern: whole(automatic[kind]) })),
     now: new RegExp(`${NO_LETTER_BEFORE}(?:${now})${NO_LETTER}`, 'giu'),
     space: isSpaceless ? '' : ' ',
+    absent: whole(
+      `(?:i will be |i ll be )?(?:${away})(?: (?:${UNTIL})${DAY})+|(?:ich bin )?(?:${UNTIL})${DAY} (?:${away})`,
+    ),
+    acknowledgement: acknowledgement === undefined ? null : whole(acknowledgement),
     opening: whole([greeting, SORRY, acknowledgement].filter(Boolean).join('|')),
     label: whole(label),
     // A sentence is whole, or consists of clauses.
@@ -60,6 +88,9 @@ function kindsOf(language: Sentences, sentence: string, depth = 0): Kind[] {
   if (found.length > 0 && timeless !== said) found.push('now');
   if (language.label.test(sentence.trim())) found.push('label');
   if (language.opening.test(said)) found.push('opening');
+  if (language.acknowledgement?.test(said)) found.push('acknowledgement');
+  if (language.absent.test(said)) found.push(PERSON.test(said) ? 'absent' : 'away');
+  if (RETURN.test(said)) found.push('back');
   const separator = language.separators[depth];
   if (separator === undefined) return found;
   const clauses = sentence.split(separator).filter((clause) => plain(clause) !== '');
@@ -74,7 +105,11 @@ function kindsOf(language: Sentences, sentence: string, depth = 0): Kind[] {
 export function isAutomaticText(text: string): boolean {
   if (text.length > MAX_TEXT) return false;
   const readable = normalize(text, 'NFKC', MAX_TEXT);
-  const sentences = readable.split(/[.!?。！？\n]+| [-–—] /).filter((sentence) => plain(sentence) !== '');
+  // The dot of “14. Dezember” ends no sentence.
+  const sentences = readable
+    .replaceAll(DOT_OF_DATE, ' ')
+    .split(/[.!?。！？\n]+| [-–—] /)
+    .filter((sentence) => plain(sentence) !== '');
   if (sentences.length === 0 || sentences.length > MAX_SENTENCES) return false;
   const ending =
     /(?:^|[.!。！\n([]|\s[-–—])\s*([^.!。！\n()[\]]+)[\])]?[.!。]?\s*$/u
@@ -89,9 +124,10 @@ export function isAutomaticText(text: string): boolean {
     const each = sentences.map((sentence) => kindsOf(language, sentence));
     if (each.some((kinds) => kinds.length === 0)) return false;
     const said = new Set(each.flat());
-    // "I'm driving", or "I'll read it later", may be typed; nobody types "I'm driving right now" and nothing else.
+    // "I'm driving", "I'll read it later", or "I'm away until Monday", may be typed; nobody types "I'm driving right now" and nothing else.
     return (
       SUFFICIENT.some((kind) => said.has(kind)) ||
+      (said.has('absent') && said.has('acknowledgement')) ||
       (said.has('driving') && BESIDE_DRIVING.some((kind) => said.has(kind)))
     );
   });
