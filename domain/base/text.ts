@@ -25,6 +25,27 @@ export function textProblem(text: string): string | null {
 export const oneLine = (text: string): string =>
   text.replaceAll(/[\s\p{Cc}]+/gu, (run) => (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(run) ? ' ' : run));
 
+/** Composition makes no text longer than this (https://www.unicode.org/faq/normalization.html#12). */
+const MAX_GROWTH = 3;
+
+/**
+ * A text with its accents in the letters, as keyboards write them: some programs decompose `ö` into two characters, and names that look
+ * the same are the same.
+ */
+export const composed = (text: string): string =>
+  /[^\0-\x7F]/.test(text) ? normalize(text, 'NFC', text.length * MAX_GROWTH) : text;
+
+/** What nobody sees, and no name of a field contains. */
+export const INVISIBLE = /[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u;
+const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu');
+
+/** The name of a field as somebody would type it, whatever a file has in it that looks the same. */
+export const typedName = (name: string): string =>
+  composed(oneLine(name))
+    .replaceAll(ALL_INVISIBLE, '')
+    .replaceAll(/\p{Zs}/gu, ' ')
+    .trim();
+
 /**
  * A name without marks that turn or embed what follows: `invoice\u202Efdp.exe` is shown as `invoiceexe.pdf`, and a name can turn the text
  * around it. The marks of right-to-left names, which turn nothing else, stay.

@@ -43,6 +43,17 @@ const holds = (condition: object, changed: Parameters<typeof facts>[0] = {}): bo
   judge(Condition.parse(condition), facts(changed), now).holds;
 
 describe('a condition', () => {
+  it.each(['NFC', 'NFD'] as const)(
+    'asks about a field and a value whose accents are in the form %s',
+    (form) => {
+      const condition = { field: 'customFields.Größe'.normalize(form), value: 'Länge'.normalize(form) };
+      for (const stored of ['NFC', 'NFD'] as const) {
+        const customFields = { ['Größe'.normalize(stored)]: 'Länge'.normalize(stored) };
+        expect(holds(condition, { fields: { customFields } })).toBe(true);
+      }
+    },
+  );
+
   it.each<[object, boolean]>([
     [{ field: 'customFields.plan', op: 'eq', value: 'pro' }, true],
     [{ field: 'customFields.plan', value: 'pro' }, true],

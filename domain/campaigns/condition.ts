@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
-import { oneLine } from '../base/text.ts';
+import { composed, oneLine, typedName } from '../base/text.ts';
 import { COMPARISONS, type Fact, FACTS, isFact, LEAD_FIELDS } from '../shared/condition-fields.ts';
 
 /** What segments and campaigns ask about a contact. Pure functions that take the facts and the time as parameters. */
@@ -34,6 +34,7 @@ export const Condition = z
       .string()
       .min(1)
       .max(120)
+      .overwrite(typedName)
       .meta({
         description: `A field of the lead (${LEAD_FIELDS.join(', ')}, customFields.x), or one of ${Object.keys(FACTS).join(', ')}.`,
         example: 'customFields.plan',
@@ -400,7 +401,7 @@ function textOf({ field, op, value }: Condition): string {
   return [field, op ?? '', shown].filter((part) => part !== '').join(' ');
 }
 
-const folded = (text: string): string => text.trim().toLowerCase();
+const folded = (text: string): string => composed(text).trim().toLowerCase();
 
 /** null: it asks for no words. */
 const wordsOf = (value: Condition['value']): readonly string[] | null =>
@@ -425,12 +426,18 @@ function anyWord(words: readonly string[]): RegExp {
 }
 const EXPRESSIONS = new WeakMap<readonly string[], RegExp>();
 
+/** @param name as it is typed, unlike fields that were stored before their names were. */
+const customValue = (fields: Facts['lead']['customFields'], name: string): string | undefined =>
+  Object.hasOwn(fields, name)
+    ? fields[name]
+    : Object.entries(fields).find(([stored]) => typedName(stored) === name)?.[1];
+
 /** The values of a field of the lead, without empty ones. */
 function valuesOf(field: string, { lead }: Facts): readonly string[] {
   const custom = customField(field);
   const value: readonly (string | null | undefined)[] =
     custom !== null
-      ? [Object.hasOwn(lead.customFields, custom) ? lead.customFields[custom] : null]
+      ? [customValue(lead.customFields, custom)]
       : field === 'email'
         ? lead.emails
         : field === 'phone'

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
-import { isBlank, NOT_BLANK, oneLine } from '../base/text.ts';
+import { isBlank, NOT_BLANK, oneLine, typedName } from '../base/text.ts';
 import { CustomFieldName, CustomFieldValue } from '../contacts/lead.ts';
 import { Tags } from '../inbox/conversation.ts';
 import { MAX_BODY_LENGTH, MessageInput, SubjectLine } from '../messages/message.ts';
@@ -68,7 +68,7 @@ const WaitUntilStep = z
 export const LeadActions = z.object({
   addTags: Tags.optional(),
   removeTags: Tags.optional().meta({ description: 'Without regard to case.' }),
-  setFields: z.record(z.string(), CustomFieldValue).optional().meta({
+  setFields: z.record(z.string().overwrite(typedName), CustomFieldValue).optional().meta({
     description: 'Values by field of the lead: `customFields.x`, `companyName`, `jobTitle` or `notes`.',
   }),
   moveToListId: Id.optional().meta({

@@ -127,6 +127,16 @@ describe('mapColumns', () => {
 });
 
 describe('readRow', () => {
+  it.each(['Größe'.normalize('NFD'), '\u200BGröße', ' Grö\u00ADße\u200E', 'Größe\u00A0'])(
+    'names the custom field %j as people type it',
+    (header) => {
+      const columns = mapColumns(['phone', header]);
+      expect(readRow(['+14155550123', 'M'], columns)).toMatchObject({
+        customFields: { ['Größe'.normalize('NFC')]: 'M' },
+      });
+    },
+  );
+
   it('collects addresses from several columns and from one cell', () => {
     const row = readRowUnder(
       ['email', 'email2', 'phone', 'city'],

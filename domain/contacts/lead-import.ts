@@ -8,7 +8,7 @@ import {
   customFieldName,
 } from '../shared/lead-columns.ts';
 import { LeadInput } from './lead.ts';
-import { oneLine } from '../base/text.ts';
+import { oneLine, typedName } from '../base/text.ts';
 
 /** The progress of an import. */
 export const LeadImport = z
@@ -127,12 +127,12 @@ export function readRow(
     const value = cell.replace(TEXT_FORMULA, '$1');
     if (value === '') continue;
     const field = fields[index];
-    const customField = customFieldName(columns[index] ?? '');
+    const customField = typedName(customFieldName(columns[index] ?? ''));
     if (field === 'email' || field === 'phone') addresses[field].push(...addressesIn(value));
     else if (field === 'fullName') Object.assign(input, splitName(oneLine(value)));
     else if (field) input[field] = field === 'notes' ? printable(value) : oneLine(value).trim();
     else if (customField === '__proto__') return { reason: '__proto__: is not a valid field name' };
-    else if (customField) customFields[oneLine(customField)] = printable(value);
+    else if (customField) customFields[customField] = printable(value);
   }
   const parsed = LeadInput.safeParse({
     ...input,

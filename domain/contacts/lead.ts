@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { normalizeEmail } from '../base/address.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
 import { isCallingCode, normalizePhone } from '../base/phone.ts';
-import { LINES, oneLine } from '../base/text.ts';
+import { LINES, oneLine, typedName } from '../base/text.ts';
 import { isTimeZone } from '../base/calendar.ts';
 
 const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
@@ -17,7 +17,7 @@ export const MAX_ADDRESSES = 2 * MAX_OF_KIND;
 /** The maximum size of all custom fields of a lead, in characters, because a list returns hundreds of leads in one response. */
 export const MAX_CUSTOM_TEXT = 50_000;
 
-export const CustomFieldName = z.string().min(1).max(100).overwrite(oneLine);
+export const CustomFieldName = z.string().max(100).overwrite(typedName).min(1);
 export const CustomFieldValue = z
   .string()
   .max(5000)

@@ -8,7 +8,7 @@ import { ShownReaction } from '../messages/reaction.ts';
 import { ReplyWarning } from './reply.ts';
 import { ROUND_ROBIN } from './round-robin.ts';
 import { SenderAuthentication } from '../lines/sender-authentication.ts';
-import { oneLine } from '../base/text.ts';
+import { composed, oneLine } from '../base/text.ts';
 
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
 export type ConversationStatus = z.infer<typeof ConversationStatus>;
@@ -213,7 +213,7 @@ export const ConversationFilters = z.object({
     .max(200)
     .optional()
     .meta({ description: '`me`, `none`, or the id of a user. `me` needs a session.' }),
-  tag: z.string().trim().min(1).max(50).optional(),
+  tag: z.string().trim().min(1).max(50).overwrite(composed).optional(),
   unread: z.enum(['true', 'false']).optional(),
   unanswered: z.enum(['true', 'false']).optional().meta({
     description: 'Whether it is open and the contact wrote last, as in the counts.',
@@ -232,7 +232,13 @@ export type ConversationFilters = z.infer<typeof ConversationFilters>;
 
 export const MAX_TAGS = 50;
 
-export const Tags = z.array(z.string().trim().min(1).max(50).overwrite(oneLine)).max(MAX_TAGS);
+const Tag = z
+  .string()
+  .trim()
+  .min(1)
+  .max(50)
+  .overwrite((tag) => composed(oneLine(tag)));
+export const Tags = z.array(Tag).max(MAX_TAGS);
 
 /** Without duplicates, which differ in case only; the last spelling counts. */
 export const uniqueTags = (tags: readonly string[]): string[] => [

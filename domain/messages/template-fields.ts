@@ -1,4 +1,5 @@
 import { editDistance } from '../base/edit-distance.ts';
+import { typedName } from '../base/text.ts';
 import { type TemplateBudget, templateNames } from './template.ts';
 
 /** A name in a template that no lead can have, so that it is always empty. */
@@ -35,7 +36,10 @@ export function unknownFields(text: string, customFields: readonly string[] | nu
     templateNames(text).flatMap(([first, second]) => {
       if (first === undefined) return [];
       if (first !== CUSTOM) return Object.hasOwn(FIELDS, first) ? [] : first;
-      const isKnown = second === undefined || customFields === null || customFields.includes(second);
+      const isKnown =
+        second === undefined ||
+        customFields === null ||
+        customFields.some((name) => typedName(name) === second);
       return isKnown ? [] : `${CUSTOM}.${second}`;
     }),
   );

@@ -144,6 +144,15 @@ describe('a template', () => {
     expect(templateProblem(`{{ a | default: ${range} }}`)).toMatch(/range/);
   });
 
+  it('finds a field whose name is written with decomposed accents on either side', () => {
+    const named = (name: string) => ({ ...lead, customFields: { [name]: 'M' } });
+    for (const form of ['NFC', 'NFD'] as const) {
+      const template = '{{ customFields.Größe }} {{ customFields["Größe"] }}'.normalize(form);
+      for (const stored of ['NFC', 'NFD'] as const)
+        expect(renderTemplate(template, named('Größe'.normalize(stored)))).toBe('M M');
+    }
+  });
+
   it.each(['constructor', '__proto__', 'toString', 'firstName.constructor', 'customFields.__proto__'])(
     'accesses only the fields of the lead: not %s',
     (path) => {

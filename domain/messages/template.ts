@@ -12,6 +12,7 @@ import {
   type TopLevelToken,
   TypeGuards,
 } from 'liquidjs';
+import { composed, INVISIBLE, typedName } from '../base/text.ts';
 
 /** The variables of a template: the lead's fields at the time the message is sent. */
 export interface TemplateLead {
@@ -141,12 +142,28 @@ export class TemplateBudget {
   }
 }
 
+/** The names of custom fields are as those in templates, which are typed. */
+const variablesOf = (lead: TemplateLead | null): object =>
+  lead === null
+    ? {}
+    : {
+        ...lead,
+        customFields: Object.fromEntries(
+          Object.entries(lead.customFields).map(([name, value]) => [typedName(name), value]),
+        ),
+      };
+
 class MeteredContext extends Context {
   readonly budget: TemplateBudget;
 
   constructor(lead: TemplateLead | null, budget: TemplateBudget) {
     const memoryLimit = { use: (count: number) => budget.spend(count * COST.value) };
-    super({ ...lead }, engine.options, { sync: true }, { memoryLimit: memoryLimit as never, liquid: engine });
+    super(
+      variablesOf(lead),
+      engine.options,
+      { sync: true },
+      { memoryLimit: memoryLimit as never, liquid: engine },
+    );
     this.budget = budget;
   }
 }
@@ -234,8 +251,6 @@ Tokenizer.prototype.readGroupOrRange = function (this: Tokenizer) {
 
 /** A value that begins with a quotation mark of phones and word processors, outside of texts in plain quotes. */
 const CURLY = /(?:"[^"]*"|'[^']*'|[^"'‘’“”„«»])*(?:^|[\s:,=<>(])(?<sign>[‘’“”„«»])/y;
-/** What nobody sees, and no name contains. */
-const INVISIBLE = /[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u;
 
 /**
  * Refuses what liquidjs reads as a name that no lead has, so that it would silently be empty.
@@ -261,7 +276,8 @@ function refuseTypography(text: string, token: TopLevelToken): void {
 }
 
 /** @throws TemplateError if the template is invalid or exceeds the budget. */
-function parse(text: string, budget: TemplateBudget): Template[] {
+function parse(written: string, budget: TemplateBudget): Template[] {
+  const text = composed(written);
   try {
     const tokens = new Tokenizer(text, operators).readTopLevelTokens(engine.options);
     budget.spendOn(text, tokens);
