@@ -105,6 +105,15 @@ describe('a condition', () => {
     expect(holds({ field: 'replied', op: 'not_contains', value: 'no' }, { replies })).toBe(true);
     expect(holds({ field: 'replied', value: ['a|b', 'yes, please'] }, { replies })).toBe(true);
     expect(holds({ field: 'replied', value: '.*' }, { replies })).toBe(false);
+    // As phones write it, and as keyboards do.
+    const [curly, straight] = ['Let’s go', "Let's go"];
+    for (const [text, value] of [
+      [curly, straight],
+      [straight, curly],
+      ['Größe?'.normalize('NFD'), 'größe'],
+    ] as const)
+      expect(holds({ field: 'replied', value }, { replies: [{ at: ago(1), text }] })).toBe(true);
+    expect(holds({ field: 'lastName', value: "o'brien" }, { fields: { lastName: 'O’Brien' } })).toBe(true);
   });
 
   it('finds them at the beginning of long replies only', () => {

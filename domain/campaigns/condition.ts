@@ -325,7 +325,7 @@ function judgeFact(condition: Condition & { field: Fact }, facts: Facts, now: Da
       const words = wordsOf(value);
       if (words === null) return boolean(replies.length > 0, 'has replied', 'has not replied');
       const asked = anyWord(words);
-      const is = replies.some(({ text }) => asked.test(text.slice(0, REPLY_TEXT)));
+      const is = replies.some(({ text }) => asked.test(typed(text.slice(0, REPLY_TEXT))));
       return judgement(
         is,
         is ? 'replied with one of the words' : replies.length > 0 ? 'replied otherwise' : 'has not replied',
@@ -401,7 +401,9 @@ function textOf({ field, op, value }: Condition): string {
   return [field, op ?? '', shown].filter((part) => part !== '').join(' ');
 }
 
-const folded = (text: string): string => composed(text).trim().toLowerCase();
+/** Phones write `’` where a keyboard writes `'`. */
+const typed = (text: string): string => composed(text).replaceAll(/[’‘ʼ]/g, "'");
+const folded = (text: string): string => typed(text).trim().toLowerCase();
 
 /** null: it asks for no words. */
 const wordsOf = (value: Condition['value']): readonly string[] | null =>
@@ -416,7 +418,7 @@ const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g,
 function anyWord(words: readonly string[]): RegExp {
   const known = EXPRESSIONS.get(words);
   if (known) return known;
-  const different = new Set(words.map((word) => escaped(word.trim())));
+  const different = new Set(words.map((word) => escaped(typed(word).trim())));
   const expression = new RegExp(
     String.raw`(?<![\p{L}\p{N}])(?:${[...different].join('|')})(?![\p{L}\p{N}])`,
     'iu',
