@@ -21,12 +21,20 @@ export function normalizeEmail(text: string): string | null {
   const address = normalize(written, 'NFC', MAX_ADDRESS);
   const at = address.lastIndexOf('@');
   const local = unquoted(address.slice(0, at));
-  const domain = asciiDomain(address.slice(at + 1));
+  const domain = normalizeDomain(address.slice(at + 1));
   const isLocal =
     at > 0 &&
     (LOCAL.test(local) || QUOTED.test(local)) &&
     new TextEncoder().encode(local).length <= MAX_LOCAL_BYTES;
-  return isLocal && DOMAIN.test(domain) ? `${local}@${domain}` : null;
+  return isLocal && domain !== null ? `${local}@${domain}` : null;
+}
+
+/** The canonical form of the domain of an email address; null if it is none. */
+export function normalizeDomain(text: string): string | null {
+  const written = text.trim().toLowerCase();
+  if (written.length > MAX_ADDRESS) return null;
+  const domain = asciiDomain(normalize(written, 'NFC', MAX_ADDRESS));
+  return DOMAIN.test(domain) ? domain : null;
 }
 
 /** Without quotes, if it needs none. */

@@ -7,6 +7,10 @@ describe('a suppression', () => {
     [{ address: ' Ada@Example.COM ' }, 'ada@example.com'],
     [{ domain: '@Example.com' }, '@example.com'],
     [{ domain: 'mail.example.co.uk' }, '@mail.example.co.uk'],
+    [{ domain: 'Bücher.example' }, '@xn--bcher-kva.example'],
+    [{ domain: '@почта.рф' }, '@xn--80a1acny.xn--p1ai'],
+    [{ address: '＋１ 415 555 0123' }, '+14155550123'],
+    [{ address: '\u202A(+1) 415 555 0123\u202C' }, '+14155550123'],
     // Without its country code nobody knows whose number it is.
     [{ address: '415 555 0123' }, null],
     [{ address: 'nobody' }, null],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { normalizeAddress } from '../base/address.ts';
-import { truncate } from '../base/text.ts';
+import { normalizeAddress, normalizeDomain } from '../base/address.ts';
+import { normalize, truncate } from '../base/text.ts';
 import { yielding } from '../base/turns.ts';
 
 /** An address or a domain to which no client of an agency sends. */
@@ -42,16 +42,18 @@ export const SuppressionInput = z
   })
   .meta({ id: 'SuppressionInput' });
 
-const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
+const MAX_NAME = 320;
+/** Before the first digit, however it is written. */
+const hasCountryCode = (text: string): boolean => /^\P{Nd}*\+/u.test(normalize(text, 'NFKC', MAX_NAME));
 
 /** An entry as it is stored: an address, or a domain with its `@`; null if it is neither. Numbers need a country code. */
 export function suppressionOf({ address, domain }: z.infer<typeof SuppressionName>): string | null {
   if (address !== undefined && domain === undefined) {
     const isNumber = !address.includes('@');
-    return isNumber && !address.trim().startsWith('+') ? null : normalizeAddress(address, 'US');
+    return isNumber && !hasCountryCode(address) ? null : normalizeAddress(address, 'US');
   }
-  const name = domain?.trim().toLowerCase().replace(/^@/, '') ?? '';
-  return address === undefined && DOMAIN.test(name) ? `@${name}` : null;
+  const name = address === undefined ? normalizeDomain(domain?.trim().replace(/^@/, '') ?? '') : null;
+  return name === null ? null : `@${name}`;
 }
 
 /** The columns that a heading may name: of a row's addresses and domains, and of its reason. Others are ignored. */
@@ -62,7 +64,7 @@ const cellsOf = (line: string): string[] =>
   line.split(/[,;\t]/).map((cell) => cell.trim().replaceAll(/^"|"$/g, ''));
 
 const valueOf = (name: string): string | null => {
-  const isAddress = name.startsWith('+') || /[^@]@/.test(name);
+  const isAddress = hasCountryCode(name) || /[^@]@/.test(name);
   return suppressionOf(isAddress ? { address: name } : { domain: name });
 };
 
