@@ -9,7 +9,10 @@ interface Props {
   open: boolean;
   /** Called when the user closes it: with Escape, the button, or a click outside, and discards what the forms in it have not saved. */
   onClose: () => void;
-  /** Whether closing it loses something. Default: whether somebody has changed a form in it since it was last saved. */
+  /**
+   * Whether closing it loses something. Default: whether somebody has changed a form in it since it was last saved, without those
+   * that `useUnsentForm` keeps, which have `data-kept`.
+   */
   unsaved?: boolean;
   title: string;
   description?: ReactNode;
@@ -20,6 +23,8 @@ interface Props {
 
 const BACKDROP =
   'fixed inset-0 z-40 bg-black/30 transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0';
+
+const FORM = 'form:not([data-kept])';
 
 function Overlay({
   open,
@@ -40,7 +45,7 @@ function Overlay({
   }, [open]);
   // Dialogs above this one report their events here, too.
   const note = ({ target }: FormEvent, next: 'changed' | 'submitted'): void => {
-    if (target instanceof Element && element.current?.contains(target) && target.closest('form'))
+    if (target instanceof Element && element.current?.contains(target) && target.closest(FORM))
       forms.current = next;
   };
   const losesSomething = (): boolean =>
@@ -48,7 +53,7 @@ function Overlay({
     (forms.current === 'changed' ||
       // A form that was refused is not saved.
       (forms.current === 'submitted' &&
-        element.current?.querySelector('form :is([role=alert], [aria-invalid=true])') !== null));
+        element.current?.querySelector(`${FORM} :is([role=alert], [aria-invalid=true])`) !== null));
   // The first field, not the button that closes it.
   const initialFocus = (): HTMLElement | null =>
     element.current?.querySelector<HTMLElement>('input, select, textarea') ?? element.current;

@@ -17,12 +17,13 @@ function stored(): Map<string, string> {
   return found;
 }
 
-function store(key: string, text: string | null): void {
+/** @param storable what of it may be stored; the rest is kept until the tab is loaded again. */
+function store(key: string, text: string | null, storable = text): void {
   if (text === null) texts.delete(key);
   else texts.set(key, text);
   try {
-    if (text === null) sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, text);
+    if (storable === null) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, storable);
   } catch {
     // Blocked or full.
   }
@@ -57,7 +58,7 @@ function useKey(editor: string): string {
   return `${PREFIX}${workspace._id} ${caller.id} ${editor}`;
 }
 
-interface UnsentForm<T> {
+export interface UnsentForm<T> {
   value: T;
   /** May be called after the component is gone, for what takes a while. */
   change(update: (current: T) => T): void;
@@ -68,8 +69,15 @@ interface UnsentForm<T> {
   forget(): void;
 }
 
-/** A form, kept like `useUnsent` while it differs from what it begins with. */
-export function useUnsentForm<T extends object>(editor: string, saved: T): UnsentForm<T> {
+/**
+ * A form, kept like `useUnsent` while it differs from what it begins with.
+ * @param storable what survives a reload. Default: all of it; secrets should not.
+ */
+export function useUnsentForm<T extends object>(
+  editor: string,
+  saved: T,
+  storable: (value: T) => T = (value) => value,
+): UnsentForm<T> {
   const key = useKey(editor);
   const [kept] = useState(() => formOf(texts.get(key)) as T | null);
   const [value, setValue] = useState(kept ?? saved);
@@ -81,7 +89,8 @@ export function useUnsentForm<T extends object>(editor: string, saved: T): Unsen
       latest.current = update(latest.current);
       setValue(latest.current);
       const text = JSON.stringify(latest.current);
-      store(key, text === asText ? null : text);
+      if (text === asText) store(key, null);
+      else store(key, text, JSON.stringify(storable(latest.current)));
     },
     isChanged: JSON.stringify(value) !== asText,
     isKept: kept !== null,

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
-import { beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newUserId } from '#domain/base/ids.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import {
@@ -10,11 +11,17 @@ import {
   type WorkspaceWithLine,
 } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { coveredButtons, inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
 const tab = openConsole();
 let workspace: WorkspaceWithLine;
+let twilio: TwilioStandIn;
+beforeAll(async () => {
+  twilio = await startTwilio(TWILIO_ACCOUNT);
+});
+afterAll(() => twilio.stop());
 
 beforeAll(async () => {
   workspace = await createWorkspaceWithLine(tab.app, { line: { first_name: 'Dana', last_name: 'Lee' } });
@@ -131,6 +138,121 @@ describe('the lines', () => {
     await drawer.getByRole('button', { name: 'Resume' }).click();
     await drawer.getByRole('button', { name: 'Pause' }).waitFor();
     expect(await line()).toMatchObject({ isPaused: false });
+  });
+});
+
+describe('a further line of one’s own', () => {
+  const field = (label: string) => tab.page.getByRole('dialog').getByLabel(label, { exact: true });
+  const press = (name: string) => tab.page.getByRole('button', { name, exact: true }).click();
+  const fillSettings = async (address: string, authToken: string) => {
+    await field('Base URL (optional)').fill(twilio.url);
+    await field('Phone number').fill(address);
+    await field('Account SID').fill(TWILIO_ACCOUNT.sid);
+    await field('Auth token').fill(authToken);
+  };
+
+  it('is connected step by step like the first, and nothing that was written is lost', async () => {
+    const { page, app } = tab;
+    const owned = await createWorkspaceWithLine(app);
+    await tab.signInAsOwner(owned, '/lines');
+    const twilioChoice = page.getByRole('radio', { name: /Twilio/ });
+    const request = async () => {
+      await page.getByRole('button', { name: 'Request a line' }).first().click();
+      await twilioChoice.waitFor();
+    };
+    await request();
+    // By keyboard alone.
+    await twilioChoice.focus();
+    await page.keyboard.press('Space');
+    await page.getByText(/copy the Account SID and the Auth Token/).waitFor();
+    await fillSettings('+1 415 555 0139', 'mistyped');
+    await field('First name').fill('Lee');
+    const checks = page.getByRole('list', { name: 'Checks' });
+    await checks.getByText(/Twilio refuses the credentials/).waitFor();
+    expect(await field('Auth token').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByRole('button', { name: 'Connect the line' }).isDisabled()).toBe(true);
+    expect(await inaccessible(page)).toEqual([]);
+
+    // Looking at another carrier, closing it and a reload: only a secret has to be entered again.
+    await page.getByRole('radio', { name: /Simulated carrier/ }).check();
+    await twilioChoice.check();
+    expect(await field('Auth token').inputValue()).toBe('mistyped');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('mistyped');
+    await page.reload();
+    await request();
+    await page.getByText('What you wrote before is here again').waitFor();
+    expect(await twilioChoice.isChecked()).toBe(true);
+    expect(await field('Phone number').inputValue()).toBe('+1 415 555 0139');
+    expect(await field('First name').inputValue()).toBe('Lee');
+    expect(await field('Auth token').inputValue()).toBe('');
+
+    twilio.numbers.set('+14155550139', { smsUrl: '', sms: true });
+    await field('Auth token').fill(TWILIO_ACCOUNT.authToken);
+    await field('Last name').fill('Wong');
+    await checks.getByText(/has the number/).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('The line is connected.').waitFor();
+    expect(await field('Callback URL').inputValue()).toMatch(/^http/);
+    expect(await inaccessible(page)).toEqual([]);
+    await press('Show the line');
+    await page.getByRole('dialog', { name: 'Lee Wong' }).waitFor();
+    const { lines } = (await owned.api('GET', '/api/lines/by-user')).body;
+    expect(lines).toHaveLength(2);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ firstName: 'Lee', phone: '+14155550139', provisioningStatus: 'active' }),
+    );
+    await page.keyboard.press('Escape');
+    await request();
+    expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
+  });
+
+  it('that was paid for is connected in the same steps, under its own name', async () => {
+    const { page, app } = tab;
+    const owned = await createWorkspaceWithLine(app);
+    const lineId = await createLine(app, owned.id, 'sms', {
+      first_name: 'Mia',
+      last_name: 'Paid',
+      phone: null,
+      line_type: 'byo',
+      carrier: 'none',
+      provisioning_status: 'provisioning',
+    });
+    // As where no carrier sets up lines of one's own.
+    await page.route('**/api/lines/carriers', async (route) => {
+      const response = await route.fetch();
+      const { carriers, ...rest } = (await response.json()) as { carriers: object[] };
+      const json = { ...rest, carriers: carriers.map((one) => ({ ...one, provisionsOwnLines: false })) };
+      await route.fulfill({ response, json });
+    });
+    await tab.signInAsOwner(owned, `/lines?line=${lineId}`);
+    await page.getByRole('tab', { name: 'Carrier' }).click();
+    await page.getByRole('radio', { name: /Twilio/ }).check();
+    expect(await page.getByRole('radio', { name: /Simulated carrier/ }).count()).toBe(0);
+    twilio.numbers.set('+14155550140', { smsUrl: '', sms: true });
+    await fillSettings('+1 415 555 0140', TWILIO_ACCOUNT.authToken);
+    expect(await page.getByLabel('First name').count()).toBe(0);
+    await press('Test the settings');
+    await page
+      .getByRole('list', { name: 'Checks' })
+      .getByText(/has the number/)
+      .waitFor();
+    await press('Connect the line');
+    await page.getByText('The line is connected.').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await press('Show the line');
+    await page.getByRole('dialog').getByRole('button', { name: 'Check now' }).waitFor();
+    // The settings of a line that is connected are a form.
+    await page.getByRole('tab', { name: 'Carrier' }).click();
+    expect(await page.getByRole('combobox', { name: 'Carrier' }).inputValue()).toBe('twilio');
+    await field('Phone number').fill('+1 415 555 0141');
+    await page.getByRole('tab', { name: 'Limits' }).click();
+    await page.getByRole('tab', { name: 'Carrier' }).click();
+    expect(await field('Phone number').inputValue()).toBe('+1 415 555 0141');
+    await press('Discard');
+    expect(await field('Phone number').inputValue()).toBe('+14155550140');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 });
 

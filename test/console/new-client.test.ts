@@ -50,13 +50,16 @@ async function createClient(): Promise<void> {
 async function requestLine(): Promise<void> {
   await open('Lines');
   await page.getByRole('button', { name: 'Request a line' }).first().click();
+  await page.getByRole('radio', { name: /Twilio/ }).check();
+  await page.getByText('Your plan includes this line').waitFor();
+  await page.getByRole('radio', { name: /Simulated carrier/ }).check();
   await page.getByLabel('First name').fill('Nina');
   await page.getByLabel('Last name').fill('Baker');
   await page.getByText('Your plan includes this line').waitFor();
   await page.getByLabel('Channel').selectOption('Email');
   await page.getByText('This line costs $15.00, plus taxes.').waitFor();
   await page.getByLabel('Channel').selectOption('iMessage');
-  await press('Request');
+  await press('Set up the line');
   const drawer = page.getByRole('dialog', { name: 'Nina Baker' });
   await drawer.getByRole('button', { name: 'Turn off' }).waitFor();
   await page.keyboard.press('Escape');

@@ -68,6 +68,9 @@ const CarrierDescription = z
     provisionsLines: z
       .boolean()
       .meta({ description: 'Whether the carrier provisions lines, so that none must be connected by hand.' }),
+    provisionsOwnLines: z.boolean().meta({
+      description: 'Whether it also provisions lines of your own (`byo`) until they are connected elsewhere.',
+    }),
     guide: z
       .object({
         title: z.string(),
@@ -191,6 +194,7 @@ const describe = ({
   channels: [...channels],
   settings: z.toJSONSchema(config, { io: 'input', unrepresentable: 'any' }),
   provisionsLines: provisioning !== undefined,
+  provisionsOwnLines: provisioning?.includesOwnLines === true,
   guide: {
     title: guide?.title ?? name,
     summary: guide?.summary ?? '',

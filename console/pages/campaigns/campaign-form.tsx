@@ -7,6 +7,7 @@ import { Check } from '#console/components/check.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { Page } from '#console/components/page.tsx';
+import { KeptNote } from '#console/components/kept-note.tsx';
 import { numberOf } from '#console/lib/format.ts';
 import { toast } from '#console/components/toast.tsx';
 import { useUnsentForm } from '#console/lib/unsent.ts';
@@ -123,11 +124,7 @@ export default function CampaignForm({
         className="flex max-w-3xl flex-col gap-4 [&_:is(input,select,textarea,button)]:scroll-mb-24"
         onSubmit={submit}
       >
-        {form.isKept && (
-          <p role="status" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
-            <Trans>What you wrote before is here again. It has not been saved.</Trans>
-          </p>
-        )}
+        {form.isKept && <KeptNote />}
         <TextField
           label={t`Name`}
           value={draft.name}

@@ -2,7 +2,10 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { CircleAlert, CircleCheck, CircleHelp } from 'lucide-react';
+import { useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
+import { Button } from '#console/components/button.tsx';
+import { FormError } from '#console/components/field.tsx';
 import { wordsOf } from '#console/lib/format.ts';
 import { locale } from '#console/lib/locale.ts';
 import { labelOf } from './carrier-settings.ts';
@@ -86,5 +89,19 @@ function Summary({ check: { name, result, text, field } }: { check: Check }) {
         </>
       )}
     </>
+  );
+}
+
+/** What works of the connection that the line has. */
+export function TestConnection({ lineId }: { lineId: string }) {
+  const test = useWrite('POST /api/lines/{id}/carrier/test');
+  return (
+    <div className="flex flex-col items-start gap-3">
+      <Button busy={test.isPending} onClick={() => test.mutate({ params: { id: lineId } })}>
+        <Trans>Test the connection</Trans>
+      </Button>
+      <FormError>{test.error?.message}</FormError>
+      <ConnectionChecks checks={test.data?.checks} />
+    </div>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Drawer } from '#console/components/dialog.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { CHANNELS, type Line, lineAddress, lineName } from '#console/lib/line.ts';
-import { CarrierForm } from './carrier-form.tsx';
+import { CarrierTab } from './carrier-tab.tsx';
 import { ContactCard } from './contact-card.tsx';
 import { DownEmails } from './down-emails.tsx';
 import { LimitsForm } from './limits-form.tsx';
@@ -54,7 +54,11 @@ export function LineDrawer({ line, close }: { line: Line | undefined; close: () 
                     content: <ContactCard key={line._id} line={line} />,
                   },
                 ]),
-            { value: 'carrier', label: t`Carrier`, content: <CarrierForm key={line._id} line={line} /> },
+            {
+              value: 'carrier',
+              label: t`Carrier`,
+              content: <CarrierTab key={line._id} line={line} onShow={() => setTab('overview')} />,
+            },
           ]}
         />
       )}

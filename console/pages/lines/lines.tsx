@@ -94,7 +94,7 @@ export default function Lines() {
         />
       </div>
       <LineDrawer line={line} close={() => select('')} />
-      <RequestLine open={requesting} close={() => setRequesting(false)} onRequested={select} />
+      <RequestLine open={requesting} close={() => setRequesting(false)} onShow={select} />
     </Page>
   );
 }

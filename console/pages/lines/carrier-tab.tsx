@@ -2,36 +2,47 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useIdentity } from '#console/api/workspace.ts';
+import { useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { KeptNote } from '#console/components/kept-note.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
-import { EmailAuthentication } from './email-authentication.tsx';
+import { useUnsentForm } from '#console/lib/unsent.ts';
 import { type Carrier, configOf, type Setting, settingsOf, valuesOf } from './carrier-settings.ts';
-import { ConnectionChecks } from './connection-checks.tsx';
+import { ConnectLine, OnlyAdmins } from './connect-line.tsx';
+import { TestConnection } from './connection-checks.tsx';
+import { EmailAuthentication } from './email-authentication.tsx';
+import { publicOf } from './line-draft.ts';
 import { SettingField } from './setting-field.tsx';
 
 type Connection = ResponseOf<'GET /api/lines/{id}/carrier'>['connection'];
 
-/** Connects the line to a carrier: the form is the one that the carrier's own schema asks for. */
-export function CarrierForm({ line }: { line: Line }) {
+const isWaiting = ({ requestedLineType, provisioningStatus: status }: Line): boolean =>
+  requestedLineType === 'byo' && (status === 'provisioning' || status === 'failed');
+
+/** Connects a line to its carrier, and changes the settings of one that is connected. */
+export function CarrierTab({ line, onShow }: { line: Line; onShow: () => void }) {
   const { t } = useLingui();
-  const { caller } = useIdentity();
-  const isAdmin = caller.role === null || caller.role === 'org:admin';
-  const carriers = useRead('GET /api/lines/carriers', {}, { enabled: isAdmin });
-  const connection = useRead(
-    'GET /api/lines/{id}/carrier',
-    { params: { id: line._id } },
-    { enabled: isAdmin },
-  );
-  if (!isAdmin)
+  const isAdmin = useIsAdmin();
+  // Once connected, it says what is left to do.
+  const [connects, setConnects] = useState(isWaiting(line));
+  if (!connects && isWaiting(line)) setConnects(true);
+  if (!isAdmin) return <OnlyAdmins />;
+  if (connects) return <ConnectLine legend={t`Where messages leave from`} line={line} onShow={onShow} />;
+  if (line.provisioningStatus !== 'active')
     return (
-      <EmptyState title={t`For admins`}>
-        <Trans>Only an owner or admin of the workspace connects carriers.</Trans>
+      <EmptyState title={t`Not set up yet`}>
+        <Trans>Its carrier can be changed once the line is set up.</Trans>
       </EmptyState>
     );
+  return <Connected line={line} />;
+}
+
+function Connected({ line }: { line: Line }) {
+  const carriers = useRead('GET /api/lines/carriers', {});
+  const connection = useRead('GET /api/lines/{id}/carrier', { params: { id: line._id } });
   if (!carriers.data || !connection.data) {
     const error = carriers.error ?? connection.error;
     return error ? <ErrorState error={error} /> : <SkeletonRows rows={4} />;
@@ -41,7 +52,7 @@ export function CarrierForm({ line }: { line: Line }) {
   );
   return (
     <>
-      <Form line={line} carriers={usable} connection={connection.data.connection} />
+      <CarrierForm line={line} carriers={usable} connection={connection.data.connection} />
       {line.requestedChannelType === 'email' && line.email !== null && (
         <EmailAuthentication lineId={line._id} />
       )}
@@ -49,7 +60,8 @@ export function CarrierForm({ line }: { line: Line }) {
   );
 }
 
-function Form({
+/** The form is the one that the carrier's own schema asks for. */
+function CarrierForm({
   line,
   carriers,
   connection,
@@ -59,12 +71,19 @@ function Form({
   connection: Connection;
 }) {
   const { t } = useLingui();
-  const isKnown = carriers.some(({ provider }) => provider === connection.provider);
-  const [provider, setProvider] = useState(isKnown ? connection.provider : (carriers[0]?.provider ?? ''));
-  const [address, setAddress] = useState(connection.address ?? '');
-  const [values, setValues] = useState<Record<string, string>>(
-    valuesOf(connection.provider === provider ? connection.config : {}),
-  );
+  const carrierOf = (name: string): Carrier | undefined => carriers.find((one) => one.provider === name);
+  const isKnown = carrierOf(connection.provider) !== undefined;
+  const saved = {
+    provider: isKnown ? connection.provider : (carriers[0]?.provider ?? ''),
+    address: connection.address ?? '',
+    values: isKnown ? valuesOf(connection.config) : {},
+  };
+  const form = useUnsentForm(`carrier ${line._id}`, saved, (draft) => ({
+    ...draft,
+    values: publicOf(draft.values, carrierOf(draft.provider)),
+  }));
+  const { provider, address, values } = form.value;
+  const change = (part: Partial<typeof form.value>): void => form.change((now) => ({ ...now, ...part }));
   const connect = useWrite('PUT /api/lines/{id}/carrier', {
     refresh: [
       'GET /api/lines/{id}/carrier',
@@ -72,8 +91,7 @@ function Form({
       'GET /api/lines/by-user',
     ],
   });
-  const chosen = carriers.find((carrier) => carrier.provider === provider);
-  const settings = settingsOf(chosen?.settings ?? {});
+  const settings = settingsOf(carrierOf(provider)?.settings ?? {});
   const fields = ['provider', 'address', ...settings.map(({ name }) => `config.${name}`)];
 
   const submit = (event: FormEvent): void => {
@@ -83,7 +101,12 @@ function Form({
         params: { id: line._id },
         body: { provider, ...(address !== '' && { address }), config: configOf(settings, values) },
       },
-      { onSuccess: () => toast(t`The line sends through this carrier now`) },
+      {
+        onSuccess: () => {
+          form.forget();
+          toast(t`The line sends through this carrier now`);
+        },
+      },
     );
   };
 
@@ -93,20 +116,20 @@ function Form({
       key={`${provider} ${setting.name}`}
       setting={setting}
       value={values[setting.name] ?? ''}
-      onChange={(value) => setValues({ ...values, [setting.name]: value })}
+      onChange={(value) => change({ values: { ...values, [setting.name]: value } })}
       error={issueOf(connect.error, `config.${setting.name}`)}
     />
   );
 
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit}>
+    <form data-kept className="flex flex-col gap-4" onSubmit={submit}>
+      {form.isKept && form.isChanged && <KeptNote discard={() => form.change(() => saved)} />}
       <SelectField
         label={t`Carrier`}
         value={provider}
         options={carriers.map(({ provider: name, guide }) => ({ value: name, label: guide.title }))}
         onChange={(event) => {
-          setProvider(event.target.value);
-          setValues({});
+          change({ provider: event.target.value, values: {} });
           connect.reset();
         }}
         error={issueOf(connect.error, 'provider')}
@@ -114,7 +137,7 @@ function Form({
       <TextField
         label={line.requestedChannelType === 'email' ? t`Email address` : t`Phone number`}
         value={address}
-        onChange={(event) => setAddress(event.target.value)}
+        onChange={(event) => change({ address: event.target.value })}
         error={issueOf(connect.error, 'address')}
       />
       {settings.filter(({ advanced }) => !advanced).map(field)}
@@ -158,19 +181,5 @@ function Form({
         />
       )}
     </form>
-  );
-}
-
-/** What works of the connection that the line has. */
-export function TestConnection({ lineId }: { lineId: string }) {
-  const test = useWrite('POST /api/lines/{id}/carrier/test');
-  return (
-    <div className="flex flex-col items-start gap-3">
-      <Button busy={test.isPending} onClick={() => test.mutate({ params: { id: lineId } })}>
-        <Trans>Test the connection</Trans>
-      </Button>
-      <FormError>{test.error?.message}</FormError>
-      <ConnectionChecks checks={test.data?.checks} />
-    </div>
   );
 }

@@ -3,9 +3,9 @@ import { request } from '#console/api/client.ts';
 import { refreshReads } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import type { Line } from '#console/lib/line.ts';
+import { type Channel, isOf } from './line-draft.ts';
 
 export type Connection = ResponseOf<'PUT /api/lines/{id}/carrier'>['connection'];
-type Channel = Line['requestedChannelType'];
 
 interface Wish {
   firstName: string;
@@ -18,30 +18,43 @@ const STATE_MS = 1000;
 const STATE_READS = 60;
 
 /**
- * Requests a line of one's own, and connects it.
+ * Connects a line of one's own, and requests it before unless there is one.
+ * @param line that waits for its carrier.
  * @param isProvisioned whether a carrier also sets up such lines by itself, which has to end first.
  */
-export function useConnect(lines: readonly Line[], isProvisioned: boolean) {
+export function useConnect(
+  {
+    line,
+    lines,
+    isProvisioned,
+  }: {
+    line: Line | undefined;
+    lines: readonly Line[];
+    isProvisioned: boolean;
+  },
+  onConnected: () => void,
+) {
   const [connection, setConnection] = useState<Connection | null>(null);
   const [paymentUrl, setPaymentUrl] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   // That of an attempt before, whose connection was refused.
-  const lineId = useRef<string | null>(null);
+  const lineId = useRef<string | null>(line?._id ?? null);
 
   /** @returns null if it has to be paid for first. */
   async function ownLine({ firstName, lastName, channel }: Wish): Promise<string | null> {
     const waiting = lines.find(
-      (line) =>
-        line.requestedLineType === 'byo' &&
-        line.provisioningStatus === 'provisioning' &&
-        line.requestedChannelType === channel,
+      (other) =>
+        other.requestedLineType === 'byo' &&
+        other.provisioningStatus === 'provisioning' &&
+        other.requestedChannelType === channel &&
+        isOf(other, { firstName, lastName }),
     );
     if (waiting) return waiting._id;
-    const { line, paymentUrl: payAt } = await request('POST /api/line-requests', {
+    const { line: requested, paymentUrl: payAt } = await request('POST /api/line-requests', {
       body: { channelType: channel, lineType: 'byo', firstName, lastName },
     });
-    if (payAt === undefined) return line._id;
+    if (payAt === undefined) return requested._id;
     setPaymentUrl(payAt);
     return null;
   }
@@ -65,11 +78,16 @@ export function useConnect(lines: readonly Line[], isProvisioned: boolean) {
       const { channel: _, ...body } = wish.body;
       const connected = await request('PUT /api/lines/{id}/carrier', { params: { id }, body });
       setConnection(connected.connection);
+      onConnected();
     } catch (failure) {
       setError(failure);
     } finally {
       setBusy(false);
-      void refreshReads(['GET /api/lines/by-user', 'GET /api/workspace/setup']);
+      void refreshReads([
+        'GET /api/lines/by-user',
+        'GET /api/lines/{id}/carrier',
+        'GET /api/workspace/setup',
+      ]);
     }
   }
   return { connect, connection, paymentUrl, busy, error };

@@ -1,15 +1,18 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, useEffect, useRef } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { Section } from '#console/components/page.tsx';
 import { CHANNELS, type Line } from '#console/lib/line.ts';
-import { TestConnection } from '#console/pages/lines/carrier-form.tsx';
-import { type Carrier, configOf, settingsOf } from '#console/pages/lines/carrier-settings.ts';
-import { EmailAuthentication } from '#console/pages/lines/email-authentication.tsx';
-import { ConnectionChecks, failureText } from '#console/pages/lines/connection-checks.tsx';
-import { SettingField } from '#console/pages/lines/setting-field.tsx';
+import type { UnsentForm } from '#console/lib/unsent.ts';
+import { type Carrier, configOf, settingsOf } from './carrier-settings.ts';
+import { ConnectionChecks, failureText, TestConnection } from './connection-checks.tsx';
+import { EmailAuthentication } from './email-authentication.tsx';
+import { type AtCarrier, type Channel, type LineDraft, NOTHING } from './line-draft.ts';
+import { LinePrice } from './line-price.tsx';
+import { SettingField } from './setting-field.tsx';
 import { type Connection, useConnect } from './use-connect.ts';
 
 type Tested = RequestTo<'POST /api/lines/carriers/test'>['body'];
@@ -19,27 +22,40 @@ export function CarrierWizard({
   carrier,
   carriers,
   lines,
+  line,
+  form,
+  onDone,
+  onShow,
 }: {
   carrier: Carrier;
   carriers: readonly Carrier[];
   lines: readonly Line[];
+  /** That waits for its carrier. Default: a new one is requested. */
+  line?: Line;
+  form: UnsentForm<LineDraft>;
+  onDone: () => void;
+  onShow?: (lineId: string) => void;
 }) {
   const { t } = useLingui();
-  const [channel, setChannel] = useState(carrier.channels[0] ?? 'imessage');
-  const [values, setValues] = useState<Record<string, string>>({});
-  const [entered, setEntered] = useState({ address: '', firstName: '', lastName: '' });
+  const draft = form.value;
+  const { provider } = carrier;
+  const { address, settings: values } = draft.at[provider] ?? NOTHING;
+  const chosen = line?.requestedChannelType ?? draft.channel;
+  const channel = carrier.channels.find((one) => one === chosen) ?? carrier.channels[0] ?? 'imessage';
   const test = useWrite('POST /api/lines/carriers/test');
-  const isProvisioned = carriers.some((other) => other.provisionsLines && other.channels.includes(channel));
-  const { connect, connection, paymentUrl, busy, error } = useConnect(lines, isProvisioned);
+  const isProvisioned = carriers.some(
+    (other) => other.provisionsOwnLines && other.channels.includes(channel),
+  );
+  const { connect, connection, paymentUrl, busy, error } = useConnect({ line, lines, isProvisioned }, onDone);
 
   // The secret of callbacks is generated.
   const settings = settingsOf(carrier.settings).filter(
     ({ name }) => !/^(callback|inbound)Secret$/.test(name),
   );
   const body: Tested = {
-    provider: carrier.provider,
+    provider,
     channel,
-    ...(entered.address !== '' && { address: entered.address }),
+    ...(address !== '' && { address }),
     config: configOf(settings, values),
   };
   const isTested = JSON.stringify(test.variables?.body) === JSON.stringify(body);
@@ -60,46 +76,59 @@ export function CarrierWizard({
   };
   const fields = ['firstName', 'lastName', 'address', ...settings.map(({ name }) => `config.${name}`)];
 
+  const change = (part: Partial<LineDraft>): void => form.change((now) => ({ ...now, ...part }));
+  const enter = (part: Partial<AtCarrier>): void =>
+    form.change((now) => ({
+      ...now,
+      at: { ...now.at, [provider]: { ...NOTHING, ...now.at[provider], ...part } },
+    }));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const { firstName, lastName } = entered;
+    const { firstName, lastName } = draft;
     void connect({ firstName, lastName, channel, body });
   };
-  if (connection) return <Finish carrier={carrier} connection={connection} />;
+  if (connection) return <Finish carrier={carrier} connection={connection} {...(onShow && { onShow })} />;
   const carrierName = carrier.guide.title;
-  const field = (name: keyof typeof entered, label: string) => (
+  const name = (field: 'firstName' | 'lastName', label: string) => (
     <TextField
       label={label}
-      name={name}
+      name={field}
       required
-      value={entered[name]}
-      onChange={(event) => setEntered({ ...entered, [name]: event.target.value })}
-      onBlur={leave}
-      error={failure(name)}
+      value={draft[field]}
+      onChange={(event) => change({ [field]: event.target.value })}
+      error={failure(field)}
     />
   );
   return (
-    <form className="flex flex-col gap-5" onSubmit={submit}>
-      <Stage title={t`At ${carrierName}`}>
+    <form data-kept className="flex flex-col gap-5" onSubmit={submit}>
+      <Section title={t`At ${carrierName}`}>
         <Sentences sentences={carrier.guide.before} />
-      </Stage>
-      <Stage title={t`Settings`}>
+      </Section>
+      <Section title={t`Settings`}>
         <div className="grid gap-4 sm:grid-cols-2">
-          {carrier.channels.length > 1 && (
+          {!line && carrier.channels.length > 1 && (
             <SelectField
               label={t`Channel`}
               value={channel}
               options={carrier.channels.map((value) => ({ value, label: CHANNELS[value] }))}
-              onChange={(event) => setChannel(event.target.value as typeof channel)}
+              onChange={(event) => change({ channel: event.target.value as Channel })}
             />
           )}
-          {field('address', channel === 'email' ? t`Email address` : t`Phone number`)}
+          <TextField
+            label={channel === 'email' ? t`Email address` : t`Phone number`}
+            name="address"
+            required
+            value={address}
+            onChange={(event) => enter({ address: event.target.value })}
+            onBlur={leave}
+            error={failure('address')}
+          />
           {settings.map((setting) => (
             <SettingField
               key={setting.name}
               setting={setting}
               value={values[setting.name] ?? ''}
-              onChange={(value) => setValues({ ...values, [setting.name]: value })}
+              onChange={(value) => enter({ settings: { ...values, [setting.name]: value } })}
               onBlur={leave}
               error={failure(`config.${setting.name}`)}
             />
@@ -114,13 +143,18 @@ export function CarrierWizard({
           <FormError>{isTested && generalErrorOf(test.error, fields)}</FormError>
           <ConnectionChecks checks={checks} />
         </div>
-      </Stage>
-      <Stage title={t`Who writes`}>
-        <div className="grid gap-4 sm:grid-cols-2">
-          {field('firstName', t`First name`)}
-          {field('lastName', t`Last name`)}
-        </div>
-      </Stage>
+      </Section>
+      {!line && (
+        <>
+          <Section title={t`Who writes`}>
+            <div className="grid gap-4 sm:grid-cols-2">
+              {name('firstName', t`First name`)}
+              {name('lastName', t`Last name`)}
+            </div>
+          </Section>
+          <LinePrice channel={channel} />
+        </>
+      )}
       <FormError>{generalErrorOf(error, fields)}</FormError>
       {paymentUrl === null ? (
         <div className="flex flex-wrap items-center gap-3">
@@ -134,8 +168,8 @@ export function CarrierWizard({
           )}
         </div>
       ) : (
-        <p className="flex flex-wrap items-center gap-3">
-          <Trans>Your plan does not include the line.</Trans>
+        <p role="status" className="flex flex-wrap items-center gap-3">
+          <Trans>Your plan does not include the line. Connect it here once it is paid for.</Trans>
           <a href={paymentUrl} className={buttonClasses('primary')}>
             <Trans>Pay for the line</Trans>
           </a>
@@ -145,38 +179,49 @@ export function CarrierWizard({
   );
 }
 
-function Finish({ carrier, connection }: { carrier: Carrier; connection: Connection }) {
+function Finish({
+  carrier,
+  connection: { lineId, callbackUrl },
+  onShow,
+}: {
+  carrier: Carrier;
+  connection: Connection;
+  onShow?: (lineId: string) => void;
+}) {
   const { t } = useLingui();
   const carrierName = carrier.guide.title;
+  const message = useRef<HTMLParagraphElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => message.current?.focus(), []);
   return (
     <div className="flex flex-col gap-5">
-      <p role="status" className="text-good">
+      <p ref={message} role="status" tabIndex={-1} className="text-good outline-none">
         <Trans>The line is connected.</Trans>
       </p>
-      <Stage title={t`What is left to do at ${carrierName}`}>
+      <Section title={t`What is left to do at ${carrierName}`}>
         <Sentences sentences={carrier.guide.after} />
         <div className="mt-4 flex flex-col gap-4">
           <TextField
             label={t`Callback URL`}
             readOnly
-            value={connection.callbackUrl}
+            value={callbackUrl}
             className="font-mono text-xs"
             onFocus={(event) => event.target.select()}
           />
-          <TestConnection lineId={connection.lineId} />
-          {carrier.channels.includes('email') && <EmailAuthentication lineId={connection.lineId} />}
+          <TestConnection lineId={lineId} />
+          {carrier.channels.includes('email') && <EmailAuthentication lineId={lineId} />}
         </div>
-      </Stage>
+      </Section>
+      {onShow && (
+        <div>
+          <Button kind="primary" onClick={() => onShow(lineId)}>
+            <Trans>Show the line</Trans>
+          </Button>
+        </div>
+      )}
     </div>
   );
 }
-
-const Stage = ({ title, children }: { title: string; children: ReactNode }) => (
-  <section>
-    <h4 className="mb-2 font-medium">{title}</h4>
-    {children}
-  </section>
-);
 
 const Sentences = ({ sentences }: { sentences: readonly string[] }) => (
   <ol className="list-decimal space-y-1 pl-5 text-muted">

@@ -1,0 +1,77 @@
+import { useState } from 'react';
+import { type UnsentForm, useUnsent, useUnsentForm } from '#console/lib/unsent.ts';
+import type { Line } from '#console/lib/line.ts';
+import { type Carrier, settingsOf } from './carrier-settings.ts';
+
+export type Channel = Line['requestedChannelType'];
+
+/** A line that is being requested or connected, as it is written. */
+export interface LineDraft {
+  provider: string;
+  /** Empty: the first of the carrier. */
+  channel: Channel | '';
+  firstName: string;
+  lastName: string;
+  areaCode: string;
+  /** By carrier, so that looking at another one loses nothing. */
+  at: Record<string, AtCarrier>;
+}
+
+export interface AtCarrier {
+  address: string;
+  settings: Record<string, string>;
+}
+
+export const NEW_LINE: LineDraft = {
+  provider: '',
+  channel: '',
+  firstName: '',
+  lastName: '',
+  areaCode: '',
+  at: {},
+};
+export const NOTHING: AtCarrier = { address: '', settings: {} };
+
+const NEW = 'line';
+
+/** @param line that waits for its carrier; without it, the draft is of a new one. */
+export function useLineDraft(carriers: readonly Carrier[], line?: Line): UnsentForm<LineDraft> {
+  const { text } = useUnsent(NEW);
+  // What was written before the line was paid for is about this line.
+  const [editor] = useState(() => (line && !isAbout(line, text) ? `line ${line._id}` : NEW));
+  return useUnsentForm(editor, NEW_LINE, (draft) => withoutSecrets(draft, carriers));
+}
+
+function isAbout(line: Line, text: string | null): boolean {
+  if (text === null) return false;
+  const { firstName, lastName } = JSON.parse(text) as LineDraft;
+  return isOf(line, { firstName, lastName });
+}
+
+/** Whether the line was requested under the names. */
+export const isOf = (
+  line: Line,
+  { firstName, lastName }: Pick<LineDraft, 'firstName' | 'lastName'>,
+): boolean => line.firstName === firstName.trim() && line.lastName === lastName.trim();
+
+const withoutSecrets = (draft: LineDraft, carriers: readonly Carrier[]): LineDraft => ({
+  ...draft,
+  at: Object.fromEntries(
+    Object.entries(draft.at).map(([provider, { address, settings }]) => [
+      provider,
+      {
+        address,
+        settings: publicOf(
+          settings,
+          carriers.find((one) => one.provider === provider),
+        ),
+      },
+    ]),
+  ),
+});
+
+/** What may be stored of the settings. */
+export function publicOf(values: Readonly<Record<string, string>>, carrier: Carrier | undefined) {
+  const known = settingsOf(carrier?.settings ?? {}).filter(({ secret }) => !secret);
+  return Object.fromEntries(known.flatMap(({ name }) => (values[name] ? [[name, values[name]]] : [])));
+}
