@@ -58,11 +58,25 @@ describe('the page Compliance', () => {
     await form.getByLabel('Send until').fill('20:00');
     await form.getByLabel('Drips').press('Space');
     await waited.getByText('1 of 1', { exact: true }).waitFor();
-    // Another page does not lose what is not saved.
+    // Neither another page, another tab nor a reload loses what is not saved.
+    const isKept = async () => {
+      await form.getByLabel('Send until').waitFor();
+      expect(await form.getByLabel('Send until').inputValue()).toBe('20:00');
+      expect(await form.getByLabel('Law').inputValue()).toBe('us');
+      expect(await form.getByLabel('Drips').isChecked()).toBe(true);
+    };
     await page.getByRole('link', { name: 'Contacts' }).click();
     await page.getByRole('heading', { name: 'Contacts' }).waitFor();
     await page.goBack();
-    expect(await form.getByLabel('Send until').inputValue()).toBe('20:00');
+    await isKept();
+    await page.getByRole('tab', { name: 'Opt-in links' }).click();
+    await page.getByText('No links yet').waitFor();
+    await page.getByRole('tab', { name: 'Rules' }).click();
+    await isKept();
+    await page.reload();
+    await isKept();
+    await tab.signInAsOwner(workspace, '/compliance');
+    await isKept();
     await form.getByLabel('Send until').press('Enter');
     await page.getByText('The quiet hours were saved').waitFor();
     expect((await ask('GET', '/api/workspace/quiet-hours')).quietHours).toEqual({
