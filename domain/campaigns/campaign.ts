@@ -135,6 +135,10 @@ export const Campaign = z
     onReply: OnReply,
     stopWhen: z.array(Condition),
     finishBy: z.iso.datetime().nullable(),
+    isLate: z.boolean().meta({
+      description:
+        'The last forecast said that it is not finished by `finishBy`. One is made once an hour while it is active.',
+    }),
     needsAiPersonalization: z.boolean(),
     createdByUserId: UserId.nullable(),
     startedAt: z.iso.datetime().nullable(),

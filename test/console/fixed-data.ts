@@ -409,6 +409,7 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
   stepIds: ['1', '2'],
   onReply: 'stop',
   finishBy: null,
+  isLate: false,
   stopWhen: [],
   needsAiPersonalization: false,
   createdByUserId: null,

@@ -37,7 +37,20 @@ const columns = (): readonly Column<Campaign>[] => [
       );
     },
   },
-  { header: t`Status`, width: '8rem', cell: (campaign) => <Status status={campaign.status} /> },
+  {
+    header: t`Status`,
+    width: '8rem',
+    cell: ({ status, isLate }) => (
+      <>
+        <Status status={status} />
+        {isLate && (status === 'active' || status === 'paused') && (
+          <p className="mt-0.5 text-xs text-warn">
+            <Trans>Will be late</Trans>
+          </p>
+        )}
+      </>
+    ),
+  },
   {
     header: t`Progress`,
     width: 'minmax(9rem, 1fr)',

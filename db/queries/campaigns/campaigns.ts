@@ -290,6 +290,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     onReply: row.stopOnReply ? 'stop' : row.pauseOnReply ? 'pause' : 'continue',
     stopWhen: row.stopWhen,
     finishBy: row.finishBy?.toISOString() ?? null,
+    isLate: row.isLate,
     needsAiPersonalization: row.needsAiPersonalization,
     createdByUserId: row.createdByUserId,
     startedAt: row.startedAt?.toISOString() ?? null,

@@ -222,6 +222,7 @@ describe('a campaign with a deadline', () => {
       campaignId: id,
       data: { completesAt: expect.any(String) },
     });
+    expect((await api('GET', `/api/campaigns/${id}`)).body.campaign.isLate).toBe(true);
     const { status } = await api('PATCH', `/api/campaigns/${id}`, { finishBy: inDays(0.5) });
     expect(status).toBe(200);
     await told(2);
