@@ -1,5 +1,5 @@
 import { MAX_BODY_LENGTH } from './message.ts';
-import { renderTemplate, TemplateError, type TemplateLead } from './template.ts';
+import { renderTemplate, type TemplateBudget, TemplateError, type TemplateLead } from './template.ts';
 import { isBlank, isLonger } from '../base/text.ts';
 
 /** The rendered text, or the `errorMessage` of the message that fails because of it. */
@@ -11,10 +11,15 @@ export type OutgoingText =
  * Renders a message for sending. An empty text is valid only with files. Line ends become `\n`, as phones and carriers store them, so
  * that the text can be compared with what they list.
  */
-export function outgoingText(template: string, lead: TemplateLead | null, files: number): OutgoingText {
+export function outgoingText(
+  template: string,
+  lead: TemplateLead | null,
+  files: number,
+  budget?: TemplateBudget,
+): OutgoingText {
   let text: string;
   try {
-    text = renderTemplate(template, lead).replaceAll(/\r\n?/g, '\n');
+    text = renderTemplate(template, lead, budget).replaceAll(/\r\n?/g, '\n');
   } catch (error) {
     if (error instanceof TemplateError) return { reason: error.reason };
     throw error;

@@ -295,7 +295,8 @@ function templateError(error: unknown): TemplateError {
   return new TemplateError('template_error', `is not a valid template: ${message}`);
 }
 
-const isPlain = (text: string): boolean => !text.includes('{{') && !text.includes('{%');
+/** Whether there is nothing to render. */
+export const isPlain = (text: string): boolean => !text.includes('{{') && !text.includes('{%');
 
 /** Validates a template without rendering it. @returns the problem, or null. */
 export function templateProblem(text: string, budget = new TemplateBudget()): string | null {

@@ -173,7 +173,7 @@ export const leadRoutes = [
     tag: 'Contacts',
     summary: 'List the history of a lead, newest first',
     description:
-      "Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses.",
+      "Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A message that has not been sent has the text that it would have now.",
     params: LeadParams,
     query: PositionQuery,
     responses: {

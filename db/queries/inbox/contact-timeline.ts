@@ -7,11 +7,14 @@ import { Judged } from '#domain/campaigns/condition.ts';
 import { DecidingStep } from '#domain/campaigns/walk.ts';
 import type { ContactTimelineEntry } from '#domain/contacts/contact-timeline.ts';
 import { formsOf } from '#domain/base/contact-key.ts';
+import { outgoingText } from '#domain/messages/outgoing-text.ts';
+import { isPlain, TemplateBudget } from '#domain/messages/template.ts';
 import { findConsents, presentConsent } from '../contacts/consents.ts';
 import { texts } from '../contacts/contacts.ts';
+import { findLeads, presentLead } from '../contacts/leads.ts';
 import { findNotes, presentNotes } from './conversation-notes.ts';
 import { findRuleRuns } from './rule-runs.ts';
-import { findThreadItems, presentThread, RECEIVED_AT, SENT_AT } from './conversations.ts';
+import { findThreadItems, presentThread, RECEIVED_AT, SENT_AT, type ThreadRow } from './conversations.ts';
 import { findOptOutChanges, presentChange } from '../contacts/opt-out-history.ts';
 
 const Kind = z.enum([
@@ -144,8 +147,15 @@ export async function presentContactTimeline(
     rows.filter(({ kind }) => kinds.includes(kind)).map(({ id }) => id);
   const items = await findThreadItems(db, idsOf('message'));
   const shown = await presentThread(db, items, links, now);
+  const rendered = await textsToSend(db, items);
   const messages = new Map(
-    shown.map((message, index) => [message.messageId, { message, address: items[index]?.address ?? '' }]),
+    shown.map((message, index) => [
+      message.messageId,
+      {
+        message: { ...message, message: rendered.get(message.messageId) ?? message.message },
+        address: items[index]?.address ?? '',
+      },
+    ]),
   );
   const consents = byId(await findConsents(db, idsOf('consent')));
   const optOuts = byId(await findOptOutChanges(db, idsOf('opt_out')));
@@ -226,6 +236,26 @@ export async function presentContactTimeline(
     }
   }
   return rows.map(present).filter((entry) => entry !== null);
+}
+
+/** The templates among messages that have not been sent, as they would be now; one that fails stays a template. */
+async function textsToSend(db: TenantDb, items: readonly ThreadRow[]): Promise<ReadonlyMap<string, string>> {
+  const templates = items.filter(
+    ({ direction, sentText, unsentAt, body }) =>
+      direction === 'out' && sentText === null && unsentAt === null && !isPlain(body),
+  );
+  const leads = await findLeads(
+    db,
+    templates.flatMap(({ leadId }) => leadId ?? []),
+  );
+  const budget = new TemplateBudget();
+  return new Map(
+    templates.flatMap(({ id, body, leadId }) => {
+      const lead = leads.get(leadId ?? '');
+      const text = outgoingText(body, lead ? presentLead(lead) : null, 1, budget);
+      return 'text' in text ? [[id, text.text] as const] : [];
+    }),
+  );
 }
 
 const byId = <Row extends { id: string }>(rows: readonly Row[]): Map<string, Row> =>

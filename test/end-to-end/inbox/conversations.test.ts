@@ -256,5 +256,11 @@ describe('what the inbox shows of a message and of a contact', () => {
       cursor = body.nextCursor;
     }
     expect(paged).toEqual(entries);
+    const later = { message: 'Bye {{ firstName }}', scheduledDate: new Date(Date.now() + 86_400_000) };
+    await api('POST', '/api/messages', { ...later, recipientPhone: own, fromLineId: lineId });
+    expect((await api('GET', path)).body.entries[0].message).toMatchObject({
+      message: 'Bye Ada',
+      status: 'scheduled',
+    });
   });
 });
