@@ -49,6 +49,10 @@ export const PreviewEvent = z
         'The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`; null: a message.',
     }),
     why: z.string().nullable(),
+    message: z.string().nullable().meta({
+      description:
+        'Of a message: the text that the lead would get now; null: no lead is given, or it cannot be rendered.',
+    }),
   })
   .meta({ id: 'CampaignPreviewEvent' });
 export type PreviewEvent = z.infer<typeof PreviewEvent>;
@@ -89,6 +93,7 @@ export const NO_FACTS: Facts = {
 /**
  * What happens to a lead that enters now, if what is assumed holds and nothing else changes. Waits pass at once.
  * @param reaches whether a message of the step can be sent to the lead.
+ * @param textOf what the lead would get.
  */
 export function* previewWalk(
   steps: readonly CampaignStep[],
@@ -96,11 +101,13 @@ export function* previewWalk(
   {
     assume,
     reaches,
+    textOf = () => null,
     stopWhen,
     now,
   }: {
     assume: Assumptions;
     reaches: (step: MessageStep) => boolean;
+    textOf?: (step: MessageStep, stepId: string) => string | null;
     stopWhen: readonly Condition[];
     now: Date;
   },
@@ -110,7 +117,7 @@ export function* previewWalk(
   let facts: Facts = { ...known, lead, ...(consented && { consented: new Set(consented) }) };
   const events: PreviewEvent[] = [];
   const record = ({ stepId, kind, outcome, why, at }: Passed): void => {
-    events.push({ stepId, kind, outcome, why, at: at.toISOString() });
+    events.push({ stepId, kind, outcome, why, at: at.toISOString(), message: null });
   };
   let cursor: Cursor = { stepId: null, isPassed: false, at: now };
   let time = now;
@@ -128,7 +135,14 @@ export function* previewWalk(
     for (const { id, step } of rest.run) {
       at = new Date(at.getTime() + durationMs(step.delay));
       if (reaches(step))
-        events.push({ stepId: id, kind: 'message', at: at.toISOString(), outcome: null, why: null });
+        events.push({
+          stepId: id,
+          kind: 'message',
+          at: at.toISOString(),
+          outcome: null,
+          why: null,
+          message: textOf(step, id),
+        });
     }
     const sent = at;
     facts = {

@@ -288,6 +288,13 @@ test('the numbers of a campaign open the leads that they count, and it is stoppe
   await expect.poll(() => rows.count()).toBe(1);
   await rows.getByText('Ada').waitFor();
   expect((await api('GET', `/api/campaigns/${campaign._id}`)).body.progress.stopped).toBe(1);
+  await eventually(async () => (await api('GET', '/api/campaigns')).body.campaigns[0].isLate);
+  await tab.go('/campaigns');
+  await page
+    .getByRole('row', { name: /Viewings/ })
+    .getByText('Will be late')
+    .waitFor();
+  expect(await inaccessible(page)).toEqual([]);
 });
 
 test('steps that wait, decide and act are built by keyboard alone, and shown as a tree', async () => {
@@ -502,6 +509,43 @@ test('a campaign that asks about replies goes on after one, and the history of a
   expect(await inaccessible(page)).toEqual([]);
   await writeIn(app, { lineId, from, text: 'Yes' });
   await page.getByText('Reactivation: what it waited for has happened').waitFor();
+});
+
+test('the preview of a campaign that decides shows the way that a lead takes for what it does', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const lead = { firstName: 'Ada', phone: phone() };
+  const { leadIds } = (await api('POST', '/api/leads', { leads: [lead] })).body;
+  const says = (value: string) => [{ field: 'replied', op: 'contains', value }];
+  const steps = [
+    { message: 'Still looking?' },
+    { kind: 'wait_until', any: [{ field: 'replied' }], atMost: { days: 3 }, else: 'continue' },
+    {
+      kind: 'branch',
+      branches: [
+        { name: 'Interested', when: says('yes'), steps: [{ message: 'Great, {{ firstName }}!' }] },
+        { name: 'Curious', when: [{ field: 'clicked' }], steps: [{ message: 'Any questions?' }] },
+      ],
+      else: [{ message: 'One last time, {{ firstName }}' }],
+    },
+  ];
+  const { campaign } = (await api('POST', '/api/campaigns', { name: 'Ways', steps })).body;
+  await tab.signIn(key, `/campaigns/${campaign._id}?part=preview&lead=${leadIds[0]}`);
+  const rest = page.getByRole('list', { name: 'What follows then' });
+  await rest.getByText('One last time, Ada').waitFor();
+  await rest.getByText('It has waited long enough, and goes on').waitFor();
+  const answer = page.getByLabel('After the first message, the contact');
+  await answer.selectOption('Replies “yes”');
+  await rest.getByText('Great, Ada!').waitFor();
+  await rest.getByText('It takes the branch “Interested”').waitFor();
+  await answer.selectOption('Replies something else');
+  await rest.getByText('One last time, Ada').waitFor();
+  await rest.getByText('What it waited for has happened').waitFor();
+  await page.getByLabel('Opens a link').press('Space');
+  await rest.getByText('Any questions?').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.reload();
+  await rest.getByText('Any questions?').waitFor();
 });
 
 test('a step of a campaign that runs is corrected for whoever has not got it, and a refusal is shown', async () => {

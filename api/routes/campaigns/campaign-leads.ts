@@ -2,7 +2,7 @@ import { emitLeadEvents } from '#db/commands/contacts/lead-events.ts';
 import { z } from 'zod';
 import { addLead } from '#db/commands/campaigns/added-lead.ts';
 import { planEntry } from '#db/commands/campaigns/campaign-entry.ts';
-import { stepTimes } from '#db/commands/campaigns/campaign-walks.ts';
+import { stepTimes, variantOf } from '#db/commands/campaigns/campaign-walks.ts';
 import { requireLines } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
@@ -39,9 +39,10 @@ import { Id } from '#domain/base/ids.ts';
 import { runInTurns } from '#domain/base/turns.ts';
 import { firstSendTime } from '#domain/sending/quiet-hours.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/contacts/lead.ts';
-import { messageSteps } from '#domain/campaigns/step.ts';
+import { type MessageStep, messageSteps } from '#domain/campaigns/step.ts';
 import { textsOf } from '#domain/campaigns/step-variants.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
+import { outgoingText } from '#domain/messages/outgoing-text.ts';
 import {
   renderTemplate,
   TemplateBudget,
@@ -200,18 +201,26 @@ export const campaignLeadRoutes = [
         const shown = { campaignId: campaign.id, leadId: null, steps, walk, paths, warnings };
         return { status: 200, body: { success: true, ...shown } };
       }
+      const known = presentLead(lead);
+      const walkBudget = new TemplateBudget();
+      const textOf = (step: MessageStep, stepId: string): string | null => {
+        const variant = variantOf(campaign, stepId, lead.id);
+        const template = textsOf(step).find((one) => one.variant === variant)?.body ?? '';
+        const sent = outgoingText(template, known, step.attachmentUrls.length, walkBudget);
+        return 'text' in sent ? sent.text : null;
+      };
       const needs = needsOf([...campaign.stopWhen, ...conditionsOf(campaign.steps)]);
       const facts = await factsOf(db, [{ ...lead, enteredAt: now }], needs, campaign.id);
       const walk = await runInTurns(
         previewWalk(campaign.steps, facts.get(lead.id) ?? NO_FACTS, {
           assume,
           reaches: ({ messageType }) => addressOn(messageType, lead) !== null,
+          textOf,
           stopWhen: campaign.stopWhen,
           now,
         }),
       );
       const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
-      const known = presentLead(lead);
       const budget = new TemplateBudget();
       const timesOf = await stepTimes(db, campaign);
       const consented = await consentedAmong(db, planned);

@@ -11,12 +11,18 @@ interface Preview {
   walk: readonly Pick<Response['walk'][number], 'stepId' | 'kind'>[];
 }
 
-/** Why a preview ends where it does, though the steps go on; null: they do not, or no message can reach the lead. */
-export function endingSentence(written: readonly AnyStep[], { steps: shown, walk }: Preview): string | null {
+/** What comes after the messages that are sent whatever happens. */
+export function restOf<P extends Preview>({ steps: shown, walk }: P): P['walk'][number][] {
   const last = walk.findLastIndex(({ stepId }) => shown.some((step) => step.stepId === stepId));
-  const next = walk
-    .slice(last + 1)
-    .find(({ kind }) => kind === 'wait_until' || kind === 'branch' || kind === 'message');
+  return walk.slice(last + 1);
+}
+
+/** Why a preview is certain no further than it is, though the steps go on; null: they do not, or no message can reach the lead. */
+export function endingSentence(written: readonly AnyStep[], preview: Preview): string | null {
+  const { walk } = preview;
+  const next = restOf(preview).find(
+    ({ kind }) => kind === 'wait_until' || kind === 'branch' || kind === 'message',
+  );
   if (!next || !walk.some(({ kind }) => kind === 'message')) return null;
   const asked = conditionsOf(allSteps(written)[placeOf(written, next.stepId) - 1]);
   const conditions = listOf([...new Set(asked.map(conditionText))], 'disjunction');
@@ -25,7 +31,8 @@ export function endingSentence(written: readonly AnyStep[], { steps: shown, walk
     : t`What comes next depends on: ${conditions}.`;
 }
 
-function conditionsOf(step: AnyStep | undefined) {
+/** What a step asks before the lead goes on. */
+export function conditionsOf(step: AnyStep | undefined) {
   if (step?.kind === 'wait_until') return step.any;
   return step?.kind === 'branch' ? step.branches.flatMap(({ when }) => when) : [];
 }

@@ -1,7 +1,7 @@
 import type { MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
@@ -13,10 +13,12 @@ import { SearchBox } from '#console/components/search-box.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, fullTimeOf, listOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
-import { useSearchParam } from '#console/lib/search.ts';
+import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { allSteps } from '#console/lib/step-places.ts';
 import { type Campaign, isMessage, type Step as CampaignStep, textsOf } from './campaign.ts';
-import { endingSentence } from './preview-ending.ts';
+import { assumptionsOf, choicesOf, type Deed } from './preview-choices.ts';
+import { endingSentence, restOf } from './preview-ending.ts';
+import { Rest, WhatIf } from './preview-rest.tsx';
 import { SendTest } from './send-test.tsx';
 
 type Step = ResponseOf<'POST /api/campaigns/{id}/preview'>['steps'][number];
@@ -86,17 +88,25 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
   const zone = useTimeZone();
   const lines = useRead('GET /api/lines/by-user', {});
   const lead = useRead('GET /api/leads/{id}', { params: { id: leadId } });
+  const [reply] = useSearchParam('reply');
+  const [does] = useSearchParam('does');
+  const change = useSearchChange();
+  const choices = choicesOf(campaign);
+  const done: Deed[] = choices.deeds.filter((deed) => does.split(',').includes(deed));
+  const assume = assumptionsOf(choices.replies === null ? '' : reply, done);
   const preview = useQuery({
-    queryKey: ['preview', campaign._id, campaign.updatedAt, leadId],
+    queryKey: ['preview', campaign._id, campaign.updatedAt, leadId, assume],
     queryFn: ({ signal }) =>
       request(
         'POST /api/campaigns/{id}/preview',
-        { params: { id: campaign._id }, body: { leadId } },
+        { params: { id: campaign._id }, body: { leadId, assume } },
         { signal },
       ),
+    placeholderData: keepPreviousData,
   });
   const name = lead.data && nameOf(lead.data.lead);
   const ending = preview.data ? endingSentence(campaign.steps, preview.data) : null;
+  const rest = preview.data ? restOf(preview.data) : [];
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center justify-between gap-3">
@@ -163,6 +173,18 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
         </ol>
       )}
       {ending !== null && <p className="text-muted">{ending}</p>}
+      {rest.length > 0 && preview.data?.walk.some(({ kind }) => kind === 'message') && (
+        <>
+          <WhatIf
+            choices={choices}
+            reply={reply}
+            done={done}
+            onReply={(next) => change({ reply: next })}
+            onDone={(next) => change({ does: next.join(',') })}
+          />
+          <Rest campaign={campaign} events={rest} />
+        </>
+      )}
     </div>
   );
 }

@@ -101,7 +101,8 @@ export async function planRuns(
   }));
 }
 
-function variantOf(campaign: CampaignRow, stepId: string, leadId: string): VariantName | null {
+/** The variant of a step that the lead gets. */
+export function variantOf(campaign: CampaignRow, stepId: string, leadId: string): VariantName | null {
   const step = stepsById(campaign.steps).get(stepId)?.step;
   if (!step || !isMessageStep(step)) return null;
   const stepIndex = stepNumbers(campaign).get(stepId) ?? 0;

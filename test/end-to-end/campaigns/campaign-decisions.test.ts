@@ -291,7 +291,7 @@ describe('a campaign that decides', () => {
 });
 
 test('a preview walks a lead through all steps under assumptions, and knows all paths', async () => {
-  const go = { id: 'go', message: 'Go' };
+  const go = { id: 'go', message: 'Go, {{ customFields.plan }}' };
   const id = await newCampaign({ steps: [{ id: 'ready', message: 'Ready?' }, ask, byPlan, go] });
   const { leadIds } = await newList([{ phone: phone(), customFields: { plan: 'Gold' } }]);
   const preview = async (body: object) => (await api('POST', `/api/campaigns/${id}/preview`, body)).body;
@@ -303,6 +303,9 @@ test('a preview walks a lead through all steps under assumptions, and knows all 
   const gold = await preview({ leadId: leadIds[0], assume: { replies: ['Yes'] } });
   expect(outcomes(gold)).toEqual(['ready', 'continued', 'Gold', expect.any(String), 'go']);
   expect(gold.steps).toMatchObject([{ message: 'Ready?' }]);
+  expect(gold.walk[0].message).toBe('Ready?');
+  expect(gold.walk.at(-1).message).toBe('Go, Gold');
+  expect(gold.walk[1].message).toBeNull();
   const plain = await preview({
     leadId: leadIds[0],
     assume: { tags: ['hot'], fields: { 'customFields.plan': '' } },
