@@ -2245,7 +2245,7 @@ export class Contacts extends HeyApiClient {
     /**
      * List the history of a lead, newest first
      *
-     * Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`.
+     * Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A message that has not been sent has the text that it would have now. A key needs the scope `read`.
      */
     public getLeadTimeline<ThrowOnError extends boolean = true>(parameters: {
         id: string;

@@ -3279,6 +3279,10 @@ export type CarrierDescription = {
      */
     provisionsLines: boolean;
     /**
+     * Whether it also provisions lines of your own (`byo`) until they are connected elsewhere.
+     */
+    provisionsOwnLines: boolean;
+    /**
      * The steps of a person at the carrier, one sentence each.
      */
     guide: {
@@ -4256,6 +4260,10 @@ export type Campaign = {
     onReply: 'stop' | 'pause' | 'continue';
     stopWhen: Array<ConditionOutput>;
     finishBy: string | null;
+    /**
+     * The last forecast said that it is not finished by `finishBy`. One is made once an hour while it is active.
+     */
+    isLate: boolean;
     needsAiPersonalization: boolean;
     createdByUserId: string | null;
     startedAt: string | null;
@@ -4590,6 +4598,10 @@ export type CampaignPreviewEvent = {
      */
     outcome: string | null;
     why: string | null;
+    /**
+     * Of a message: the text that the lead would get now; null: no lead is given, or it cannot be rendered.
+     */
+    message: string | null;
 };
 
 export type CampaignPreviewPath = {

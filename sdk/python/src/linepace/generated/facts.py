@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "fde02e0d9df4a46d77a7efd8ecafed9b4e7243724db0332e8bc159ddb1b6f96b"
+DIGEST = "e4df2880f2f82696b5e08e69a5afb4b47a01184f4914eba1591a0895b8cfcebf"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1376,6 +1376,7 @@ class CarrierDescription(TypedDict):
     channels: list[Literal["imessage", "sms", "email"]]
     settings: dict[str, Any]
     provisionsLines: bool
+    provisionsOwnLines: bool
     guide: CarrierDescriptionGuide
 
 
@@ -1951,6 +1952,7 @@ class CampaignPreviewEvent(TypedDict):
     at: str
     outcome: str | None
     why: str | None
+    message: str | None
 
 
 class CampaignPreviewPathDecision(TypedDict):
@@ -6917,6 +6919,7 @@ class Campaign(TypedDict):
     onReply: Literal["stop", "pause", "continue"]
     stopWhen: list[ConditionOutput]
     finishBy: str | None
+    isLate: bool
     needsAiPersonalization: bool
     createdByUserId: str | None
     startedAt: str | None

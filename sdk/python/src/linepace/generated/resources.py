@@ -975,7 +975,7 @@ class Contacts:
     def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
         """List the history of a lead, newest first.
 
-        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
+        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A message that has not been sent has the text that it would have now. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
 
     def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
@@ -1228,7 +1228,7 @@ class AsyncContacts:
     async def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
         """List the history of a lead, newest first.
 
-        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
+        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A message that has not been sent has the text that it would have now. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
 
     async def add_lead_tags(self, id: str, **body: Unpack[models.AddLeadTagsRequest]) -> models.AddLeadTagsResponse:
