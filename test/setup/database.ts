@@ -41,7 +41,7 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
   const { tenantUrl, systemUrl } = inject('databaseLogins');
   const poolerPort = inject('poolerPort');
   const pooled = (url: string): string =>
-    poolerPort === null ? named(url) : Object.assign(new URL(named(url)), { port: String(poolerPort) }).href;
+    poolerPort === null ? named(url) : overTcp(named(url), poolerPort);
   return {
     ownerUrl: named(inject('databaseUrl')),
     tenantUrl: pooled(tenantUrl),
@@ -56,6 +56,10 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
     },
   };
 }
+
+/** @param port of PostgreSQL, which also listens there, or of something in front of it. */
+export const overTcp = (url: string, port: number): string =>
+  Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href;
 
 const administer = (statement: string): Promise<unknown> =>
   connected(inject('databaseUrl'), (client) => client.query(statement));

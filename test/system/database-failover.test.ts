@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startApi } from '#api/server.ts';
+import { overTcp } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { startBlackHole } from '#test/support/black-hole.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -12,9 +13,9 @@ beforeAll(async () => void (app = await startTestApp({ worker: false })));
 afterAll(() => app.stop());
 
 test('a primary that vanishes without a word costs half a minute, for requests and for sends', async () => {
-  const { hostname, port } = new URL(app.config.database.systemUrl);
-  const hole = await startBlackHole(hostname, Number(port));
-  const through = (url: string): string => Object.assign(new URL(url), { port: String(hole.port) }).href;
+  const { port } = new URL(app.config.database.systemUrl);
+  const hole = await startBlackHole('127.0.0.1', Number(port));
+  const through = (url: string): string => overTcp(url, hole.port);
   const { database } = app.config;
   const config = {
     ...app.config,

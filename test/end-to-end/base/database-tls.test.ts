@@ -16,14 +16,14 @@ let server: Server;
 const sockets = new Set<Socket>();
 
 beforeAll(async () => {
-  const { hostname, port } = new URL(inject('databaseUrl'));
+  const { port } = new URL(inject('databaseUrl'));
   const context = { cert: readFileSync(certificate('server')), key: readFileSync(certificate('server-key')) };
   server = createServer((socket) => {
     sockets.add(socket.on('error', () => {}));
     socket.once('data', () => {
       socket.write(WILLING);
       const secured = new TLSSocket(socket, { isServer: true, ...context }).on('error', () => {});
-      const database = connect(Number(port), hostname).on('error', () => {});
+      const database = connect(Number(port), '127.0.0.1').on('error', () => {});
       secured.pipe(database).pipe(secured);
     });
   });
