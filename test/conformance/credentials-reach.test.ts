@@ -68,7 +68,7 @@ const SNAPSHOT = Object.entries(CREDENTIALS)
 const isPublic = ({ table, user_id }: Row): boolean => table === 'passkey_challenges' && user_id === null;
 
 async function rowsOf(client: pg.Client): Promise<Map<string, Row>> {
-  const { rows } = await client.query<{ row: string }>(SNAPSHOT);
+  const { rows } = await client.query<{ row: string }>({ name: 'snapshot', text: SNAPSHOT });
   return new Map(
     rows.map(({ row }): [string, Row] => [row, JSON.parse(row) as Row]).filter(([, row]) => !isPublic(row)),
   );
@@ -271,13 +271,24 @@ function textOf({ format, pattern = '' }: Schema, name: string): string {
 
 const CHOICES = 3;
 
-function inputsOf(declared: unknown): unknown[] {
-  if (!(declared instanceof z.ZodType)) return [undefined];
-  const schema = z.toJSONSchema(declared, {
+/** Each takes longer to write than a request with it. */
+const schemas = new Map<z.ZodType, Schema>();
+
+function schemaOf(declared: z.ZodType): Schema {
+  const known = schemas.get(declared);
+  if (known) return known;
+  const written = z.toJSONSchema(declared, {
     io: 'input',
     unrepresentable: 'any',
     metadata: z.registry(),
   }) as Schema;
+  schemas.set(declared, written);
+  return written;
+}
+
+function inputsOf(declared: unknown): unknown[] {
+  if (!(declared instanceof z.ZodType)) return [undefined];
+  const schema = schemaOf(declared);
   const values = Array.from({ length: CHOICES }, (_, choice) => [
     farthest(schema, choice, true),
     farthest(schema, choice, false),
