@@ -23,8 +23,7 @@ const TASKS = {
   texts: ['node_modules/@lingui/cli/dist/lingui.js', 'extract', '--clean'],
   test: [...VITEST, '--project=unit', '--project=integration'],
   'test-unit': [...VITEST, '--project=unit'],
-  // Browsers and processes of their own use more of the cores than other tests.
-  'test-system': [...VITEST, '--project=system', '--maxWorkers=3'],
+  'test-system': [...VITEST, '--project=system'],
   run: [],
 };
 
