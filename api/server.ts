@@ -175,7 +175,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
             routes.filter(({ id }) => id === 'metrics'),
             services,
           ),
-          { host, port: config.metricsPort },
+          { host, port: config.metricsPort, variable: 'METRICS_PORT' },
         );
   const { port } = server;
   logger.info({ port }, 'the API is listening');

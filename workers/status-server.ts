@@ -4,6 +4,7 @@ import { checkKeys, type ProcessKeys } from '#db/connection/key-check.ts';
 import { ping } from '#db/queries/operations/readiness.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb } from '#db/connection/transactions.ts';
+import { listenError } from '#providers/listen-error.ts';
 import { checkReadiness, checkTemporal, isStuck, observeReadiness } from '#providers/readiness.ts';
 import type { WatchedParts } from '#providers/parts.ts';
 import type { Client } from '@temporalio/client';
@@ -75,7 +76,7 @@ export async function startStatusServer(
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => reject(listenError(error, port, 'METRICS_PORT')));
     server.listen(port, host, resolve);
   });
   return {

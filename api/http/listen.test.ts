@@ -33,6 +33,15 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+test('a port that is in use is named with the variable that changes it', async () => {
+  const app = { callback: () => () => {} };
+  const taken = { host: '127.0.0.1', port: server.port };
+  await expect(listen(app, taken)).rejects.toThrow(`The port ${server.port} is in use: PORT names another`);
+  await expect(listen(app, { ...taken, variable: 'METRICS_PORT' })).rejects.toThrow(
+    'METRICS_PORT names another',
+  );
+});
+
 /** Sends the beginning of a request and nothing more. @returns what the server sent until the connection ended. */
 function stall(beginning: string): Promise<string> {
   return new Promise((resolve, reject) => {

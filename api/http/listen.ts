@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { listenError } from '#providers/listen-error.ts';
 
 export interface Listening {
   port: number;
@@ -28,9 +29,10 @@ const CLOSE_MS = 5000;
 /** The connections of a process. Each costs memory; further ones are closed at once. */
 const MAX_CONNECTIONS = 20_000;
 
+/** @param address.variable the variable that names the port, for the error if it is in use. */
 export async function listen(
   app: { callback(): RequestListener },
-  { host, port }: { host: string; port: number },
+  { host, port, variable = 'PORT' }: { host: string; port: number; variable?: string },
   { headersMs, requestMs, idleMs, checkEveryMs }: RequestTimeouts = TIMEOUTS,
 ): Promise<Listening> {
   const server = createServer(
@@ -53,7 +55,7 @@ export async function listen(
   });
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => reject(listenError(error, port, variable)));
     server.listen(port, host, resolve);
   });
   return {

@@ -76,7 +76,8 @@ export interface PoolOptions {
 
 /**
  * @throws UnrestrictedLoginError if a login has too many privileges.
- * @throws UnsupportedPoolerError if a PgBouncer does not fit. An unreachable database is not an error yet.
+ * @throws UnsupportedPoolerError if a PgBouncer does not fit.
+ * @throws with the address and the login if the database cannot be reached, or does not let it in.
  */
 export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
   await checkPooler(urls.systemUrl);
@@ -223,6 +224,10 @@ async function openPool(
     gracefulTerminationTimeout: GRACEFUL_MS,
     typeParsers,
     ...(tls && { ssl: tls }),
+  }).catch((error: unknown) => {
+    if (error instanceof UnrestrictedLoginError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`PostgreSQL at ${dsn.host} cannot be used as ${login}: ${reason}`, { cause: error });
   });
   // Errors reach the callers of queries. Without a listener, they would also end the process.
   pool.on('error', () => {});
