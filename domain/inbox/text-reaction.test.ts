@@ -255,6 +255,7 @@ describe.each(FORMS)('the reaction %s (removed: %s)', (reaction, removed, ...for
     ]) {
       const text = filled(form, quotation);
       expect(readingOf(text, OURS), text).toMatchObject({ reaction, removed });
+      expect(readingOf(text.normalize('NFD'), OURS), text).toMatchObject({ reaction, removed });
       expect(readingOf(text, 'Hi Ada, your order is on its way.')).toBeUndefined();
     }
   });

@@ -1,5 +1,6 @@
 import { type Reaction, TAPBACKS } from '../lines/carrier-event.ts';
 import { LANGUAGE_CODES, LANGUAGES, type Language, type ReactionWords } from '../base/languages.ts';
+import { composed } from '../base/text.ts';
 import { hasLetters, lettersOnly } from './own-words.ts';
 
 /*
@@ -109,7 +110,8 @@ function meaningOf(around: string): Meaning | null {
   if (around.length > MAX_WORDS || /[?？!！¿¡]/.test(around.replaceAll(NAME, ''))) return null;
   const emoji = around.match(EMOJI) ?? [];
   if (emoji.length > 1) return null;
-  const words = around
+  // Some programs decompose the accents, which the words have composed.
+  const words = composed(around)
     .replaceAll(EMOJI, ' ')
     .replaceAll(/\(-?\p{L}{1,3}\)/gu, '')
     // l'image, n’a
