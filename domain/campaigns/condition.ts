@@ -25,7 +25,7 @@ type LeadField = (typeof LEAD_FIELDS)[number];
 const NEGATIVE: ReadonlySet<Op> = new Set(['neq', 'not_contains', 'not_exists']);
 
 const isLeadField = (field: string): field is LeadField => (LEAD_FIELDS as readonly string[]).includes(field);
-const customField = (field: string): string | null => /^customFields\.(.+)$/.exec(field)?.[1] ?? null;
+const customField = (field: string): string | null => /^customFields\. ?(.+)$/.exec(field)?.[1] ?? null;
 
 /** One condition about a contact. */
 export const Condition = z

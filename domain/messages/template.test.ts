@@ -151,6 +151,8 @@ describe('a template', () => {
       for (const stored of ['NFC', 'NFD'] as const)
         expect(renderTemplate(template, named('Größe'.normalize(stored)))).toBe('M M');
     }
+    // As names could be stored.
+    expect(renderTemplate('{{ customFields[" size "] }}{{ customFields.size }}', named(' size '))).toBe('MM');
   });
 
   it.each(['constructor', '__proto__', 'toString', 'firstName.constructor', 'customFields.__proto__'])(

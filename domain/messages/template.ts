@@ -142,16 +142,13 @@ export class TemplateBudget {
   }
 }
 
-/** The names of custom fields are as those in templates, which are typed. */
-const variablesOf = (lead: TemplateLead | null): object =>
-  lead === null
-    ? {}
-    : {
-        ...lead,
-        customFields: Object.fromEntries(
-          Object.entries(lead.customFields).map(([name, value]) => [typedName(name), value]),
-        ),
-      };
+/** A custom field is found by its name as people type it, and as it is stored. */
+const variablesOf = (lead: TemplateLead | null): object => {
+  if (lead === null) return {};
+  const fields = Object.entries(lead.customFields);
+  const typed = fields.map(([name, value]) => [typedName(name), value] as const);
+  return { ...lead, customFields: Object.fromEntries([...typed, ...fields]) };
+};
 
 class MeteredContext extends Context {
   readonly budget: TemplateBudget;
