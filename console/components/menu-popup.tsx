@@ -1,7 +1,22 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Menu as Base } from '@base-ui/react/menu';
 import { Check } from 'lucide-react';
-import type { MenuProps } from './menu.tsx';
+import type { ReactNode, RefObject } from 'react';
+
+export interface MenuItem {
+  label: ReactNode;
+  onSelect: () => void;
+  icon?: ReactNode;
+  /** For options: whether this one is selected. */
+  checked?: boolean;
+}
+
+export interface MenuChoices {
+  groups: readonly { title?: string; items: readonly MenuItem[] }[];
+  side?: 'top' | 'bottom';
+  /** What gets the focus when it closes. Default: the button. */
+  focusAfter?: RefObject<HTMLElement | null>;
+}
 
 /** The actions of a `Menu`, loaded when it is first opened. */
 export default function MenuPopup({
@@ -12,7 +27,7 @@ export default function MenuPopup({
   groups,
   side = 'bottom',
   focusAfter,
-}: Omit<MenuProps, 'trigger'> & {
+}: MenuChoices & {
   triggerId: string;
   /** The button. */
   anchor: HTMLElement;

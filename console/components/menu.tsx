@@ -5,28 +5,15 @@ import {
   lazy,
   type MouseEvent,
   type ReactElement,
-  type ReactNode,
-  type RefObject,
   Suspense,
   useId,
   useState,
 } from 'react';
+import type { MenuChoices } from './menu-popup.tsx';
 
-export interface MenuItem {
-  label: ReactNode;
-  onSelect: () => void;
-  icon?: ReactNode;
-  /** For options: whether this one is selected. */
-  checked?: boolean;
-}
-
-export interface MenuProps {
+interface MenuProps extends MenuChoices {
   /** A button. */
   trigger: ReactElement;
-  groups: readonly { title?: string; items: readonly MenuItem[] }[];
-  side?: 'top' | 'bottom';
-  /** What gets the focus when it closes. Default: the button. */
-  focusAfter?: RefObject<HTMLElement | null>;
 }
 
 const load = () => import('./menu-popup.tsx');

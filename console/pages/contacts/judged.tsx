@@ -1,8 +1,8 @@
 import { useLingui } from '@lingui/react/macro';
 import { conditionText } from '../campaigns/conditions.ts';
-import type { Entry } from './lead-history.tsx';
+import type { HistoryEntry } from './lead.ts';
 
-type Judgement = Extract<Entry, { type: 'campaign_decided' | 'rule' }>['judged'][number];
+type Judgement = Extract<HistoryEntry, { type: 'campaign_decided' | 'rule' }>['judged'][number];
 
 /** The conditions that have decided. */
 export default function Judged({ judged }: { judged: readonly Judgement[] }) {

@@ -19,7 +19,6 @@ import {
 import { type ReactNode, Suspense } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useReadPages } from '#console/api/queries.ts';
-import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
@@ -33,9 +32,7 @@ import { Attachment } from '../inbox/attachment.tsx';
 import { reactionOf } from '../inbox/conversations.ts';
 import { shownText } from '../inbox/note.tsx';
 import { CallRecording } from './call-recording.tsx';
-import type { Lead } from './lead.ts';
-
-export type Entry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
+import type { HistoryEntry, Lead } from './lead.ts';
 
 const Judged = pagePart('contacts/judged', () => import('./judged.tsx'));
 const LeadCampaigns = pagePart('contacts/lead-campaigns', () => import('./lead-campaigns.tsx'));
@@ -92,7 +89,7 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
 }
 
 /** The campaigns that the contact has joined and not left. */
-function underWay(entries: readonly Entry[]): string[] {
+function underWay(entries: readonly HistoryEntry[]): string[] {
   const of = (type: 'campaign_joined' | 'campaign_left'): string[] =>
     entries.flatMap((entry) => (entry.type === type ? [entry.campaign._id] : []));
   const left = of('campaign_left');
@@ -100,12 +97,12 @@ function underWay(entries: readonly Entry[]): string[] {
 }
 
 /** Entries of one day together, in their order. */
-function byDay(entries: readonly Entry[], zone: string): { day: string; entries: Entry[] }[] {
+function byDay(entries: readonly HistoryEntry[], zone: string): { day: string; entries: HistoryEntry[] }[] {
   const days = Map.groupBy(entries, ({ at }) => dayNameOf(at, zone));
   return [...days].map(([day, ofDay]) => ({ day, entries: ofDay }));
 }
 
-function keyOf(entry: Entry): string {
+function keyOf(entry: HistoryEntry): string {
   switch (entry.type) {
     case 'message':
       return entry.message.messageId;
@@ -127,7 +124,7 @@ function keyOf(entry: Entry): string {
   }
 }
 
-function EntryItem({ entry }: { entry: Entry }) {
+function EntryItem({ entry }: { entry: HistoryEntry }) {
   const zone = useTimeZone();
   const { icon: Icon, title, about, text, tone, children } = shownOf(entry);
   return (
@@ -166,7 +163,7 @@ interface Shown {
   children?: ReactNode;
 }
 
-function shownOf(entry: Entry): Shown {
+function shownOf(entry: HistoryEntry): Shown {
   switch (entry.type) {
     case 'message':
       return messageOf(entry);
@@ -212,7 +209,7 @@ function shownOf(entry: Entry): Shown {
 const reasonOf = ({
   why,
   judged,
-}: Extract<Entry, { type: 'campaign_decided' | 'rule' }>): Pick<Shown, 'text' | 'children'> =>
+}: Extract<HistoryEntry, { type: 'campaign_decided' | 'rule' }>): Pick<Shown, 'text' | 'children'> =>
   locale === 'en'
     ? { text: why }
     : judged.length === 0
@@ -230,7 +227,7 @@ function decidedText({
   campaign: { name },
   step,
   outcome,
-}: Extract<Entry, { type: 'campaign_decided' }>): string {
+}: Extract<HistoryEntry, { type: 'campaign_decided' }>): string {
   switch (step) {
     case 'wait':
       return t`${name}: the wait is over`;
@@ -279,7 +276,7 @@ function nameIn(names: Record<string, MessageDescriptor>, code: string): string 
   return known ? i18n._(known) : wordsOf(code);
 }
 
-function messageOf({ message, address }: Extract<Entry, { type: 'message' }>): Shown {
+function messageOf({ message, address }: Extract<HistoryEntry, { type: 'message' }>): Shown {
   const { direction, status, readAt, attachments, voiceNote, reactions, message: text } = message;
   const name = addressName(address);
   return {
@@ -323,7 +320,7 @@ function consentOf({
   source,
   evidence,
   address,
-}: Extract<Entry, { type: 'consent' }>['consent']): Shown {
+}: Extract<HistoryEntry, { type: 'consent' }>['consent']): Shown {
   const isGranted = status === 'granted';
   const where = channel === 'any' ? addressName(address) : `${addressName(address)}, ${CHANNELS[channel]}`;
   return {
@@ -339,7 +336,7 @@ function optOutOf({
   address,
   source,
   message,
-}: Extract<Entry, { type: 'opt_out' }>['optOut']): Shown {
+}: Extract<HistoryEntry, { type: 'opt_out' }>['optOut']): Shown {
   const isOut = change === 'opted_out';
   const how = message === null ? nameIn(SOURCES, source) : `“${message}”`;
   return {
@@ -350,7 +347,7 @@ function optOutOf({
   };
 }
 
-function callOf(call: Extract<Entry, { type: 'call' }>['call']): Shown {
+function callOf(call: Extract<HistoryEntry, { type: 'call' }>['call']): Shown {
   const { from, to, status, durationSec, hangupCause, recordingUrl, recordingFailure } = call;
   return {
     icon: Phone,

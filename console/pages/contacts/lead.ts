@@ -3,6 +3,8 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { addressName } from '#console/lib/format.ts';
 
 export type Lead = ResponseOf<'GET /api/leads'>['leads'][number];
+/** An entry of the history of a lead. */
+export type HistoryEntry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
 export type LeadList = ResponseOf<'GET /api/lists'>['lists'][number];
 
 export const leadName = ({ firstName, lastName, phone, email }: Lead): string =>
