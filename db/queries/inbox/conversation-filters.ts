@@ -101,9 +101,10 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   ];
   const search = sql.type(AddressRow)`
     ${newest(
-      sql.fragment`select address, ${beginning(sql.fragment`body`)} text, search_text from inbound_messages
+      sql.fragment`select address, body, search_text from inbound_messages
         where workspace_id = ${db.workspaceId} and not auto_reply order by received_at desc, id desc`,
-      sql.fragment`coalesce(search_text, ${form})`,
+      // Nearly all have the first.
+      sql.fragment`coalesce(search_text, ${searchForm(beginning(sql.fragment`body`))})`,
     )}
     union ${sql.join(
       dispatched.map((rows) => newest(rows)),
