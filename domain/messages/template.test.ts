@@ -155,6 +155,11 @@ describe('a template', () => {
     expect(renderTemplate('{{ customFields[" size "] }}{{ customFields.size }}', named(' size '))).toBe('MM');
   });
 
+  it('leaves decomposed accents in the text as they were written', () => {
+    const [text, name] = ['Für Größe'.normalize('NFD'), 'Zoë'.normalize('NFD')];
+    expect(renderTemplate(`${text} {{ firstName }}`, { ...lead, firstName: name })).toBe(`${text} ${name}`);
+  });
+
   it.each(['constructor', '__proto__', 'toString', 'firstName.constructor', 'customFields.__proto__'])(
     'accesses only the fields of the lead: not %s',
     (path) => {

@@ -272,11 +272,23 @@ function refuseTypography(text: string, token: TopLevelToken): void {
   refuse(CURLY.lastIndex - 1, `texts need plain quotation marks (" or '), not ${sign}`);
 }
 
+const tokensOf = (text: string): TopLevelToken[] =>
+  new Tokenizer(text, operators).readTopLevelTokens(engine.options);
+
+/** Composes the names in a template, and leaves what is sent as it was written. */
+const composedMarkup = (text: string): string =>
+  tokensOf(text)
+    .map((token) => {
+      const part = text.slice(token.begin, token.end);
+      return TypeGuards.isHTMLToken(token) ? part : composed(part);
+    })
+    .join('');
+
 /** @throws TemplateError if the template is invalid or exceeds the budget. */
 function parse(written: string, budget: TemplateBudget): Template[] {
-  const text = composed(written);
   try {
-    const tokens = new Tokenizer(text, operators).readTopLevelTokens(engine.options);
+    const text = composed(written) === written ? written : composedMarkup(written);
+    const tokens = tokensOf(text);
     budget.spendOn(text, tokens);
     for (const token of tokens) refuseTypography(text, token);
     return new Parser(engine).parseTokens(tokens);
