@@ -206,6 +206,22 @@ describe('a further line of one’s own', () => {
     await page.keyboard.press('Escape');
     await request();
     expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
+
+    // The next one costs extra: that is said before it is requested, and it is paid for before it is connected.
+    await twilioChoice.check();
+    twilio.numbers.set('+14155550142', { smsUrl: '', sms: true });
+    await field('First name').fill('Kim');
+    await field('Last name').fill('Wong');
+    await fillSettings('+1 415 555 0142', TWILIO_ACCOUNT.authToken);
+    await page.getByText(/^This line costs \$\d+\.\d\d, plus taxes/).waitFor();
+    await press('Test the settings');
+    await checks.getByText(/has the number/).waitFor();
+    await press('Connect the line');
+    await page.getByRole('link', { name: 'Pay for the line' }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await request();
+    expect(await field('First name').inputValue()).toBe('Kim');
   });
 
   it('that was paid for is connected in the same steps, under its own name', async () => {

@@ -32,6 +32,13 @@ export const NEW_LINE: LineDraft = {
 };
 export const NOTHING: AtCarrier = { address: '', settings: {} };
 
+/** What is read again after a line was requested: the next one may cost something. */
+export const AFTER_A_REQUEST = [
+  'GET /api/lines/by-user',
+  'GET /api/line-requests/prices',
+  'GET /api/workspace/setup',
+] as const;
+
 const NEW = 'line';
 
 /** @param line that waits for its carrier; without it, the draft is of a new one. */

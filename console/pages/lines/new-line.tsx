@@ -6,7 +6,7 @@ import { Status } from '#console/components/badge.tsx';
 import { toast } from '#console/components/toast.tsx';
 import { CHANNELS, lineAddress, lineState } from '#console/lib/line.ts';
 import type { UnsentForm } from '#console/lib/unsent.ts';
-import { type Channel, type LineDraft, NOTHING } from './line-draft.ts';
+import { AFTER_A_REQUEST, type Channel, type LineDraft, NOTHING } from './line-draft.ts';
 import { LinePrice } from './line-price.tsx';
 
 const SET_UP_MS = 1000;
@@ -31,7 +31,7 @@ export function NewLine({
   const channel = channels.find((one) => one === draft.channel) ?? channels[0] ?? 'imessage';
   const { address } = draft.at[carrier] ?? NOTHING;
   const wish = useWrite('POST /api/line-requests', {
-    refresh: ['GET /api/lines/by-user', 'GET /api/workspace/setup'],
+    refresh: AFTER_A_REQUEST,
   });
   const requested = wish.data;
   const lines = useRead(

@@ -3,7 +3,7 @@ import { request } from '#console/api/client.ts';
 import { refreshReads } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import type { Line } from '#console/lib/line.ts';
-import { type Channel, isOf } from './line-draft.ts';
+import { AFTER_A_REQUEST, type Channel, isOf } from './line-draft.ts';
 
 export type Connection = ResponseOf<'PUT /api/lines/{id}/carrier'>['connection'];
 
@@ -83,11 +83,7 @@ export function useConnect(
       setError(failure);
     } finally {
       setBusy(false);
-      void refreshReads([
-        'GET /api/lines/by-user',
-        'GET /api/lines/{id}/carrier',
-        'GET /api/workspace/setup',
-      ]);
+      void refreshReads([...AFTER_A_REQUEST, 'GET /api/lines/{id}/carrier']);
     }
   }
   return { connect, connection, paymentUrl, busy, error };
