@@ -52,7 +52,7 @@ test.each([
 );
 
 test('a payment provider that refuses the key makes the API degraded, until it does not, and security.txt says whom to tell', async () => {
-  const folder = join(import.meta.dirname, '../../fixtures/tls');
+  const folder = join(import.meta.dirname, '../fixtures/tls');
   const stripe = await startSomebodyElse();
   stripe.answer(401, 'application/json', '{}');
   const proxy = await startTlsProxy(folder);
