@@ -293,6 +293,25 @@ test('only the limits of a line that were changed are saved', async () => {
   expect(await limits()).toMatchObject({ firstName: 'Bea' });
 });
 
+test('what is written in a tab of a line is there again after another one, and after a reload', async () => {
+  const { page, app } = tab;
+  const { key, lineId } = await createWorkspaceWithLine(app);
+  await tab.signIn(key, `/lines?line=${lineId}`);
+  const drawer = page.getByRole('dialog');
+  const open = (name: string) => drawer.getByRole('tab', { name }).click();
+  await open('Limits');
+  await drawer.getByLabel('Messages a day').fill('42');
+  await open('Contact card');
+  await drawer.getByLabel('Organization').fill('Lee & Co');
+  await open('Limits');
+  expect(await drawer.getByLabel('Messages a day').inputValue()).toBe('42');
+  await page.reload();
+  await open('Contact card');
+  expect(await drawer.getByLabel('Organization').inputValue()).toBe('Lee & Co');
+  await drawer.getByRole('button', { name: 'Discard' }).click();
+  expect(await drawer.getByLabel('Organization').inputValue()).toBe('');
+});
+
 test('a workspace that stops sending says so on every page, in words', async () => {
   const { page, app } = tab;
   const { id, key } = await createWorkspaceWithLine(app, { line: { first_name: 'Rosa', last_name: 'Paz' } });

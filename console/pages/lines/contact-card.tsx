@@ -1,16 +1,19 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { KeptNote } from '#console/components/kept-note.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
+import { useUnsentForm } from '#console/lib/unsent.ts';
 
 type Card = ResponseOf<'GET /api/lines/{id}/contact-card'>['contactCard'];
 
 const FIELDS = ['firstName', 'lastName', 'organization', 'photoUrl'] as const;
+const NO_EDITS: Partial<Record<(typeof FIELDS)[number], string>> = {};
 
 /** Who contacts see: the card of a phone line, when they get it, and when they see that a message was read. */
 export function ContactCard({ line }: { line: Line }) {
@@ -38,7 +41,8 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
     organization: saved?.organization ?? '',
     photoUrl: saved?.photoUrl ?? '',
   };
-  const [values, setValues] = useState(initial);
+  const edits = useUnsentForm(`contact card ${line._id}`, NO_EDITS);
+  const values = { ...initial, ...edits.value };
   const save = useWrite('PUT /api/lines/{id}/contact-card', {
     refresh: ['GET /api/lines/{id}/contact-card'],
   });
@@ -60,19 +64,25 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
           ...(photoUrl.trim() !== '' && { photoUrl }),
         },
       },
-      { onSuccess: () => toast(t`The contact card was saved`) },
+      {
+        onSuccess: () => {
+          edits.forget();
+          toast(t`The contact card was saved`);
+        },
+      },
     );
   };
   const isChanged = saved === null || JSON.stringify(values) !== JSON.stringify(initial);
   return (
-    <form aria-label={t`Contact card`} className="flex flex-col gap-4" noValidate onSubmit={submit}>
+    <form data-kept aria-label={t`Contact card`} className="flex flex-col gap-4" noValidate onSubmit={submit}>
+      {edits.isKept && edits.isChanged && <KeptNote discard={() => edits.change(() => NO_EDITS)} />}
       <div className="grid gap-4 sm:grid-cols-2">
         {FIELDS.map((name) => (
           <TextField
             key={name}
             label={labels[name]}
             value={values[name]}
-            onChange={({ target }) => setValues({ ...values, [name]: target.value })}
+            onChange={({ target }) => edits.change((now) => ({ ...now, [name]: target.value }))}
             error={issueOf(save.error, name)}
           />
         ))}

@@ -6,8 +6,10 @@ import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { KeptNote } from '#console/components/kept-note.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
+import { useUnsentForm } from '#console/lib/unsent.ts';
 
 type Patch = NonNullable<RequestTo<'PATCH /api/lines/{id}'>['body']>;
 
@@ -39,6 +41,8 @@ const LABELS: Record<Name, { label: MessageDescriptor; hint?: MessageDescriptor 
 };
 
 type Values = Record<Name, string>;
+/** Only what was edited, since somebody else may change the others meanwhile. */
+const NO_EDITS: Partial<Values> = {};
 
 const valuesOf = (line: Line): Values =>
   Object.fromEntries(FIELDS.map((name) => [name, String(line[name] ?? '')])) as Values;
@@ -59,7 +63,9 @@ export function LimitsForm({ line }: { line: Line }) {
   const { t } = useLingui();
   // As it was when the form was opened: what somebody else has changed since is not changed back.
   const [initial, setInitial] = useState(() => valuesOf(line));
-  const [values, setValues] = useState(initial);
+  const edits = useUnsentForm(`limits ${line._id}`, NO_EDITS);
+  const values = { ...initial, ...edits.value };
+  const discard = (): void => edits.change(() => NO_EDITS);
   const update = useWrite('PATCH /api/lines/{id}', {
     refresh: ['GET /api/lines/by-user', 'GET /api/lines/{id}/pace'],
   });
@@ -70,7 +76,7 @@ export function LimitsForm({ line }: { line: Line }) {
       {
         onSuccess: ({ line: restored }) => {
           setInitial(valuesOf(restored));
-          setValues(valuesOf(restored));
+          discard();
         },
         onError: toastError,
       },
@@ -83,13 +89,15 @@ export function LimitsForm({ line }: { line: Line }) {
       {
         onSuccess: () => {
           setInitial(values);
+          discard();
           toast(t`The line was changed`, { undo: () => restore(before) });
         },
       },
     );
   };
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit}>
+    <form data-kept className="flex flex-col gap-4" onSubmit={submit}>
+      {edits.isKept && edits.isChanged && <KeptNote discard={discard} />}
       <div className="grid gap-4 sm:grid-cols-2">
         {FIELDS.map((name) => (
           <TextField
@@ -98,7 +106,7 @@ export function LimitsForm({ line }: { line: Line }) {
             hint={LABELS[name].hint && t(LABELS[name].hint)}
             inputMode={(NUMBERS as readonly string[]).includes(name) ? 'numeric' : 'text'}
             value={values[name]}
-            onChange={(event) => setValues({ ...values, [name]: event.target.value })}
+            onChange={(event) => edits.change((now) => ({ ...now, [name]: event.target.value }))}
             error={issueOf(update.error, name)}
           />
         ))}
