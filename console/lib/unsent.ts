@@ -98,6 +98,33 @@ export function useUnsentForm<T extends object>(
   };
 }
 
+const NO_EDITS = {};
+
+const differing = <T extends object>(edits: Partial<T>, stored: T): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(edits).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(stored[name as keyof T]),
+    ),
+  ) as Partial<T>;
+
+/**
+ * The edits of what is stored, kept like `useUnsent`. Fields that nobody has edited stay as they are stored, because somebody else may
+ * change them meanwhile.
+ */
+export function useEdits<T extends object>(editor: string, stored: T) {
+  const edits = useUnsentForm<Partial<T>>(editor, NO_EDITS);
+  const values: T = { ...stored, ...edits.value };
+  return {
+    values,
+    change: (part: Partial<T>): void => edits.change((now) => differing({ ...now, ...part }, stored)),
+    discard: (): void => edits.change(() => NO_EDITS),
+    /** Called once they are saved. */
+    forget: edits.forget,
+    /** Whether some were made before the component was shown, and are not saved. */
+    isKept: edits.isKept && JSON.stringify(values) !== JSON.stringify(stored),
+  };
+}
+
 function formOf(text: string | undefined): unknown {
   try {
     return text === undefined ? null : JSON.parse(text);

@@ -116,6 +116,10 @@ describe('the contacts', () => {
     expect(await inaccessible(page)).toEqual([]);
     await drawer.getByRole('tab', { name: 'Edit' }).click();
     await drawer.getByLabel('Company').fill('Engines Ltd');
+    await drawer.getByRole('tab', { name: 'History' }).click();
+    await drawer.getByText('Consent given').waitFor();
+    await drawer.getByRole('tab', { name: 'Edit' }).click();
+    await drawer.getByText('What you wrote before is here again').waitFor();
     await drawer.getByRole('button', { name: 'Save' }).click();
     const company = async () =>
       (await workspace.api('GET', '/api/leads?search=0161')).body.leads[0]?.companyName;

@@ -203,6 +203,9 @@ describe('the settings', () => {
     await page.getByRole('tab', { name: 'SMS fallback' }).click();
     expect(await page.getByLabel('State').inputValue()).toBe('false');
     await page.getByLabel('State').selectOption('On');
+    await page.getByRole('tab', { name: 'Emails' }).click();
+    await page.getByRole('tab', { name: 'SMS fallback' }).click();
+    await page.getByText('What you wrote before is here again').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('is required for twilio').waitFor();
     expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);

@@ -42,6 +42,9 @@ test('webhooks are added with a secret that is shown once, tested, and deliver a
   expect(endpoint.received.map(({ headers }) => headers['x-svc-replay'])).toEqual([undefined, 'true']);
   await drawer.getByRole('tab', { name: 'Settings' }).click();
   await drawer.getByLabel('If a delivery fails').selectOption('none');
+  await drawer.getByRole('tab', { name: 'Deliveries' }).click();
+  await drawer.getByRole('tab', { name: 'Settings' }).click();
+  await drawer.getByText('What you wrote before is here again').waitFor();
   await drawer.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The webhook was changed').waitFor();
   const changed = { ...filters, retries: 'none' };

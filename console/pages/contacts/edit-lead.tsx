@@ -3,7 +3,9 @@ import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf } from '#console/components/field.tsx';
+import { KeptNote } from '#console/components/kept-note.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { useEdits } from '#console/lib/unsent.ts';
 import { bodyOf, FIELDS, type Lead, LEADS, type LeadValues, valuesOf } from './lead.ts';
 import { LeadFields } from './lead-fields.tsx';
 
@@ -11,12 +13,12 @@ export function EditLead({ lead }: { lead: Lead }) {
   const { t } = useLingui();
   // As it was when the form was opened: what somebody else has changed since is not changed back.
   const [initial, setInitial] = useState(() => valuesOf(lead));
-  const [values, setValues] = useState(initial);
+  const { values, change, discard, isKept } = useEdits(`lead ${lead._id}`, initial);
   const update = useWrite('PATCH /api/leads/{id}', { refresh: LEADS });
   const changed = FIELDS.filter((name) => values[name] !== initial[name]);
   const show = (saved: Lead): void => {
     setInitial(valuesOf(saved));
-    setValues(valuesOf(saved));
+    discard();
   };
   const pick = (of: LeadValues) => bodyOf(Object.fromEntries(changed.map((name) => [name, of[name]])));
   const submit = (event: FormEvent): void => {
@@ -42,8 +44,9 @@ export function EditLead({ lead }: { lead: Lead }) {
     );
   };
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit}>
-      <LeadFields values={values} onChange={setValues} errorOf={(name) => issueOf(update.error, name)} />
+    <form data-kept className="flex flex-col gap-4" onSubmit={submit}>
+      {isKept && <KeptNote discard={discard} />}
+      <LeadFields values={values} onChange={change} errorOf={(name) => issueOf(update.error, name)} />
       <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
       <div>
         <Button kind="primary" type="submit" busy={update.isPending} disabled={changed.length === 0}>

@@ -8,12 +8,11 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { KeptNote } from '#console/components/kept-note.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 
 type Card = ResponseOf<'GET /api/lines/{id}/contact-card'>['contactCard'];
 
 const FIELDS = ['firstName', 'lastName', 'organization', 'photoUrl'] as const;
-const NO_EDITS: Partial<Record<(typeof FIELDS)[number], string>> = {};
 
 /** Who contacts see: the card of a phone line, when they get it, and when they see that a message was read. */
 export function ContactCard({ line }: { line: Line }) {
@@ -41,8 +40,7 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
     organization: saved?.organization ?? '',
     photoUrl: saved?.photoUrl ?? '',
   };
-  const edits = useUnsentForm(`contact card ${line._id}`, NO_EDITS);
-  const values = { ...initial, ...edits.value };
+  const { values, change, discard, forget, isKept } = useEdits(`contact card ${line._id}`, initial);
   const save = useWrite('PUT /api/lines/{id}/contact-card', {
     refresh: ['GET /api/lines/{id}/contact-card'],
   });
@@ -66,7 +64,7 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
       },
       {
         onSuccess: () => {
-          edits.forget();
+          forget();
           toast(t`The contact card was saved`);
         },
       },
@@ -75,14 +73,14 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
   const isChanged = saved === null || JSON.stringify(values) !== JSON.stringify(initial);
   return (
     <form data-kept aria-label={t`Contact card`} className="flex flex-col gap-4" noValidate onSubmit={submit}>
-      {edits.isKept && edits.isChanged && <KeptNote discard={() => edits.change(() => NO_EDITS)} />}
+      {isKept && <KeptNote discard={discard} />}
       <div className="grid gap-4 sm:grid-cols-2">
         {FIELDS.map((name) => (
           <TextField
             key={name}
             label={labels[name]}
             value={values[name]}
-            onChange={({ target }) => edits.change((now) => ({ ...now, [name]: target.value }))}
+            onChange={({ target }) => change({ [name]: target.value })}
             error={issueOf(save.error, name)}
           />
         ))}

@@ -9,7 +9,7 @@ import { FormError, generalErrorOf, issueOf, TextField } from '#console/componen
 import { KeptNote } from '#console/components/kept-note.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 
 type Patch = NonNullable<RequestTo<'PATCH /api/lines/{id}'>['body']>;
 
@@ -41,8 +41,6 @@ const LABELS: Record<Name, { label: MessageDescriptor; hint?: MessageDescriptor 
 };
 
 type Values = Record<Name, string>;
-/** Only what was edited, since somebody else may change the others meanwhile. */
-const NO_EDITS: Partial<Values> = {};
 
 const valuesOf = (line: Line): Values =>
   Object.fromEntries(FIELDS.map((name) => [name, String(line[name] ?? '')])) as Values;
@@ -63,9 +61,7 @@ export function LimitsForm({ line }: { line: Line }) {
   const { t } = useLingui();
   // As it was when the form was opened: what somebody else has changed since is not changed back.
   const [initial, setInitial] = useState(() => valuesOf(line));
-  const edits = useUnsentForm(`limits ${line._id}`, NO_EDITS);
-  const values = { ...initial, ...edits.value };
-  const discard = (): void => edits.change(() => NO_EDITS);
+  const { values, change, discard, isKept } = useEdits(`limits ${line._id}`, initial);
   const update = useWrite('PATCH /api/lines/{id}', {
     refresh: ['GET /api/lines/by-user', 'GET /api/lines/{id}/pace'],
   });
@@ -97,7 +93,7 @@ export function LimitsForm({ line }: { line: Line }) {
   };
   return (
     <form data-kept className="flex flex-col gap-4" onSubmit={submit}>
-      {edits.isKept && edits.isChanged && <KeptNote discard={discard} />}
+      {isKept && <KeptNote discard={discard} />}
       <div className="grid gap-4 sm:grid-cols-2">
         {FIELDS.map((name) => (
           <TextField
@@ -106,7 +102,7 @@ export function LimitsForm({ line }: { line: Line }) {
             hint={LABELS[name].hint && t(LABELS[name].hint)}
             inputMode={(NUMBERS as readonly string[]).includes(name) ? 'numeric' : 'text'}
             value={values[name]}
-            onChange={(event) => edits.change((now) => ({ ...now, [name]: event.target.value }))}
+            onChange={(event) => change({ [name]: event.target.value })}
             error={issueOf(update.error, name)}
           />
         ))}

@@ -14,8 +14,10 @@ import {
   TextField,
 } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
+import { KeptNote } from '#console/components/kept-note.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { useEdits } from '#console/lib/unsent.ts';
 
 type Config = NonNullable<ResponseOf<'GET /api/workspace/fallback-config'>['config']>;
 type Patch = NonNullable<RequestTo<'PATCH /api/workspace/fallback-config'>['body']>;
@@ -78,7 +80,8 @@ function patchOf(values: Values, authToken: string): Patch {
 function Form({ config }: { config: Config | null }) {
   const { t } = useLingui();
   const initial = valuesOf(config);
-  const [values, setValues] = useState(initial);
+  const { values, change, discard, forget, isKept } = useEdits('SMS fallback', initial);
+  // A secret is not kept.
   const [authToken, setAuthToken] = useState('');
   const save = useWrite('PATCH /api/workspace/fallback-config', {
     refresh: ['GET /api/workspace/fallback-config'],
@@ -92,6 +95,7 @@ function Form({ config }: { config: Config | null }) {
       {
         onSuccess: () => {
           setAuthToken('');
+          forget();
           toast(t`The SMS fallback was saved`, {
             ...(canUndo && {
               undo: () => save.mutate({ body: patchOf(initial, '') }, { onError: toastError }),
@@ -103,7 +107,7 @@ function Form({ config }: { config: Config | null }) {
   };
   const field = (name: keyof Values) => ({
     value: values[name],
-    onChange: ({ target }: { target: { value: string } }) => setValues({ ...values, [name]: target.value }),
+    onChange: ({ target }: { target: { value: string } }) => change({ [name]: target.value }),
     error: issueOf(save.error, name),
   });
   const isChanged = authToken !== '' || JSON.stringify(values) !== JSON.stringify(initial);
@@ -111,6 +115,11 @@ function Form({ config }: { config: Config | null }) {
     <form onSubmit={submit}>
       <Card title={t`SMS fallback`}>
         <div className="grid gap-4 p-4 sm:grid-cols-2">
+          {isKept && (
+            <div className="sm:col-span-2">
+              <KeptNote discard={discard} />
+            </div>
+          )}
           <SelectField label={t`State`} options={states()} {...field('enabled')} />
           <SelectField label={t`Provider`} options={providers()} {...field('provider')} />
           {values.provider === 'twilio' && (

@@ -1,14 +1,16 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { RotateCw } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { useTimeZone, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
 import { FormError, generalErrorOf } from '#console/components/field.tsx';
+import { KeptNote } from '#console/components/kept-note.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf } from '#console/lib/format.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 import { DeleteWebhook } from './delete-webhook.tsx';
 import { Secret } from './secret.tsx';
 import type { Webhook } from './webhook.ts';
@@ -58,7 +60,7 @@ const inOrder = ({ events, lineIds, campaignIds, ...rest }: Values & Delivering)
 function Form({ webhook }: { webhook: Webhook }) {
   const { t } = useLingui();
   const saved = valuesOf(webhook);
-  const [values, setValues] = useState(saved);
+  const { values, change, discard, forget, isKept } = useEdits(`webhook ${webhook._id}`, saved);
   const update = useWrite('PATCH /api/webhooks/{id}', {
     refresh: ['GET /api/webhooks', 'GET /api/webhooks/{id}'],
   });
@@ -69,28 +71,23 @@ function Form({ webhook }: { webhook: Webhook }) {
     update.mutate(
       { params, body: values },
       {
-        onSuccess: () =>
+        onSuccess: () => {
+          forget();
           toast(t`The webhook was changed`, {
             undo: () => {
-              setValues(saved);
+              discard();
               update.mutate({ params, body: saved }, { onError: toastError });
             },
-          }),
+          });
+        },
       },
     );
   };
   return (
-    <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
-      <WebhookFields
-        values={values}
-        onChange={(next) => setValues({ ...values, ...next })}
-        error={update.error}
-      />
-      <WebhookFilters
-        values={values}
-        onChange={(next) => setValues({ ...values, ...next })}
-        error={update.error}
-      />
+    <form data-kept noValidate className="flex flex-col gap-4" onSubmit={submit}>
+      {isKept && <KeptNote discard={discard} />}
+      <WebhookFields values={values} onChange={change} error={update.error} />
+      <WebhookFilters values={values} onChange={change} error={update.error} />
       <FormError>{generalErrorOf(update.error, [...FIELDS, ...DELIVERING_FIELDS])}</FormError>
       <div>
         <Button kind="primary" type="submit" busy={update.isPending} disabled={!changed}>
