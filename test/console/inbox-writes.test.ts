@@ -120,6 +120,8 @@ test('a reply can be undone for some seconds, in which it is not sent', async ()
   const { _id } = (await (await response).json()) as { _id: string };
   await page.getByRole('button', { name: 'Undo' }).click();
   await notified('The message was canceled');
+  expect(await box().inputValue()).toBe('It is.');
+  await expect.poll(() => box().and(page.locator(':focus')).count()).toBe(1);
   expect((await workspace.api('GET', `/api/messages/${_id}`)).body).toMatchObject({
     status: 'canceled',
     recipientPhone: contacts[0],

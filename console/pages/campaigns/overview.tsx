@@ -107,10 +107,16 @@ function Funnel({ progress: { entered, running, finished, stopped, enteredAll } 
   );
 }
 
+const REFRESH_MS = 15_000;
+
 /** The sums of the funnel, so that a number is the same wherever it is shown. */
 function Results({ campaignId }: { campaignId: string }) {
   const { t } = useLingui();
-  const { data, error } = useRead('GET /api/campaigns/{id}/funnel', { params: { id: campaignId } });
+  const { data, error } = useRead(
+    'GET /api/campaigns/{id}/funnel',
+    { params: { id: campaignId } },
+    { refetchInterval: REFRESH_MS },
+  );
   if (error && !data) return <p className="text-muted">{error.message}</p>;
   if (!data) return <Skeleton className="h-12" />;
   const total = (count: (step: FunnelStep) => number): number =>

@@ -53,6 +53,12 @@ export function ReplyBox({
     unsent.change(next === '' ? null : next);
     onTyping(next.trim() !== '');
   };
+  /** What was not sent is before what was written meanwhile. */
+  const putBack = (): void => {
+    const written = unsent.current() ?? '';
+    if (written !== text) change([text, written].filter((part) => part !== '').join('\n'));
+    setFiles((current) => [...files, ...current.filter((file) => !files.includes(file))]);
+  };
   const canSend = (shown.trim() !== '' || shownFiles.length > 0) && !uploading;
   /** @param at null: after the seconds in which it can be undone. */
   const submit = (at: Date | null = null): void => {
@@ -75,12 +81,17 @@ export function ReplyBox({
           // What was written or attached meanwhile stays.
           if ((unsent.current() ?? '') === text) change('');
           setFiles((current) => current.filter((file) => !files.includes(file)));
-          toastWithUndo(_id, line, at);
+          toastWithUndo(_id, line, {
+            at,
+            onTakenBack: () => {
+              putBack();
+              box.current?.focus();
+            },
+          });
         },
         onError: (error) => {
           sending?.refused();
-          const written = unsent.current() ?? '';
-          if (written !== text) change([text, written].filter((part) => part !== '').join('\n'));
+          putBack();
           toastError(error);
         },
       },

@@ -30,20 +30,32 @@ const SENDING: ReadonlySet<string> = new Set([
   'critical',
 ]);
 
+interface Undoable {
+  /** Default: as soon as it can no longer be undone. */
+  at?: Date | null;
+  /** Called once it was taken back. */
+  onTakenBack?: () => void;
+}
+
 /** Says that a message is sent by a line, or what it waits for, and offers to take it back. */
-export function toastWithUndo(messageId: string, line: Line | undefined, at: Date | null = null): void {
+export function toastWithUndo(
+  messageId: string,
+  line: Line | undefined,
+  { at = null, onTakenBack }: Undoable = {},
+): void {
   const stop = line && stopOf(line);
-  const undo = { undo: () => void takeBack(messageId), undoMs: UNDO_MS };
+  const undo = { undo: () => void takeBack(messageId, onTakenBack), undoMs: UNDO_MS };
   if (at) toast(t`The reply is planned`, undo);
   else if (line && stop) toast(t`The reply waits`, { description: `${lineName(line)}: ${stop}`, ...undo });
   else toast(t`The reply is on its way`, undo);
 }
 
 /** Cancels a message that was just written, unless it has left. */
-async function takeBack(messageId: string): Promise<void> {
+async function takeBack(messageId: string, onTakenBack?: () => void): Promise<void> {
   try {
     await request('POST /api/messages/{id}/cancel', { params: { id: messageId } });
     forgetSending(messageId);
+    onTakenBack?.();
     toast(t`The message was canceled`);
   } catch (error) {
     toastError(error);

@@ -54,6 +54,7 @@ export function useSending(address: string, messages: readonly ThreadItem[] = []
     const isDone = ({ messageId }: Sending): boolean => messageId !== null && shown.has(messageId);
     if (all.some(isDone)) keep(replies.filter((one) => !isDone(one)));
   }, [all, messages]);
+  const session = currentSession();
   return useMemo(() => {
     // The thread may be read again before the API has answered with the ID. No reply is sent before its time.
     const isShown = ({ messageId, at, text }: Sending): boolean =>
@@ -62,7 +63,6 @@ export function useSending(address: string, messages: readonly ThreadItem[] = []
           ? item.direction === 'out' && item.at >= at && item.message === text
           : item.messageId === messageId,
       );
-    const session = currentSession();
     return all.filter((one) => one.address === address && one.session === session && !isShown(one));
-  }, [all, address, messages]);
+  }, [all, address, messages, session]);
 }
