@@ -37,7 +37,7 @@ const bundle = await rolldown({
       name: 'letters of patterns',
       transform: (code) =>
         code.includes('String.raw')
-          ? { code: code.replaceAll(/[\u0100-\uffff]/g, escaped), map: null }
+          ? { code: code.replaceAll(/[\u0080-\uffff]/g, escaped), map: null }
           : null,
     },
   ],
@@ -48,7 +48,8 @@ await bundle.write({
   cleanDir: true,
   sourcemap: true,
   sourcemapExcludeSources: true,
-  // A process keeps the text of its code, with two bytes for each letter if one is beyond Latin-1. Names stay, for stack traces.
+  // A process keeps the text of its code, with two bytes for each letter if one is beyond ASCII. Names stay, for stack traces.
   minify: { mangle: false, compress: false, codegen: { asciiOnly: true } },
+  comments: { legal: false },
 });
 await bundle.close();

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '#providers/free-port.ts';
 import { runNode } from '#standalone/node-process.ts';
@@ -47,4 +48,9 @@ test('the bundle of the API finds the files beside its sources', { timeout: 60_0
   const program = { name: 'photo.jpg', content: Buffer.from('\x7fELF'.padEnd(100, '\0')) };
   const { body } = await upload({ ...app, url }, workspace.key, program);
   expect(body.error).toMatch(/application\/x-elf/);
+});
+
+test('the bundle of the API has one byte for each letter', () => {
+  const code = readFileSync(new URL('../../api/dist/server.js', import.meta.url), 'utf8');
+  expect(code.match(/.{0,60}[^\0-\x7f]/gu)).toBeNull();
 });
