@@ -26,7 +26,11 @@ export function afterSent(sent: Sent): Step[] {
   const then = (event: Step['event']): Step[] => [delivered, { afterMs: REPLY_MS, event }];
   switch (behaviourOf(to)) {
     case 'reply':
-      return then((at) => replyTo(sent, 'Sounds good, tell me more', at));
+      return [
+        delivered,
+        ...(to.includes('@') ? [] : [typing(sent)]),
+        { afterMs: REPLY_MS, event: (at) => replyTo(sent, 'Sounds good, tell me more', at) },
+      ];
     case 'opt_out':
       return then((at) => replyTo(sent, 'STOP', at));
     case 'react':
@@ -61,6 +65,11 @@ export function afterSent(sent: Sent): Step[] {
       return [delivered];
   }
 }
+
+const typing = ({ id, to }: Sent): Step => ({
+  afterMs: 0,
+  event: (at) => ({ kind: 'typing', eventId: `${id}-typing`, from: to, isOn: true, at }),
+});
 
 /** It failed, at first for no reason, and each report comes twice; a delivery that comes last is of a part only. */
 function failedLate(id: string): Step[] {

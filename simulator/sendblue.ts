@@ -55,11 +55,15 @@ export interface SendblueStandIn {
   receive: SendblueWebhook[];
   /** The webhooks for messages of the account. */
   outbound: SendblueWebhook[];
+  /** The webhooks for contacts who type. */
+  typing_indicator: SendblueWebhook[];
   /** The largest page of a list, whatever was asked for. */
   maxPageSize: number;
   fault(number: string, fault: SendblueFault | null): void;
   /** Numbers without iMessage get an SMS. */
   withoutIMessage(number: string): void;
+  /** Reports that a contact types, or no longer does. @returns the statuses of the responses. */
+  startTyping(typing: { from: string; to: string; isTyping: boolean }): Promise<number[]>;
   /** Posts a message of a contact to the webhooks of a number. @returns the statuses of the responses. */
   write(message: { from: string; to: string; content: string } & Record<string, unknown>): Promise<number[]>;
   /** Sends a message that somebody has typed in the dashboard. */
@@ -102,8 +106,9 @@ const Reaction = z.object({
   message_handle: z.string().min(1),
   reaction: z.enum(['love', 'like', 'dislike', 'laugh', 'emphasize', 'question']),
 });
+const WebhookType = z.enum(['receive', 'outbound', 'typing_indicator']);
 const NewWebhooks = z.object({
-  type: z.enum(['receive', 'outbound']),
+  type: WebhookType,
   webhooks: z.array(
     z.object({
       url: z.url(),
@@ -112,7 +117,7 @@ const NewWebhooks = z.object({
     }),
   ),
 });
-const GoneWebhooks = z.object({ type: z.enum(['receive', 'outbound']), webhooks: z.array(z.string()) });
+const GoneWebhooks = z.object({ type: WebhookType, webhooks: z.array(z.string()) });
 const LATE_MS = 3_000;
 
 const newMessage = (body: z.input<typeof SendBody>): SendblueMessage => ({
@@ -200,6 +205,7 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
     lines: new Map([['+14155550111', 'ONLINE']]),
     receive: [],
     outbound: [],
+    typing_indicator: [],
     maxPageSize: 100,
     fault: (number, fault) => void (fault === null ? faults.delete(number) : faults.set(number, fault)),
     withoutIMessage: (number) => void asSms.add(number),
@@ -227,6 +233,18 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
       };
       const responses = webhooksOf(standIn.receive, to).map(
         async ({ url, secret }) => (await post(url, message, secret)).status,
+      );
+      return Promise.all(responses);
+    },
+    async startTyping({ from, to, isTyping }) {
+      const typing = {
+        number: from,
+        is_typing: isTyping,
+        from_number: to,
+        timestamp: new Date().toISOString(),
+      };
+      const responses = webhooksOf(standIn.typing_indicator, to).map(
+        async ({ url, secret }) => (await post(url, typing, secret)).status,
       );
       return Promise.all(responses);
     },
@@ -329,7 +347,11 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
   routes.get('/account/webhooks', (context) => {
     const shown = (webhooks: SendblueWebhook[]) =>
       webhooks.map(({ url, numbers }) => ({ url, sendblue_numbers: numbers }));
-    const webhooks = { receive: shown(standIn.receive), outbound: shown(standIn.outbound) };
+    const webhooks = {
+      receive: shown(standIn.receive),
+      outbound: shown(standIn.outbound),
+      typing_indicator: shown(standIn.typing_indicator),
+    };
     context.body = { status: 'OK', webhooks };
   });
   routes.post('/account/webhooks', (context) => {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { json, text as readText } from 'node:stream/consumers';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import type { CallbackRequest, CarrierEvent, OutboundMessage } from '#providers/carriers/carrier.ts';
+import type { CallbackRequest, CarrierReport, OutboundMessage } from '#providers/carriers/carrier.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { type RunningSimulator, startSimulator } from './server.ts';
 
@@ -17,7 +17,7 @@ let dataDir: string;
 let simulator: RunningSimulator;
 let carrier: ReturnType<typeof simulatedCarrier>;
 let callbackBaseUrl: string;
-const events: CarrierEvent[] = [];
+const events: CarrierReport[] = [];
 /** Whether the product refuses callbacks. */
 let isProductDown = false;
 
@@ -131,7 +131,7 @@ describe.concurrent('the recipient', () => {
   }, 10_000);
 
   it.each([
-    ['+14155550005', ['receipt', 'reply'], { text: 'Sounds good, tell me more', autoReply: false }],
+    ['+14155550005', ['receipt', 'typing', 'reply'], { text: 'Sounds good, tell me more', autoReply: false }],
     ['reply+1@example.com', ['receipt', 'reply'], { text: 'Sounds good, tell me more' }],
     ['+14155550006', ['receipt', 'reaction'], { reaction: 'love', removed: false }],
     ['+14155550007', ['receipt', 'reply'], { text: 'STOP' }],

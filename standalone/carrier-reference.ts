@@ -16,7 +16,7 @@ warning \`unsupported_effect\`. [Adding a carrier](adding-a-carrier.md) describe
 const MEANING: Record<Capability, string> = {
   reactions: 'react to a message, `POST /api/messages/{id}/reactions`',
   typing:
-    'show that somebody types, `POST /api/conversations/{address}/typing`, and before the answer of a draft',
+    'show that somebody types, `POST /api/conversations/{address}/typing`, before the answer of a draft, and as an event of the stream if the contact does',
   read_receipts: 'tell the contact that a message was read, `readReceipts` of the line',
   replies: 'answer one message, `replyToMessageId`',
   effects: 'send with an effect, `effect`',

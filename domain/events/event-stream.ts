@@ -1,5 +1,5 @@
 import type { EventName } from './event.ts';
-import { type Presence, PRESENCE_EVENT } from '../inbox/presence.ts';
+import type { Seen } from '../inbox/presence.ts';
 
 /** Streams that one key or user may have open at a time. */
 export const STREAMS_PER_HOLDER = 20;
@@ -31,8 +31,8 @@ export const formatEvent = ({
 }) => (event === null || body === null ? '' : `id: ${id}\nevent: ${event}\ndata: ${body}\n\n`);
 
 /** Without an id, because it is not stored. */
-export const formatPresence = (body: Presence): string =>
-  `event: ${PRESENCE_EVENT}\ndata: ${JSON.stringify(body)}\n\n`;
+export const formatPresence = (body: Seen): string =>
+  `event: ${body.event}\ndata: ${JSON.stringify(body)}\n\n`;
 
 /** Without an id: a client that reconnects before the next event is told again. */
 export const formatReset = (body: object): string =>

@@ -108,10 +108,12 @@ export const ThreadItem = z
         'Inbound emails: what the receiving mail server found about the sender; null if it was not checked.',
     }),
     originalMessageId: Id.nullable().meta({
-      description: 'Inbound messages: the outbound message that it replies to.',
+      description:
+        'Inbound messages: the outbound message that it replies to, which is the last one unless the carrier names another.',
     }),
     replyToMessageId: Id.nullable().meta({
-      description: 'Outbound messages: the message of the contact, or of ours, that it answers.',
+      description:
+        'The message of the contact, or of ours, that it answers in particular, as phones show it. Inbound emails: null.',
     }),
     effect: Effect.nullable().meta({ description: 'Outbound messages only.' }),
     attachmentUrls: z.array(z.string()),

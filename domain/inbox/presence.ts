@@ -32,3 +32,24 @@ export const Presence = Person.extend({
   address: z.string(),
 });
 export type Presence = z.infer<typeof Presence>;
+
+/** The end of a contact's typing may get lost. Phones show it for as long. */
+export const CONTACT_TYPING_SECONDS = 60;
+
+/** The name of the event of the stream, which is like that of presence. */
+export const CONTACT_TYPING_EVENT = 'conversation.typing';
+
+/** `data` of the event of the stream. */
+export const ContactTyping = z.object({
+  event: z.literal(CONTACT_TYPING_EVENT),
+  timestamp: z.iso.datetime(),
+  workspaceId: WorkspaceId,
+  address: z.string(),
+  state: z.enum(['on', 'off']),
+  expiresAt: z.iso.datetime(),
+});
+export type ContactTyping = z.infer<typeof ContactTyping>;
+
+/** What streams tell of who is there now. */
+export const Seen = z.discriminatedUnion('event', [Presence, ContactTyping]);
+export type Seen = z.infer<typeof Seen>;

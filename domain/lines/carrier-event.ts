@@ -240,20 +240,38 @@ export const CarrierEvent = z.discriminatedUnion('kind', [
 ]);
 export type CarrierEvent = z.infer<typeof CarrierEvent>;
 
+/** A contact types, or no longer does. Whoever looks at the conversation is told, and nothing is stored. */
+const Typing = z.object({
+  kind: z.literal('typing'),
+  ...eventBase,
+  from: Address.min(1),
+  isOn: z.boolean(),
+});
+export type ReportedTyping = z.infer<typeof Typing>;
+
+/** What a callback reports. */
+export const CarrierReport = z.discriminatedUnion('kind', [...CarrierEvent.options, Typing]);
+export type CarrierReport = z.infer<typeof CarrierReport>;
+
 /** Earlier timestamps come from a clock that was never set. */
 const EARLIEST = Date.UTC(2000, 0);
 /** A carrier's clock may be ahead of ours. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
-const CarrierEvents = z.array(CarrierEvent).max(MAX_EVENTS);
+const CarrierReports = z.array(CarrierReport).max(MAX_EVENTS);
 
 /**
  * Limits the number and length of what an adapter parsed, removes text that cannot be stored, and replaces
  * implausible timestamps by `now`.
  * @throws ZodError
  */
-export function sanitizeEvents(parsed: readonly CarrierEvent[], now: Date): CarrierEvent[] {
+export function sanitizeEvents<Reported extends CarrierReport>(
+  parsed: readonly Reported[],
+  now: Date,
+): Reported[] {
   const isPlausible = (at: Date): boolean =>
     at.getTime() >= EARLIEST && at.getTime() <= now.getTime() + CLOCK_SKEW_MS;
-  return CarrierEvents.parse(parsed).map((event) => (isPlausible(event.at) ? event : { ...event, at: now }));
+  return CarrierReports.parse(parsed).map((event) =>
+    isPlausible(event.at) ? event : { ...event, at: now },
+  ) as Reported[];
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import type { CarrierEvent, CarrierReport } from '#domain/lines/carrier-event.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import type { Capability } from '#domain/lines/capability.ts';
 import type { EmailSender } from '#domain/lines/email-authentication.ts';
@@ -8,7 +8,7 @@ import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome, MessageAction } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 
-export type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+export type { CarrierEvent, CarrierReport } from '#domain/lines/carrier-event.ts';
 export type { SendOutcome } from '#domain/messages/send-outcome.ts';
 
 /**
@@ -92,7 +92,7 @@ export interface Carrier<Config = unknown> {
    * URLs of attachments. Throws `BadSignature`; `ZodError` or `Unreadable` if the body is malformed.
    * @param tenant the workspace, for fair scheduling of parsing.
    */
-  parseCallback(config: Config, request: CallbackRequest, tenant: string): Promise<CarrierEvent[]>;
+  parseCallback(config: Config, request: CallbackRequest, tenant: string): Promise<CarrierReport[]>;
   /**
    * Reads new messages after `position`, for providers that are polled. Null for the position returns only the current
    * end. Returns null if the settings name no inbox.

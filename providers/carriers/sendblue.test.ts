@@ -140,6 +140,14 @@ test('a message that was read was delivered, each once', async () => {
   ]);
 });
 
+test('a contact types on the line’s own number', async () => {
+  const typing = { number: '+14155550123', is_typing: true, from_number: '+14155550111' };
+  const shown = { kind: 'typing', from: '+14155550123' };
+  expect(await told(typing)).toMatchObject([{ ...shown, isOn: true }]);
+  expect(await told({ ...typing, is_typing: false })).toMatchObject([{ ...shown, isOn: false }]);
+  expect(await told({ ...typing, from_number: '+14155550112' })).toEqual([]);
+});
+
 test('a place that a contact shares is a message', async () => {
   const message = {
     is_outbound: false,

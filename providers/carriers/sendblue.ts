@@ -3,7 +3,7 @@ import { HeaderToken } from '#domain/base/header-token.ts';
 import { listOf, numeric, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
-import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import { type CarrierEvent, type ReportedTyping, sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
@@ -90,6 +90,12 @@ export const Reported = Message.extend({
   /** What a contact shares has no other content. */
   location: readable(z.object({ latitude: z.number(), longitude: z.number() })),
 });
+/** What the webhook `typing_indicator` reports: `number` is the contact's. */
+const Typing = z.object({
+  number: z.string().min(1),
+  is_typing: z.boolean(),
+  from_number: readable(z.string()),
+});
 /** Sendblue's own errors; those of others have no status in capitals. */
 const Failure = z.object({
   status: z.literal('ERROR'),
@@ -116,9 +122,11 @@ const Registered = z.union([
   z.object({ url: z.string(), sendblue_numbers: readable(listOf(z.string(), MAX_LINES)) }),
 ]);
 const Registrations = readable(listOf(Registered, 200));
-const Webhooks = z.object({ webhooks: z.object({ receive: Registrations, outbound: Registrations }) });
-/** `outbound` also reports what somebody has typed at Sendblue. */
-const WEBHOOKS = ['receive', 'outbound'] as const;
+const Webhooks = z.object({
+  webhooks: z.object({ receive: Registrations, outbound: Registrations, typing_indicator: Registrations }),
+});
+/** `outbound` also reports what somebody has typed at Sendblue, `typing_indicator` that contacts type. */
+const WEBHOOKS = ['receive', 'outbound', 'typing_indicator'] as const;
 const Accepted = z.object({ status: z.enum(['OK', 'SENT', 'SUCCESS', 'QUEUED']) });
 
 /**
@@ -178,8 +186,12 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
         const registered = known.webhooks[type] ?? [];
         if (registered.some((one) => reportsTo(one, config, url))) continue;
         const former = registered.filter((one) => isOfLine(one.url, callbackUrl)).map((one) => one.url);
-        if (former.length > 0) await change(type, 'DELETE', former);
-        await change(type, 'POST', [webhook]);
+        const register = async (): Promise<void> => {
+          if (former.length > 0) await change(type, 'DELETE', former);
+          await change(type, 'POST', [webhook]);
+        };
+        // Accounts that report no typing send and receive all the same.
+        await (type === 'typing_indicator' ? register().catch(() => {}) : register());
       }
     },
 
@@ -271,7 +283,10 @@ export function sendblueCarrier(options: HostedCarrierOptions = {}): Carrier<Sen
     async parseCallback(config, callback) {
       checkSecret(config.callbackSecret, callback);
       const now = api.now();
-      return sanitizeEvents(eventsOf(config, Reported.parse(readJsonBody(callback.rawBody)), now), now);
+      const body = readJsonBody(callback.rawBody);
+      const typing = Typing.safeParse(body).data;
+      if (typing) return sanitizeEvents(typingOf(config, typing, now), now);
+      return sanitizeEvents(eventsOf(config, Reported.parse(body), now), now);
     },
 
     openMedia: (_config, url, signal, from) => api.openMedia(url, signal, from),
@@ -381,6 +396,16 @@ const listingOf = ({ to, startedAt }: AttemptReference, offset: number): Record<
   limit: String(PAGE),
   offset: String(offset),
 });
+
+/** A webhook that names no number gets what concerns the whole account. */
+const typingOf = (
+  { fromNumber }: SendblueConfig,
+  typing: z.infer<typeof Typing>,
+  at: Date,
+): ReportedTyping[] =>
+  (typing.from_number ?? fromNumber) === fromNumber
+    ? [{ kind: 'typing', eventId: 'typing', at, from: typing.number, isOn: typing.is_typing }]
+    : [];
 
 /** @throws nothing: a report that says nothing new gives no event. */
 function eventsOf(

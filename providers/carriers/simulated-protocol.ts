@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
-import { CarrierEvent, MAX_EVENTS, MAX_FILES } from '#domain/lines/carrier-event.ts';
+import { CarrierReport, MAX_EVENTS, MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { Effect } from '#domain/messages/effect.ts';
@@ -108,12 +108,12 @@ export const AvailabilityResponse = z.object({ available: z.boolean() });
 /** The body posted to a `callbackUrl`. URLs of files are relative to the carrier's URL. */
 export const Callback = z.object({
   lineId: z.string(),
-  events: listOf(CarrierEvent, MAX_EVENTS).refine(({ length }) => length > 0, 'must not be empty'),
+  events: listOf(CarrierReport, MAX_EVENTS).refine(({ length }) => length > 0, 'must not be empty'),
 });
 
 type OnWire<Event> = Event extends { at: Date } ? Omit<Event, 'at'> & { at: string } : never;
 /** A serialized event, with its time in ISO 8601. */
-export type WireEvent = OnWire<CarrierEvent>;
+export type WireEvent = OnWire<CarrierReport>;
 
 /**
  * The key that signs callbacks by the Standard Webhooks scheme. It is derived from the secret, because it must not

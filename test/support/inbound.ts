@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { systemDb } from '#db/connection/transactions.ts';
-import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import type { CarrierEvent, CarrierReport } from '#domain/lines/carrier-event.ts';
 import { newId } from '#domain/base/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import { eventually, type TestApp } from './app.ts';
@@ -42,7 +42,7 @@ export async function arrive(app: TestApp, inbound: Inbound): Promise<void> {
 export async function callBack(
   app: Pick<TestApp, 'url' | 'config'>,
   lineId: string,
-  ...events: CarrierEvent[]
+  ...events: CarrierReport[]
 ): Promise<number> {
   const body = JSON.stringify({ lineId, events });
   const id = newId();

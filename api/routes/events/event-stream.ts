@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COMMENT_EVERY_MS, STREAMS_PER_HOLDER } from '#domain/events/event-stream.ts';
 import { WorkspaceId } from '#domain/base/ids.ts';
-import { PRESENCE_EVENT } from '#domain/inbox/presence.ts';
+import { CONTACT_TYPING_EVENT, PRESENCE_EVENT } from '#domain/inbox/presence.ts';
 import { ResponseStream, workspaceRoute } from '#api/http/route.ts';
 
 export const eventStreamRoutes = [
@@ -28,7 +28,7 @@ export const eventStreamRoutes = [
         .enum(['true', 'false'])
         .default('false')
         .meta({
-          description: `Whether the stream shows who looks at conversations, as events \`${PRESENCE_EVENT}\` without an id (\`POST /api/conversations/{address}/presence\`).`,
+          description: `Whether the stream shows who looks at conversations, as events \`${PRESENCE_EVENT}\` without an id (\`POST /api/conversations/{address}/presence\`), and that contacts type, as \`${CONTACT_TYPING_EVENT}\`.`,
         }),
     }),
     produces: 'text/event-stream',

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { announcePresence } from '#db/queries/inbox/presence.ts';
 import { realTime } from '#domain/base/clock.ts';
 import {
   type Presence,
@@ -42,8 +41,7 @@ export const conversationPresenceRoutes = [
         state: body.state,
         expiresAt: new Date(at.getTime() + PRESENCE_SECONDS * 1000).toISOString(),
       };
-      if (board.isListening) await announcePresence(db, board.seal(presence));
-      else board.set(presence);
+      await board.tell(db, presence);
       return { status: 200, body: { success: true, others: board.others({ workspaceId, address }, userId) } };
     },
   }),

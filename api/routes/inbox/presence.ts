@@ -1,22 +1,19 @@
-import { PRESENCE_CHANNEL } from '#db/queries/inbox/presence.ts';
+import { announcePresence, PRESENCE_CHANNEL } from '#db/queries/inbox/presence.ts';
 import { listen } from '#db/connection/listener.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { realTime } from '#domain/base/clock.ts';
-import { Presence, type PresentPerson } from '#domain/inbox/presence.ts';
+import { type Presence, PRESENCE_EVENT, type PresentPerson, Seen } from '#domain/inbox/presence.ts';
 import { parseOwnJson } from '#domain/base/own-json.ts';
 import { secretContext, type SecretBox } from '#providers/secret-box.ts';
 
-/** Who looks at conversations now. API processes inform each other; it is kept only in memory. */
+/** Who looks at conversations now, or types. API processes inform each other; it is kept only in memory. */
 export interface PresenceBoard {
-  /** Whether announcements of other processes arrive, and one's own. */
-  readonly isListening: boolean;
-  /** Encrypts what `announcePresence` sends. */
-  seal(presence: Presence): string;
-  /** Replaces `announcePresence` while notifications cannot arrive: only this process knows. */
-  set(presence: Presence): void;
+  /** Tells all processes once the transaction is committed. While notifications cannot arrive, only this process knows, at once. */
+  tell(db: TenantDb, seen: Seen): Promise<void>;
   /** Who is there, except for one user. */
   others(conversation: { workspaceId: string; address: string }, userId: string): PresentPerson[];
   /** Calls back with what happens in a workspace. @returns a function that ends the calls. */
-  follow(workspaceId: string, onPresence: (presence: Presence) => void): () => void;
+  follow(workspaceId: string, onSeen: (seen: Seen) => void): () => void;
   close(): Promise<void>;
 }
 
@@ -32,12 +29,12 @@ export function createPresenceBoard(
 ): PresenceBoard {
   /** By workspace, address and user; the last one heard of at the end. */
   const people = new Map<string, Presence>();
-  const followers = new Map<string, Set<(presence: Presence) => void>>();
+  const followers = new Map<string, Set<(seen: Seen) => void>>();
   const keyOf = ({ workspaceId, address, userId }: Presence): string =>
     JSON.stringify([workspaceId, address, userId]);
   const isOver = ({ expiresAt }: Presence): boolean => Date.parse(expiresAt) <= realTime().getTime();
 
-  function set(presence: Presence): void {
+  function remember(presence: Presence): void {
     const key = keyOf(presence);
     people.delete(key);
     if (presence.state !== 'left') people.set(key, presence);
@@ -45,20 +42,23 @@ export function createPresenceBoard(
       if (people.size <= MAX_PEOPLE && !isOver(person)) break;
       people.delete(oldest);
     }
-    for (const tell of followers.get(presence.workspaceId) ?? []) tell(presence);
+  }
+
+  function set(seen: Seen): void {
+    if (seen.event === PRESENCE_EVENT) remember(seen);
+    for (const tell of followers.get(seen.workspaceId) ?? []) tell(seen);
   }
 
   const listener = listen(databaseUrl, PRESENCE_CHANNEL, (payload) => {
-    const presence = announced(payload, secrets);
-    if (presence) set(presence);
+    const seen = announced(payload, secrets);
+    if (seen) set(seen);
   });
 
   return {
-    get isListening() {
-      return listener.isListening;
+    async tell(db, seen) {
+      if (listener.isListening) await announcePresence(db, secrets.seal(JSON.stringify(seen), CONTEXT));
+      else set(seen);
     },
-    seal: (presence) => secrets.seal(JSON.stringify(presence), CONTEXT),
-    set,
     others: ({ workspaceId, address }, userId) =>
       [...people.values()]
         .filter(
@@ -74,11 +74,11 @@ export function createPresenceBoard(
           state: person.state,
           expiresAt: person.expiresAt,
         })),
-    follow(workspaceId, onPresence) {
+    follow(workspaceId, onSeen) {
       const following = followers.get(workspaceId) ?? new Set();
-      followers.set(workspaceId, following.add(onPresence));
+      followers.set(workspaceId, following.add(onSeen));
       return () => {
-        following.delete(onPresence);
+        following.delete(onSeen);
         if (following.size === 0 && followers.get(workspaceId) === following) followers.delete(workspaceId);
       };
     },
@@ -87,9 +87,9 @@ export function createPresenceBoard(
 }
 
 /** null: it is empty, of a process of another release, or not of ours. */
-function announced(payload: string, secrets: Pick<SecretBox, 'open'>): Presence | null {
+function announced(payload: string, secrets: Pick<SecretBox, 'open'>): Seen | null {
   try {
-    return Presence.parse(parseOwnJson(secrets.open(payload, CONTEXT)));
+    return Seen.parse(parseOwnJson(secrets.open(payload, CONTEXT)));
   } catch {
     return null;
   }

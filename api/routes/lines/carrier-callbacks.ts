@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { isDelivered } from '#db/commands/inbox/carrier-events.ts';
 import { type CrossesTransfers, LineLeft, receiveCarrierEvents } from '#db/commands/inbox/carrier-reports.ts';
 import { type CallbackLine, findCallbackLine } from '#db/queries/lines/callback-lines.ts';
+import { findWelcomeContact } from '#db/queries/inbox/conversations.ts';
 import { happenedIn } from '#db/connection/message-traces.ts';
 import { systemDb, withAuth, withTenant } from '#db/connection/transactions.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
-import { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { type CarrierEvent, CarrierReport, type ReportedTyping } from '#domain/lines/carrier-event.ts';
+import { CONTACT_TYPING_EVENT, CONTACT_TYPING_SECONDS } from '#domain/inbox/presence.ts';
 import { createFairQueue } from '#domain/base/fair-queue.ts';
 import { isId } from '#domain/base/ids.ts';
 import {
@@ -19,7 +21,7 @@ import { notReached } from '#providers/carriers/connection-checks.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
 import { checkServers } from './line-settings.ts';
 import { moveServer } from '#db/commands/lines/line-carriers.ts';
-import { currentTime } from '#domain/base/clock.ts';
+import { currentTime, realTime } from '#domain/base/clock.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
@@ -30,13 +32,13 @@ import { publicRoute } from '#api/http/route.ts';
 import type { Services } from '#api/services.ts';
 
 /** Validates what an adapter parsed: a carrier can report an invalid time. */
-const Events = z.array(CarrierEvent);
+const Reports = z.array(CarrierReport);
 
 /** Limits how many large bodies of a workspace are in memory at once. */
 const largeBodies = createFairQueue({ share: 4, maxWaiting: 200 });
 
 export const carrierCallbackRoutes = [
-  /** Receipts, reads, replies, reactions and calls, each verified by the carrier's own signature. */
+  /** Receipts, reads, replies, reactions, calls and typing, each verified by the carrier's own signature. */
   publicRoute({
     id: 'carrierCallback',
     method: 'POST',
@@ -63,7 +65,7 @@ async function receive(context: Context, services: Services): Promise<void> {
   const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
   if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
   let moved: unknown = null;
-  const read = async (): Promise<CarrierEvent[] | null> => {
+  const read = async (): Promise<CarrierReport[] | null> => {
     const request = { ...head, rawBody: await readRawBody(context, carrier.callbackLimit) };
     const events = await readEvents(carrier, trusted, request, workspaceId);
     moved = (events && carrier.movedTo?.(trusted[0], request)) ?? null;
@@ -77,7 +79,10 @@ async function receive(context: Context, services: Services): Promise<void> {
   if (!isOperators) await services.rateLimits.consumeCallback(lineId);
   if (moved !== null) await followServer(about.line, carrier, moved, services);
   // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
-  for (const event of events) await takeIn(event, { ...about, crossesTransfers: isOperators }, services);
+  for (const event of events) {
+    if (event.kind === 'typing') await showTyping(event, workspaceId, services);
+    else await takeIn(event, { ...about, crossesTransfers: isOperators }, services);
+  }
   context.status = 200;
   context.body = carrier.callbackAnswer?.body ?? { success: true };
   if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
@@ -146,6 +151,30 @@ function unlessLeft(error: unknown): false {
   throw error;
 }
 
+/** Tells who looks at the conversation that its contact types. Nothing is stored, and strangers have no conversation. */
+async function showTyping(
+  { from, isOn, at: reportedAt }: ReportedTyping,
+  workspaceId: string,
+  { pools, presence }: Pick<Services, 'pools' | 'presence'>,
+): Promise<void> {
+  const at = realTime();
+  const lastsMs = CONTACT_TYPING_SECONDS * 1000;
+  // A report that was repeated until it arrived.
+  if (reportedAt.getTime() < at.getTime() - lastsMs) return;
+  await withTenant(pools, workspaceId, async (db) => {
+    const address = await findWelcomeContact(db, from);
+    if (address === null) return;
+    await presence.tell(db, {
+      event: CONTACT_TYPING_EVENT,
+      timestamp: at.toISOString(),
+      workspaceId,
+      address,
+      state: isOn ? 'on' : 'off',
+      expiresAt: new Date(at.getTime() + lastsMs).toISOString(),
+    });
+  });
+}
+
 /** The accounts whose secret may have signed the callback: the line's own, and the workspace's fallback account. */
 function sendersAt(
   { line, fallbackAccount: account }: CallbackLine,
@@ -176,10 +205,10 @@ async function readEvents(
   senders: unknown[],
   request: CallbackRequest,
   workspaceId: string,
-): Promise<CarrierEvent[] | null> {
+): Promise<CarrierReport[] | null> {
   for (const sender of senders) {
     try {
-      return Events.parse(await carrier.parseCallback(sender, request, workspaceId));
+      return Reports.parse(await carrier.parseCallback(sender, request, workspaceId));
     } catch (error) {
       if (error instanceof z.ZodError) throw fromZod(error);
       if (error instanceof Unreadable) throw unreadable(error);

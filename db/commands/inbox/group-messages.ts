@@ -26,6 +26,7 @@ import { reopenConversation } from './conversation-changes.ts';
 import {
   announce,
   cancelAnswered,
+  findQuoted,
   type InboundContext,
   prioritizeAnswers,
   recordInbound,
@@ -59,9 +60,9 @@ export async function receiveFromGroup(
     return applyReaction(db, reaction.messageId, { ...event, kind: 'reaction', ...reaction }, now);
   const { isFirst, conversation } = await recordInbound(db, lineId, address, { at, autoReply });
   const stored = await db.maybeOne(sql.type(InboundRow)`
-    insert into inbound_messages (workspace_id, id, line_id, address, participant, carrier_message_id, body, subject, sender_name,
+    insert into inbound_messages (workspace_id, id, line_id, address, participant, carrier_message_id, reply_to_id, body, subject, sender_name,
       auto_reply, counted, received_at, created_at)
-    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${writer}, ${event.carrierMessageId}, ${text},
+    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${writer}, ${event.carrierMessageId}, ${await findQuoted(db, lineId, event)}, ${text},
       ${event.subject ?? null}, ${event.fromName?.trim() || (writer === null ? event.from : null)}, ${autoReply}, false,
       ${sql.timestamp(at)}, ${sql.timestamp(now)})
     on conflict (workspace_id, line_id, carrier_message_id) do nothing

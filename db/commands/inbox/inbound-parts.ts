@@ -69,6 +69,25 @@ export async function announce(
   await emitReplyEvents(db, { replyId, links, now });
 }
 
+const QuotedRow = z.object({ id: z.string() });
+
+/** The message, ours or the contact's, that a message names as the one that it answers; null: none that is known. */
+export async function findQuoted(
+  db: TenantDb,
+  lineId: string,
+  { replyTo }: Pick<InboundReply, 'replyTo'>,
+): Promise<string | null> {
+  if (replyTo === undefined) return null;
+  const found = await db.maybeOne(sql.type(QuotedRow)`
+    select message_id id from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${replyTo}
+    union all
+    select id from inbound_messages
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${replyTo}
+    limit 1`);
+  return found?.id ?? null;
+}
+
 /** Cancels what was to be sent only if the contact does not write before. Requires `lockContact`. */
 export async function cancelAnswered(db: TenantDb, address: string, now: Date): Promise<void> {
   const canceled = await db.any(sql.type(MessageRow)`

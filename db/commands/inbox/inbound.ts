@@ -56,6 +56,7 @@ import { receiveFromGroup } from './group-messages.ts';
 import {
   announce,
   cancelAnswered,
+  findQuoted,
   type InboundContext,
   prioritizeAnswers,
   recordInbound,
@@ -407,12 +408,14 @@ async function insertInboundAs(
   const counted =
     warning === null &&
     (!isEmail || leadId !== null || original !== null || (await wasWrittenTo(db, address)));
+  // Every answer to an email names it.
+  const quoted = isEmail ? null : await findQuoted(db, lineId, event);
   return db.maybeOne(sql.type(InboundRow)`
     insert into inbound_messages (workspace_id, id, line_id, address, sender_phone, carrier_message_id, lead_id, campaign_id,
-      original_message_id, body, whole_text, subject, sender_name, auto_reply, keyword, authentication, warning, fingerprint,
+      original_message_id, reply_to_id, body, whole_text, subject, sender_name, auto_reply, keyword, authentication, warning, fingerprint,
       email_references, counted, received_at, created_at)
     values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${senderPhone(sender, original)}, ${carrierMessageId},
-      ${leadId}, ${original?.campaignId ?? null}, ${original?.id ?? null}, ${writtenText(event, ours)},
+      ${leadId}, ${original?.campaignId ?? null}, ${original?.id ?? null}, ${quoted}, ${writtenText(event, ours)},
       ${event.wholeText ?? null}, ${event.subject ?? null},
       ${senderNameOf(event, sender)}, ${autoReply}, ${keyword === 'stop' || isStarted ? keyword : null},
       ${event.authentication ? sql.jsonb(event.authentication) : null}, ${warning}, ${event.fingerprint ?? null},

@@ -21,11 +21,12 @@ import { findGroups, presentGroup } from './groups.ts';
 import { inboundFiles, uploadFacts } from '../messages/attachments.ts';
 import { type Reader, unreadMessages } from './conversation-reads.ts';
 import { findLeads, findLeadsByAddress, type LeadRow } from '../contacts/leads.ts';
-import { optedOutAmong } from '../contacts/opt-outs.ts';
+import { senderAddress } from '../contacts/contact-address.ts';
+import { isOptedOut, optedOutAmong } from '../contacts/opt-outs.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from '../messages/messages.ts';
 import { SenderAuthentication, SenderWarning } from '#domain/lines/sender-authentication.ts';
-import { dialled } from '#domain/base/contact-key.ts';
+import { contactKey, dialled } from '#domain/base/contact-key.ts';
 import { contactName, shownText } from './replies.ts';
 
 const ConversationRow = z.object({
@@ -280,7 +281,7 @@ const OUT = sql.fragment`
 const IN = sql.fragment`
   select id, address, 'in' direction, participant, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
     null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
-    auto_reply, subject, warning, authentication, original_message_id, null reply_to_id, null effect, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, reactions,
+    auto_reply, subject, warning, authentication, original_message_id, reply_to_id, null effect, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, reactions,
     edited_at, unsent_at, whole_text is not null or length(body) > ${SHOWN_LENGTH} is_shortened, transcript
   from inbound_messages`;
 
@@ -369,6 +370,14 @@ export async function presentThread(
       transcript: row.unsentAt === null ? row.transcript : null,
     };
   });
+}
+
+/** The address of the conversation with whom a carrier names; null: there is none, or they have opted out. */
+export async function findWelcomeContact(db: TenantDb, from: string): Promise<string | null> {
+  const address = contactKey(await senderAddress(db, from));
+  const isKnown = await db.exists(sql.type(NoRows)`
+    select 1 from conversations where workspace_id = ${db.workspaceId} and address = ${address}`);
+  return isKnown && !(await isOptedOut(db, address)) ? address : null;
 }
 
 const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });

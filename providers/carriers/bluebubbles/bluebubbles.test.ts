@@ -706,6 +706,14 @@ describe('the webhook of a server', () => {
     expect(await read('new-message', data)).toMatchObject([{ kind: 'reply', autoReply: isAutoReply }]);
   });
 
+  it.each([true, false])('reports that a contact types: %s', async (display) => {
+    const contacts = { iMessage: '+14155550123', any: 'ada@example.test' };
+    for (const [service, from] of Object.entries(contacts))
+      expect(await read('typing-indicator', { display, guid: `${service};-;${from}` })).toMatchObject([
+        { kind: 'typing', from, isOn: display },
+      ]);
+  });
+
   it.each([
     ['a member who joined', 'new-message', { ...inbound, itemType: 1 }],
     [
@@ -713,7 +721,8 @@ describe('the webhook of a server', () => {
       'new-message',
       { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType: 'wave' },
     ],
-    ['a typing indicator', 'typing-indicator', { display: true, guid: 'iMessage;-;+14155550123' }],
+    ['somebody who types in a group', 'typing-indicator', { display: true, guid: 'iMessage;+;chat1' }],
+    ['typing without a contact', 'typing-indicator', { display: true }],
   ])('reports no event for %s', async (_name, type, data) => {
     expect(await read(type, data)).toEqual([]);
   });

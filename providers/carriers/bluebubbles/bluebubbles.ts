@@ -6,7 +6,7 @@ import { type Carrier, type FetchMedia, HTTP_PORTS } from '../carrier.ts';
 import { readOk } from '../http-response.ts';
 import { createActions } from './actions.ts';
 import { BlueBubblesConfig, createBlueBubblesApi } from './api.ts';
-import { eventsOf, readBlueBubblesEvent, readNewServer } from './callback.ts';
+import { eventsOf, readBlueBubblesEvent, readNewServer, readTyping } from './callback.ts';
 import { BLUEBUBBLES_GUIDE, createConnection } from './connection.ts';
 import { createInbox } from './inbox.ts';
 import { BlueBubblesMessage, envelope, groupOf, isGroupMessage, isTapback } from './protocol.ts';
@@ -81,7 +81,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     async parseCallback(config, callback) {
       checkSecret(config.callbackSecret, callback);
       const reported = readBlueBubblesEvent(callback.rawBody, clock());
-      if (!reported) return [];
+      if (!reported) return sanitizeEvents(readTyping(callback.rawBody, clock()), clock());
       const message = await completed(config, reported.message);
       const now = clock();
       const { mayBeByHand } = reported;

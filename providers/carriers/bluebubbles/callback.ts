@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type CarrierEvent, MAX_FILES, type Reaction, TAPBACKS } from '#domain/lines/carrier-event.ts';
+import {
+  type CarrierEvent,
+  MAX_FILES,
+  type Reaction,
+  type ReportedTyping,
+  TAPBACKS,
+} from '#domain/lines/carrier-event.ts';
 import {
   BlueBubblesMessage,
   contactOf,
@@ -14,12 +20,16 @@ import { readJsonBody } from '../callback-secret.ts';
 const MESSAGE_EVENTS = ['new-message', 'updated-message', 'message-send-error'] as const;
 /** The server has got another address: some of its proxies give it one at each start. */
 const NEW_SERVER = 'new-server';
-/** What a line subscribes to. */
+/** What a line needs. */
 export const EVENTS: readonly string[] = [...MESSAGE_EVENTS, NEW_SERVER];
+const TYPING = 'typing-indicator';
+/** What a line subscribes to. Those of earlier releases report no typing, and work. */
+export const WANTED_EVENTS: readonly string[] = [...EVENTS, TYPING];
 /** The server reports old messages as new when it restarts. Those since the connection are in its list as well. */
 const NEWS_MS = 3_600_000;
 
 const Event = z.object({ type: z.string(), data: z.unknown() });
+const Typing = z.object({ display: z.boolean(), guid: z.string() });
 
 /**
  * Parses a webhook call.
@@ -37,6 +47,15 @@ export function readBlueBubblesEvent(
   const isNews = (message.dateCreated ?? 0) > now.getTime() - NEWS_MS;
   // The reference is ours.
   return { message, mayBeByHand: type === 'new-message' && !message.tempGuid && isNews };
+}
+
+/** @returns what a webhook call says of a contact's typing: nothing of a group's, in which nobody knows who types. */
+export function readTyping(rawBody: string, at: Date): ReportedTyping[] {
+  const { type, data } = Event.parse(readJsonBody(rawBody));
+  const typing = type === TYPING ? Typing.safeParse(data).data : undefined;
+  const [, from] = /^[^;]+;-;(.+)$/s.exec(typing?.guid ?? '') ?? [];
+  if (!typing || from === undefined) return [];
+  return [{ kind: 'typing', eventId: `${typing.guid}:typing`, at, from, isOn: typing.display }];
 }
 
 /** @returns the address that a webhook call announces; null if it announces none. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOf, readable } from '#domain/base/bounded-schema.ts';
 import type { Exchange } from '../../egress-exchange.ts';
-import { EVENTS } from './callback.ts';
+import { EVENTS, WANTED_EVENTS } from './callback.ts';
 import { envelope } from './protocol.ts';
 import { isOfLine, withSecret } from '../callback-secret.ts';
 import type { Carrier, ConnectionCheck, ConnectionGuide } from '../carrier.ts';
@@ -41,11 +41,11 @@ export function createConnection({
       const webhooks = readOk(known, Webhooks);
       if (!webhooks) throw new Error(reasonOf(known));
       const own = webhooks.data.filter((webhook) => isOfLine(webhook.url, callbackUrl));
-      const former = own.filter((webhook) => !reportsTo(webhook, url));
+      const former = own.filter((webhook) => !reportsTo(webhook, url, WANTED_EVENTS));
       // The server would keep the events of one with the same URL, and would post every event to each of the others.
       for (const { id } of former) if (id !== undefined) await remove(config, `/webhook/${id}`);
       if (former.length < own.length) return;
-      const response = await query(config, '/webhook', { body: { url, events: EVENTS } });
+      const response = await query(config, '/webhook', { body: { url, events: WANTED_EVENTS } });
       if (!isOk(response)) throw new Error(reasonOf(response));
     },
 
@@ -123,10 +123,10 @@ const Webhook = z.object({
 type Webhook = z.infer<typeof Webhook>;
 const Webhooks = envelope(listOf(Webhook, MAX_WEBHOOKS));
 
-/** Whether a webhook reports all that a line needs to a URL. Older servers do not show the events. */
-const reportsTo = (webhook: Webhook, url: string): boolean =>
+/** Whether a webhook reports events to a URL. Older servers do not show them. */
+const reportsTo = (webhook: Webhook, url: string, events = EVENTS): boolean =>
   webhook.url === url &&
-  EVENTS.every((event) => webhook.events?.some((one) => one === event || one === '*') ?? true);
+  events.every((event) => webhook.events?.some((one) => one === event || one === '*') ?? true);
 
 /** Whether the server reports to the line. */
 function webhookCheck(response: Exchange, callbackUrl: string): ConnectionCheck {

@@ -65,6 +65,23 @@ export async function groupOf({ ask }: LinqApi, config: LinqConfig, id: string):
   return { id, participants, ...(isNamed && { name }) };
 }
 
+const MAX_CACHED = 10_000;
+/** The contact of a chat never changes. By the account, because a workspace must not ask about the chats of another. */
+const contacts = new Map<string, string>();
+
+/** The contact with whom a chat is; null: it is a group, or cannot be read. */
+export async function contactIn(api: LinqApi, config: LinqConfig, id: string): Promise<string | null> {
+  const key = JSON.stringify([config.apiKey, config.fromNumber, id]);
+  const known = contacts.get(key);
+  if (known !== undefined) return known;
+  const { participants } = await groupOf(api, config, id);
+  const [contact] = participants;
+  if (contact === undefined || participants.length > 1) return null;
+  if (contacts.size >= MAX_CACHED) contacts.clear();
+  contacts.set(key, contact);
+  return contact;
+}
+
 /** The participants of a chat besides the line. */
 const othersIn = ({ handles }: Chat, { fromNumber }: LinqConfig): string[] =>
   (handles ?? []).flatMap(({ handle, is_me: isMe }) => (isMe || handle === fromNumber ? [] : [handle]));

@@ -5,7 +5,7 @@ import type { Carrier, ConnectionCheck, ConnectionGuide } from '../carrier.ts';
 import { credentialsCheck, failed, passed, serverCheck, unknown } from '../connection-checks.ts';
 import { isOk, readOk } from '../http-response.ts';
 import { type LinqApi, type LinqConfig, reasonOf } from './api.ts';
-import { EVENTS, OWN_EVENT, webhookUrl } from './webhook.ts';
+import { EVENTS, OWN_EVENT, TYPING_EVENTS, webhookUrl } from './webhook.ts';
 
 export const GUIDE: ConnectionGuide = {
   title: 'Linq',
@@ -43,7 +43,7 @@ export function createConnection(
       const listed = await api.ask(config, '/v3/webhook-subscriptions');
       const list = readOk(listed, Subscriptions);
       if (!list) throw new Error(reasonOf(listed));
-      const wanted = [...EVENTS, OWN_EVENT];
+      const wanted = [...EVENTS, OWN_EVENT, ...TYPING_EVENTS];
       if (list.subscriptions.some((one) => reportsTo(one, config, url, wanted))) return;
       // Linq takes a URL once, also if it reports nothing there.
       const known = list.subscriptions.find((one) => isOfLine(one.target_url, callbackUrl));

@@ -260,6 +260,20 @@ test('a message of a contact has its files and what it answers, and is of the li
   ]);
 });
 
+test('the contact of a chat types', async () => {
+  const to = recipient();
+  await send(to);
+  const chatId = sentTo(to)[0]?.chatId;
+  for (const [type, isOn] of [
+    ['started', true],
+    ['stopped', false],
+  ] as const)
+    expect(await told(`chat.typing_indicator.${type}`, { chat_id: chatId })).toMatchObject([
+      { kind: 'typing', from: to, isOn },
+    ]);
+  expect(await told('chat.typing_indicator.started', { chat_id: 'unknown' })).toEqual([]);
+});
+
 test('an edit of one part of a message keeps the others', async () => {
   const media = { type: 'media', url: 'https://storage.example/x', filename: 'photo.heic' };
   const edit = (text: string) => ({

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { readable } from '#domain/base/bounded-schema.ts';
-import { type CarrierEvent, sanitizeEvents, TAPBACKS } from '#domain/lines/carrier-event.ts';
+import {
+  type CarrierEvent,
+  type CarrierReport,
+  sanitizeEvents,
+  TAPBACKS,
+} from '#domain/lines/carrier-event.ts';
 import { readJsonBody, withSecret } from '../callback-secret.ts';
 import { receiptOfFailure } from '../carrier-failure.ts';
 import { Explanation, readOk } from '../http-response.ts';
 import { FAILURES, type LinqApi, type LinqConfig } from './api.ts';
-import { groupOf } from './chats.ts';
+import { contactIn, groupOf } from './chats.ts';
 import { Parts, reportsOf, textOf } from './message.ts';
 
 /** The version of webhooks that is read, and what they are about. */
@@ -21,6 +26,8 @@ export const EVENTS = [
 ];
 /** What is reported about the line's own messages, also those that somebody has typed at Linq. A subscription without it reports replies. */
 export const OWN_EVENT = 'message.sent';
+/** A contact begins or ends to type. So do subscriptions without these. */
+export const TYPING_EVENTS = ['chat.typing_indicator.started', 'chat.typing_indicator.stopped'] as const;
 
 const Handle = z.object({ handle: z.string().min(1) });
 /** What webhooks report. */
@@ -56,6 +63,7 @@ const FailedEvent = z.object({
   code: readable(z.int()),
   reason: readable(Explanation),
 });
+const TypingEvent = z.object({ chat_id: z.string().min(1) });
 const ReactionEvent = z.object({
   message_id: z.string().min(1),
   part_index: readable(z.int().nonnegative()),
@@ -79,9 +87,11 @@ export async function readWebhook(
   api: LinqApi,
   config: LinqConfig,
   rawBody: string,
-): Promise<CarrierEvent[]> {
+): Promise<CarrierReport[]> {
   const now = api.now();
   const reported = LinqWebhook.parse(readJsonBody(rawBody));
+  if (TYPING_EVENTS.some((type) => type === reported.event_type))
+    return sanitizeEvents(await typing(api, config, reported, now), now);
   const at = createdAt(reported, now);
   const events = [
     ...(await ownMessage(api, config, reported, at)),
@@ -94,6 +104,17 @@ export async function readWebhook(
       : event,
   );
   return sanitizeEvents(await Promise.all(complete), now);
+}
+
+/** Linq names only the chat. In a group, nobody knows who types. */
+async function typing(
+  api: LinqApi,
+  config: LinqConfig,
+  { data, event_id: eventId, event_type: type }: LinqWebhook,
+  at: Date,
+): Promise<CarrierReport[]> {
+  const from = await contactIn(api, config, TypingEvent.parse(data).chat_id);
+  return from === null ? [] : [{ kind: 'typing', eventId, at, from, isOn: type === TYPING_EVENTS[0] }];
 }
 
 /** A message of the line that no program has sent: somebody has typed it. Messages do not name their recipient. */

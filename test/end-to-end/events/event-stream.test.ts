@@ -509,3 +509,48 @@ test('a stream shows who looks at a conversation, if it asks for that, in every 
     expect(rows).toEqual([]);
   });
 });
+
+test('a stream shows that a contact types, if they have a conversation and have not opted out, and nothing is stored', async () => {
+  const workspace = await createWorkspace(app);
+  const lineId = await createLine(app, workspace.id);
+  const [address, optedOut, stranger] = [phone(), phone(), phone()];
+  for (const from of [address, optedOut]) await callBack(app, lineId, replyEvent(from, 'Hello'));
+  const api = apiClient(app.url, workspace.key);
+  expect((await api('POST', '/api/opt-outs', { address: optedOut })).status).toBeLessThan(300);
+  const streams = {
+    here: await open(workspace, { query: '?presence=true' }),
+    there: await open(workspace, { url: other.url, query: '?presence=true' }),
+    without: await open(workspace),
+  };
+  const type = (from: string, isOn: boolean, at = new Date()) =>
+    callBack(app, lineId, { kind: 'typing', eventId: newId(), at, from, isOn });
+  const stored = () =>
+    connected(app.ownerUrl, async (owner) => {
+      const { rows } = await owner.query(
+        'select (select count(*) from events) events, (select count(*) from carrier_events) reports',
+      );
+      return rows;
+    });
+  const before = await stored();
+  const longAgo = new Date(Date.now() - 120_000);
+  for (const [from, isOn, at] of [
+    [optedOut, true],
+    [stranger, true],
+    [address, true, longAgo],
+    [address, true],
+    [address, false],
+  ] as const)
+    expect(await type(from, isOn, at)).toBe(200);
+  const shown = ({ events }: TestStream) => events.filter(({ event }) => event === 'conversation.typing');
+  for (const stream of [streams.here, streams.there]) {
+    await eventually(async () => shown(stream).length >= 2);
+    const about = { event: 'conversation.typing', workspaceId: workspace.id, address };
+    expect(shown(stream).map(({ data }) => JSON.parse(data))).toMatchObject([
+      { ...about, state: 'on' },
+      { ...about, state: 'off' },
+    ]);
+    expect(shown(stream).map(({ id }) => id ?? null)).toEqual([null, null]);
+  }
+  expect(shown(streams.without)).toEqual([]);
+  expect(await stored()).toEqual(before);
+});

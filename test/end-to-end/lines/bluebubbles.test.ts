@@ -364,6 +364,26 @@ describe('what we do to messages', () => {
     expect(mac.messages).toHaveLength(1);
   });
 
+  it('names the message that a contact answers, ours or theirs', async () => {
+    const to = phone();
+    const id = await send(to);
+    await settled(id, 'delivered');
+    const ours = mac.messages.find((sent) => sent.to === to)?.guid;
+    const first = await mac.write(to, { text: 'To yours', threadOriginatorGuid: ours });
+    await mac.write(to, { text: 'To mine', threadOriginatorGuid: first.guid });
+    await mac.write(to, { text: 'To one that is not known', threadOriginatorGuid: 'gone' });
+    await mac.write(to, { text: 'To none' });
+    const named = await eventually(async () => {
+      const shown = await thread(to);
+      return shown.length === 5 && shown;
+    });
+    const item = (text: string) => named.find(({ message }: { message: string }) => message === text);
+    const answered = (text: string) => item(text).replyToMessageId;
+    expect(answered('To yours')).toBe(id);
+    expect(answered('To mine')).toBe(item('To yours').messageId);
+    expect([answered('To one that is not known'), answered('To none')]).toEqual([null, null]);
+  });
+
   it('is said by a message: what it answers, and its effect', async () => {
     const to = phone();
     const { guid } = await mac.write(to, { text: 'Which one?' });

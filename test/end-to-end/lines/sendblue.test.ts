@@ -3,6 +3,7 @@ import { startSendblue, type SendblueStandIn } from '#simulator/sendblue.ts';
 import { eventually, sharedApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
+import { openEventStream } from '#test/support/event-stream.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 
 let sendblue: SendblueStandIn;
@@ -69,6 +70,12 @@ test('a line at Sendblue sends once though a response is lost, is answered, reac
   expect((await call('GET', `/api/messages/${thread[0].messageId}`)).body.source).toBe('device');
   for (const to of [lost, android])
     expect((await call('GET', `/api/conversations/${to}`)).body.messages).toHaveLength(1);
+
+  const stream = await openEventStream(app.url, workspace.key, { query: '?presence=true' });
+  const typing = { from: reached, to: fromNumber, isTyping: true };
+  expect(await sendblue.startTyping(typing)).toEqual([200]);
+  await eventually(async () => stream.events.some(({ event }) => event === 'conversation.typing'));
+  stream.close();
 
   const { url } = sendblue.receive[0] ?? { url: '' };
   const forged = await fetch(url.replace(/secret=.*/, 'secret=wrong'), { method: 'POST', body: '{}' });

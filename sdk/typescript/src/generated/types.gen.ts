@@ -2410,11 +2410,11 @@ export type ThreadItem = {
         details: string;
     } | null;
     /**
-     * Inbound messages: the outbound message that it replies to.
+     * Inbound messages: the outbound message that it replies to, which is the last one unless the carrier names another.
      */
     originalMessageId: string | null;
     /**
-     * Outbound messages: the message of the contact, or of ours, that it answers.
+     * The message of the contact, or of ours, that it answers in particular, as phones show it. Inbound emails: null.
      */
     replyToMessageId: string | null;
     /**

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "e4df2880f2f82696b5e08e69a5afb4b47a01184f4914eba1591a0895b8cfcebf"
+DIGEST = "45c6e5dcc3f12ad67b2573b01b360f4a9f4e29a9c487027145d15698b16234a3"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
