@@ -1,3 +1,4 @@
+import { awaitDatabase } from '#db/connection/await-database.ts';
 import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { checkKeys } from '#db/connection/key-check.ts';
@@ -64,6 +65,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
+  await awaitDatabase(config.database.systemUrl, logger);
   const pools = await createApiPools(config.database, config.databasePoolSize, {
     waker,
     keySeal: createKeySeal(secrets),

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { awaitDatabase } from '#db/connection/await-database.ts';
 import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { listenToAnnouncements } from '#db/connection/announcements.ts';
 import { startClock } from '#db/connection/clock.ts';
@@ -50,6 +51,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
+  await awaitDatabase(config.database.systemUrl, logger);
   const pools = await createPools(config.database, {
     size: config.databasePoolSize * 2,
     waker,

@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A way to a server that can swallow what goes through its present connections, as after the loss of a host: no FIN, no RST. */
-export async function startBlackHole(host: string, port: number) {
+export async function startBlackHole(host: string, port: number, at = 0) {
   let swallowsNew = false;
   const pairs = new Set<{ client: Socket; server: Socket; isSwallowed: boolean }>();
   const front = createServer((client) => {
@@ -18,7 +18,7 @@ export async function startBlackHole(host: string, port: number) {
     });
     server.on('close', () => void (pair.isSwallowed || client.destroy()));
   });
-  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => front.listen(at, '127.0.0.1', resolve));
   return {
     port: (front.address() as AddressInfo).port,
     /** Swallows the present connections; the server loses them. New ones pass, or are swallowed as well. */

@@ -1,11 +1,16 @@
+import { openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startApi } from '#api/server.ts';
+import { freePort } from '#providers/free-port.ts';
 import { overTcp } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { startBlackHole } from '#test/support/black-hole.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { startProcess } from '#test/support/process.ts';
 import { startWorker } from '#workers/worker.ts';
 
 let app: OwnApp;
@@ -68,3 +73,32 @@ test('a primary that vanishes without a word costs half a minute, for requests a
   await api.stop();
   await hole.close();
 }, 240_000);
+
+test.each(['api/server.ts', 'workers/worker.ts'] as const)(
+  '%s that starts before PostgreSQL waits for it, and says so',
+  async (entry) => {
+    const { database } = app.config;
+    const port = await freePort();
+    const [tenantUrl, systemUrl, listenUrl] = [
+      database.tenantUrl,
+      database.systemUrl,
+      database.listenUrl,
+    ].map((url) => overTcp(url, port)) as [string, string, string];
+    const log = join(tmpdir(), `waits-${port}.log`);
+    const starting = startProcess(
+      entry,
+      { ...app.config, database: { ...database, tenantUrl, systemUrl, listenUrl } },
+      0,
+      openSync(log, 'w'),
+      { LOG_LEVEL: 'warn' },
+    );
+    const told = (): boolean =>
+      readFileSync(log, 'utf8').includes(`PostgreSQL at 127.0.0.1:${port} does not answer`);
+    await Promise.race([starting, eventually(async () => told(), 30_000)]);
+    expect(told()).toBe(true);
+    const front = await startBlackHole('127.0.0.1', Number(new URL(database.systemUrl).port), port);
+    await (await starting).kill();
+    await front.close();
+  },
+  60_000,
+);
