@@ -1,12 +1,13 @@
-import { awaitDatabase } from '#db/connection/await-database.ts';
 import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { checkKeys } from '#db/connection/key-check.ts';
 import { recordMessageTraces } from '#db/connection/message-traces.ts';
 import { listenToAnnouncements } from '#db/connection/announcements.ts';
+import { databaseAt } from '#db/connection/database-away.ts';
 import { createApiPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
+import { awaitPart } from '#providers/await-part.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { chatParts } from '#providers/chats/parts.ts';
 import { startChatPolling } from './routes/drafts/chat-polling.ts';
@@ -65,7 +66,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
-  await awaitDatabase(config.database.systemUrl, logger);
+  await awaitPart(databaseAt(config.database.systemUrl), logger);
   const pools = await createApiPools(config.database, config.databasePoolSize, {
     waker,
     keySeal: createKeySeal(secrets),

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { awaitDatabase } from '#db/connection/await-database.ts';
 import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { listenToAnnouncements } from '#db/connection/announcements.ts';
 import { startClock } from '#db/connection/clock.ts';
+import { databaseAt } from '#db/connection/database-away.ts';
 import { createPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import type { ProcessDependencies } from '#activities/dependencies.ts';
@@ -10,6 +10,7 @@ import { createWebhookDeliverer } from '#activities/events/webhook-deliverer.ts'
 import type { Config } from '#domain/base/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
+import { awaitPart } from '#providers/await-part.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { chatParts } from '#providers/chats/parts.ts';
 import { createChats } from '#providers/chats/registry.ts';
@@ -51,7 +52,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
-  await awaitDatabase(config.database.systemUrl, logger);
+  await awaitPart(databaseAt(config.database.systemUrl), logger);
   const pools = await createPools(config.database, {
     size: config.databasePoolSize * 2,
     waker,

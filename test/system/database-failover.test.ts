@@ -74,29 +74,37 @@ test('a primary that vanishes without a word costs half a minute, for requests a
   await hole.close();
 }, 240_000);
 
-test.each(['api/server.ts', 'workers/worker.ts'] as const)(
-  '%s that starts before PostgreSQL waits for it, and says so',
-  async (entry) => {
-    const { database } = app.config;
+test.each([
+  ['api/server.ts', 'PostgreSQL'],
+  ['workers/worker.ts', 'PostgreSQL'],
+  ['workers/worker.ts', 'Temporal'],
+] as const)(
+  '%s that starts before %s waits for it, and says so',
+  async (entry, part) => {
+    const { config } = app;
     const port = await freePort();
-    const [tenantUrl, systemUrl, listenUrl] = [
-      database.tenantUrl,
-      database.systemUrl,
-      database.listenUrl,
-    ].map((url) => overTcp(url, port)) as [string, string, string];
+    const address = `127.0.0.1:${port}`;
+    const { tenantUrl, systemUrl, listenUrl } = config.database;
+    const throughFront =
+      part === 'Temporal'
+        ? { temporal: { ...config.temporal, address } }
+        : {
+            database: {
+              ...config.database,
+              tenantUrl: overTcp(tenantUrl, port),
+              systemUrl: overTcp(systemUrl, port),
+              listenUrl: overTcp(listenUrl, port),
+            },
+          };
     const log = join(tmpdir(), `waits-${port}.log`);
-    const starting = startProcess(
-      entry,
-      { ...app.config, database: { ...database, tenantUrl, systemUrl, listenUrl } },
-      0,
-      openSync(log, 'w'),
-      { LOG_LEVEL: 'warn' },
-    );
-    const told = (): boolean =>
-      readFileSync(log, 'utf8').includes(`PostgreSQL at 127.0.0.1:${port} does not answer`);
-    await Promise.race([starting, eventually(async () => told(), 30_000)]);
-    expect(told()).toBe(true);
-    const front = await startBlackHole('127.0.0.1', Number(new URL(database.systemUrl).port), port);
+    const starting = startProcess(entry, { ...config, ...throughFront }, 0, openSync(log, 'w'), {
+      LOG_LEVEL: 'warn',
+    });
+    const says = (): boolean => readFileSync(log, 'utf8').includes(`${part} at ${address} does not answer`);
+    await Promise.race([starting, eventually(async () => says(), 30_000)]);
+    expect(says()).toBe(true);
+    const server = part === 'Temporal' ? `http://${config.temporal.address}` : systemUrl;
+    const front = await startBlackHole('127.0.0.1', Number(new URL(server).port), port);
     await (await starting).kill();
     await front.close();
   },
