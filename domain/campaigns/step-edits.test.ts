@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { atOnce } from '#test/support/at-once.ts';
 import type { Facts } from './condition.ts';
-import { changesBetween, nextAfterEdit, type Place, problemOfEdit } from './step-edits.ts';
+import { changesBetween, cursorAfterEdit, nextAfterEdit, type Place, problemOfEdit } from './step-edits.ts';
 import { CampaignStep, isMessageStep, placedSteps, stepsById } from './step.ts';
 import { type Cursor, goesOnAfter, walk } from './walk.ts';
 
@@ -230,20 +230,18 @@ class Journey {
     this.latest = now;
     if (this.isSending) return;
     if (!this.isOver) {
-      const [next] = this.unsent;
-      const place: Place | null =
-        this.cursor === null
-          ? next === undefined
-            ? null
-            : { stepId: next, stands: 'before' }
-          : this.cursor.stepId === null
-            ? null
-            : { stepId: this.cursor.stepId, stands: this.cursor.isPassed ? 'after' : 'at' };
-      if (place !== null) {
-        const stepId = nextAfterEdit(this.version, now, place, new Set(this.received));
-        this.isOver = stepId === null;
-        this.cursor = { stepId, isPassed: false, at: start };
-      }
+      const { stepId, isPassed } = this.cursor ?? { stepId: null, isPassed: false };
+      this.cursor = cursorAfterEdit(
+        { stepId, isPassed, arrivedAt: start, enteredAt: start },
+        {
+          old: this.version,
+          steps: now,
+          received: { steps: new Set(this.received), last: null },
+          unsent: this.unsent.map((id) => ({ stepId: id })),
+          now: start,
+        },
+      );
+      this.isOver = this.cursor.isPassed;
       this.unsent = [];
     }
     this.version = now;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type CampaignStep, placedSteps, stepsById } from './step.ts';
+import type { Cursor } from './walk.ts';
 
 /** What becomes of the leads of a campaign when its steps are edited. Pure functions. */
 
@@ -101,6 +102,49 @@ export function nextAfterEdit(
     if (next) return next.id ?? null;
   }
   return null;
+}
+
+interface LeadBefore {
+  /** The steps by which it went. */
+  old: readonly CampaignStep[];
+  steps: readonly CampaignStep[];
+  /** What it has got or passed, and the last of it. */
+  received: { steps: ReadonlySet<string>; last: { stepId: string; at: Date } | null } | null;
+  /** Its messages that were not sent yet. */
+  unsent: readonly { stepId: string }[];
+  now: Date;
+}
+
+/** Where a lead that goes by an earlier version of the steps is in the current one. */
+export function cursorAfterEdit(
+  lead: Pick<Cursor, 'stepId' | 'isPassed'> & { arrivedAt: Date | null; enteredAt: Date },
+  before: LeadBefore,
+): Cursor {
+  const { old, steps, received, now } = before;
+  const { stepId, arrivedAt, enteredAt } = lead;
+  const place = placeBefore(lead, before);
+  if (place === null) return { stepId: null, isPassed: false, at: enteredAt };
+  // A process of an earlier release, which knows no versions, goes by the current steps.
+  const from = stepsById(old).has(place.stepId) ? old : steps;
+  const next = nextAfterEdit(from, steps, place, received?.steps ?? new Set());
+  // Past the last step.
+  if (next === null) return { stepId: place.stepId, isPassed: true, at: now };
+  const hasLeft = place.stands === 'at' && next !== stepId;
+  const since = stepId === null ? (received?.last?.at ?? enteredAt) : (arrivedAt ?? enteredAt);
+  return { stepId: next, isPassed: false, at: hasLeft ? now : since };
+}
+
+/** null: before the first step. */
+function placeBefore(
+  { stepId, isPassed }: Pick<Cursor, 'stepId' | 'isPassed'>,
+  { old, received, unsent }: LeadBefore,
+): Place | null {
+  if (stepId !== null) return { stepId, stands: isPassed ? 'after' : 'at' };
+  const placed = stepsById(old);
+  const indexOf = (id: string) => placed.get(id)?.index ?? 0;
+  const [next] = unsent.map((one) => one.stepId).toSorted((a, b) => indexOf(a) - indexOf(b));
+  if (next !== undefined) return { stepId: next, stands: 'before' };
+  return received?.last ? { stepId: received.last.stepId, stands: 'after' } : null;
 }
 
 /** What an edit changed, by the ids of the steps. */

@@ -2,7 +2,7 @@ import { emitLeadEvents } from '#db/commands/contacts/lead-events.ts';
 import { z } from 'zod';
 import { addLead } from '#db/commands/campaigns/added-lead.ts';
 import { planEntry } from '#db/commands/campaigns/campaign-entry.ts';
-import { stepTimes, variantOf } from '#db/commands/campaigns/campaign-walks.ts';
+import { stepTimes, variantOf } from '#db/commands/campaigns/step-messages.ts';
 import { requireLines } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';

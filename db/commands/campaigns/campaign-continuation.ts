@@ -1,25 +1,23 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { type CampaignStep, stepsById } from '#domain/campaigns/step.ts';
-import { nextAfterEdit, type Place } from '#domain/campaigns/step-edits.ts';
-import { type Cursor } from '#domain/campaigns/walk.ts';
+import { cursorAfterEdit } from '#domain/campaigns/step-edits.ts';
+import type { Cursor } from '#domain/campaigns/walk.ts';
 import type { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { lockLeads, type LeadRow } from '#db/queries/contacts/leads.ts';
 import { stepsOfVersions } from '#db/queries/campaigns/versions.ts';
 import { resumeDue } from './lead-pauses.ts';
 import { type Received, receivedBy, type Unsent, unsentOf } from './revisions.ts';
+import { planRuns, type StepMessage } from './step-messages.ts';
 import { stopWhenMet } from './stop-conditions.ts';
 import { lockConversationsToAssign, lockListsOfSteps } from './step-actions.ts';
 import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import {
+  confirmed,
   JUDGE_MS,
   NOTHING,
   type Traveller,
   type Walked,
-  isKept,
-  planRuns,
-  reaches,
   runsOf,
   settleWalks,
   walkLeads,
@@ -31,7 +29,7 @@ import {
  */
 const CONTINUE_BATCH = 200;
 
-const DueRow = z.object({
+const SequenceRow = z.object({
   leadId: z.string(),
   version: z.int(),
   stepId: z.string().nullable(),
@@ -39,7 +37,7 @@ const DueRow = z.object({
   arrivedAt: z.date().nullable(),
   enteredAt: z.date(),
 });
-type DueRow = z.infer<typeof DueRow>;
+type SequenceRow = z.infer<typeof SequenceRow>;
 
 /** When the next lead that waits at a step is to be looked at; null: none waits. */
 export async function nextDue(db: TenantDb, campaignId: string): Promise<Date | null> {
@@ -64,89 +62,128 @@ export async function continueLeads(
 ): Promise<number> {
   const resumed = which === 'due' ? await resumeDue(db, campaign, CONTINUE_BATCH, now) : 0;
   if (resumed > 0) return resumed;
-  const ofCampaign = sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id}`;
+  const isMeant = conditionOf(which, db, campaign, now);
+  const found = await findSequences(db, isMeant, which);
+  const leads = await lockExisting(db, campaign, found);
+  const lists = await lockListsOfSteps(db, campaign);
+  const { judged, planned } = await planAhead(db, campaign, leads, found, now);
+
+  const sequences = await lockSequences(db, isMeant, judged);
+  await stopOnTheirWay(db, campaign, sequences, now);
+  const travellers = await travellersOf(db, campaign, leads, sequences, now, { lock: true });
+  const walks = await walkLeads(db, campaign, travellers, now);
+  const isActive = campaign.status === 'active';
+  const settled = confirmed(planned, isActive ? walks : walks.map((walked) => parked(walked, now)));
+  await settleWalks(db, campaign, settled.walks, settled.messages, now, lists);
+  await awaitOutcomes(db, campaign, sequences, leads, travellers);
+  return found.length;
+}
+
+/** The condition on the sequences that continue. */
+function conditionOf(
+  which: 'due' | 'outdated',
+  { workspaceId }: TenantDb,
+  { id, version }: CampaignRow,
+  now: Date,
+): FragmentSqlToken {
+  const ofCampaign = sql.fragment`workspace_id = ${workspaceId} and campaign_id = ${id}`;
   const isMeant =
     which === 'due'
       ? sql.fragment`due_at <= ${sql.timestamp(now)}`
-      : sql.fragment`version < ${campaign.version} and lead_id <> all(array(
+      : sql.fragment`version < ${version} and lead_id <> all(array(
           select lead_id from messages where ${ofCampaign} and status = 'sending' and lead_id is not null))`;
-  const due = sql.fragment`${ofCampaign} and state = 'running' and paused_at is null and ${isMeant}`;
-  const columns = sql.fragment`lead_id, version, step_id, is_passed, arrived_at, entered_at`;
-  const waiting = await db.any(sql.type(DueRow)`
-    select ${columns} from campaign_leads where ${due}
+  return sql.fragment`${ofCampaign} and state = 'running' and paused_at is null and ${isMeant}`;
+}
+
+const COLUMNS = sql.fragment`lead_id, version, step_id, is_passed, arrived_at, entered_at`;
+
+const findSequences = (db: TenantDb, isMeant: FragmentSqlToken, which: 'due' | 'outdated') =>
+  db.any(sql.type(SequenceRow)`
+    select ${COLUMNS} from campaign_leads where ${isMeant}
     order by ${which === 'due' ? sql.fragment`due_at` : sql.fragment`version`} limit ${CONTINUE_BATCH}`);
-  const found = waiting.map(({ leadId }) => leadId);
-  const leads = new Map((await lockLeads(db, found)).map((lead) => [lead.id, lead]));
-  await unschedule(
-    db,
-    campaign,
-    found.filter((id) => !leads.has(id)),
-    { version: campaign.version },
-  );
-  const lists = await lockListsOfSteps(db, campaign);
-  const going = await travellersOf(db, campaign, leads, waiting, now);
-  const before = await walkLeads(db, campaign, going, now, JUDGE_MS);
-  const later = new Set(going.slice(before.length).map(({ lead }) => lead.id));
-  const ids = found.filter((id) => !later.has(id));
-  const planned = await planRuns(db, campaign, runsOf(before), now);
-  await lockConversationsToAssign(db, before);
-  await lockRunning(db, ids);
-  const locked = await db.any(sql.type(DueRow)`
-    select ${columns} from campaign_leads where ${due} and lead_id = any(${sql.array(ids, 'text')}) order by lead_id`);
-  // The messages of the others are on their way: only whether these stop is looked at.
-  const onTheirWay = locked
+
+/** Locks the leads, by id, and looks no more at those that are being deleted. */
+async function lockExisting(
+  db: TenantDb,
+  campaign: CampaignRow,
+  sequences: readonly SequenceRow[],
+): Promise<ReadonlyMap<string, LeadRow>> {
+  const ids = sequences.map(({ leadId }) => leadId);
+  const leads = new Map((await lockLeads(db, ids)).map((lead) => [lead.id, lead]));
+  const missing = ids.filter((id) => !leads.has(id));
+  await unschedule(db, campaign, missing, { version: campaign.version });
+  return leads;
+}
+
+/**
+ * Judges leads and plans their messages, which locks lines and conversations.
+ * @returns `judged`: the leads without those that it did not come to.
+ */
+async function planAhead(
+  db: TenantDb,
+  campaign: CampaignRow,
+  leads: ReadonlyMap<string, LeadRow>,
+  sequences: readonly SequenceRow[],
+  now: Date,
+): Promise<{ judged: string[]; planned: StepMessage[] }> {
+  const travellers = await travellersOf(db, campaign, leads, sequences, now);
+  const walks = await walkLeads(db, campaign, travellers, now, JUDGE_MS);
+  const planned = await planRuns(db, campaign, runsOf(walks), now);
+  await lockConversationsToAssign(db, walks);
+  const later = new Set(travellers.slice(walks.length).map(({ lead }) => lead.id));
+  return { judged: sequences.map(({ leadId }) => leadId).filter((id) => !later.has(id)), planned };
+}
+
+/**
+ * Locks all running sequences of leads, since what a step does to a lead concerns its other campaigns.
+ * @returns those that still continue.
+ */
+async function lockSequences(
+  db: TenantDb,
+  isMeant: FragmentSqlToken,
+  leadIds: readonly string[],
+): Promise<readonly SequenceRow[]> {
+  const ofLeads = sql.fragment`lead_id = any(${sql.array(leadIds, 'text')})`;
+  await db.query(sql.type(NoRows)`
+    select from campaign_leads
+    where workspace_id = ${db.workspaceId} and state = 'running' and ${ofLeads}
+    order by campaign_id, lead_id for no key update`);
+  return db.any(sql.type(SequenceRow)`
+    select ${COLUMNS} from campaign_leads where ${isMeant} and ${ofLeads} order by lead_id`);
+}
+
+/** Only whether they stop is looked at of leads whose messages are on their way. */
+async function stopOnTheirWay(
+  db: TenantDb,
+  campaign: CampaignRow,
+  sequences: readonly SequenceRow[],
+  now: Date,
+): Promise<void> {
+  const ids = sequences
     .filter((row) => row.stepId === null && !isOutdated(campaign, row))
     .map(({ leadId }) => leadId);
-  await stopWhenMet(db, campaign, onTheirWay, now);
-  await unschedule(db, campaign, onTheirWay, { version: campaign.version });
-  const travellers = await travellersOf(db, campaign, leads, locked, now, { lock: true });
-  const walks = (await walkLeads(db, campaign, travellers, now)).map((walked) =>
-    campaign.status === 'active' ? walked : parked(walked, now),
-  );
-  const isPlanned = new Set(planned.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
-  const settled = walks.filter(
-    ({ lead, received, unsent, rest }) =>
-      rest.kind !== 'sends' ||
-      rest.run.every(
-        (one) =>
-          received.has(one.id) ||
-          !reaches(lead, one.step) ||
-          isKept(unsent, one) ||
-          isPlanned.has(`${lead.id} ${one.id}`),
-      ),
-  );
-  const walkOf = new Map(settled.map((one) => [one.lead.id, one]));
-  await settleWalks(
-    db,
-    campaign,
-    settled,
-    planned.filter(({ lead, stepId }) => {
-      const walked = walkOf.get(lead.id);
-      return (
-        walked?.rest.kind === 'sends' &&
-        !walked.received.has(stepId) &&
-        walked.rest.run.some((one) => one.id === stepId && !isKept(walked.unsent, one))
-      );
-    }),
-    now,
-    lists,
-  );
-  // The outcome of what is being sent makes these due.
-  const walked = new Set(travellers.map(({ lead }) => lead.id));
-  const beingSent = locked.filter(
-    (row) => isOutdated(campaign, row) && leads.has(row.leadId) && !walked.has(row.leadId),
-  );
-  await unschedule(
-    db,
-    campaign,
-    beingSent.map(({ leadId }) => leadId),
-  );
-  return waiting.length;
+  await stopWhenMet(db, campaign, ids, now);
+  await unschedule(db, campaign, ids, { version: campaign.version });
+}
+
+/** The outcome of what is being sent makes these leads due. */
+async function awaitOutcomes(
+  db: TenantDb,
+  campaign: CampaignRow,
+  sequences: readonly SequenceRow[],
+  leads: ReadonlyMap<string, LeadRow>,
+  travellers: readonly Traveller[],
+): Promise<void> {
+  const going = new Set(travellers.map(({ lead }) => lead.id));
+  const ids = sequences
+    .filter((row) => isOutdated(campaign, row) && leads.has(row.leadId) && !going.has(row.leadId))
+    .map(({ leadId }) => leadId);
+  await unschedule(db, campaign, ids);
 }
 
 /** Whether a lead goes by an earlier version of the steps. Only those that were edited have places of their own. */
-const isOutdated = ({ stepIds, version }: CampaignRow, lead: DueRow): boolean =>
-  stepIds !== null && lead.version < version;
+const isOutdated = ({ stepIds, version }: CampaignRow, sequence: SequenceRow): boolean =>
+  stepIds !== null && sequence.version < version;
 
 /** A lead that would decide or do something while its campaign is paused waits where it is, and goes on with the campaign. */
 function parked(walked: Walked, now: Date): Walked {
@@ -176,14 +213,6 @@ async function unschedule(
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
 
-/** Locks all running sequences of leads, since what a step does to a lead concerns its other campaigns. */
-async function lockRunning(db: TenantDb, leadIds: readonly string[]): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    select from campaign_leads
-    where workspace_id = ${db.workspaceId} and state = 'running' and lead_id = any(${sql.array([...leadIds], 'text')})
-    order by campaign_id, lead_id for no key update`);
-}
-
 /**
  * The leads that go on from a step, and those that do not go by the current version of the steps yet, from where they are in it. Leaves
  * out those of which a message is being sent.
@@ -193,7 +222,7 @@ async function travellersOf(
   db: TenantDb,
   campaign: CampaignRow,
   leads: ReadonlyMap<string, LeadRow>,
-  rows: readonly DueRow[],
+  rows: readonly SequenceRow[],
   now: Date,
   { lock = false }: { lock?: boolean } = {},
 ): Promise<Traveller[]> {
@@ -225,8 +254,8 @@ async function travellersOf(
     const unsent = unsentBy.get(lead.id) ?? [];
     if (unsent.some(({ status }) => status === 'sending')) return [];
     const cursor = cursorAfterEdit(row, {
-      tree: trees.get(row.version) ?? [],
-      campaign,
+      old: trees.get(row.version) ?? [],
+      steps: campaign.steps,
       received,
       unsent,
       now,
@@ -237,54 +266,14 @@ async function travellersOf(
 
 const travellerOf = (
   lead: LeadRow,
-  { enteredAt }: DueRow,
+  { enteredAt }: SequenceRow,
   cursor: Cursor,
   received: Received | null = null,
   unsent: readonly Unsent[] | null = null,
 ): Traveller => ({ lead: { ...lead, enteredAt }, cursor, received: received?.steps ?? NOTHING, unsent });
 
-const cursorOf = ({ stepId, isPassed, arrivedAt, enteredAt }: DueRow): Cursor => ({
+const cursorOf = ({ stepId, isPassed, arrivedAt, enteredAt }: SequenceRow): Cursor => ({
   stepId,
   isPassed,
   at: arrivedAt ?? enteredAt,
 });
-
-/** Where a lead that goes by an earlier version of the steps is in the current one. */
-function cursorAfterEdit(
-  row: DueRow,
-  {
-    tree,
-    campaign,
-    received,
-    unsent,
-    now,
-  }: {
-    tree: readonly CampaignStep[];
-    campaign: CampaignRow;
-    received: Received | null;
-    unsent: readonly Unsent[];
-    now: Date;
-  },
-): Cursor {
-  const { stepId, isPassed, arrivedAt, enteredAt } = row;
-  const old = stepsById(tree);
-  const [next] = unsent
-    .map((one) => one.stepId)
-    .toSorted((a, b) => (old.get(a)?.index ?? 0) - (old.get(b)?.index ?? 0));
-  const last = received?.last ?? null;
-  const place: Place | null =
-    stepId !== null
-      ? { stepId, stands: isPassed ? 'after' : 'at' }
-      : next !== undefined
-        ? { stepId: next, stands: 'before' }
-        : last && { stepId: last.stepId, stands: 'after' };
-  if (place === null) return { stepId: null, isPassed: false, at: enteredAt };
-  // A process of an earlier release, which knows no versions, goes by the current steps.
-  const from = old.has(place.stepId) ? tree : campaign.steps;
-  const going = nextAfterEdit(from, campaign.steps, place, received?.steps ?? NOTHING);
-  // Past the last step.
-  if (going === null) return { stepId: place.stepId, isPassed: true, at: now };
-  const hasLeft = place.stands === 'at' && going !== stepId;
-  const since = stepId === null ? (last?.at ?? enteredAt) : (arrivedAt ?? enteredAt);
-  return { stepId: going, isPassed: false, at: hasLeft ? now : since };
-}

@@ -11,19 +11,16 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import {
-  type EnteringLead,
   JUDGE_MS,
   NOTHING,
-  type StepMessage,
   type Traveller,
   type Walked,
   markSkipped,
-  planRuns,
-  reaches,
   runsOf,
   settleWalks,
   walkLeads,
 } from './campaign-walks.ts';
+import { planRuns, reaches, type StepMessage } from './step-messages.ts';
 
 /**
  * The next leads of a campaign's list or segment after `enteredTo`, in id order, up to some hundreds.
@@ -34,7 +31,7 @@ export async function nextLeads(
   campaign: CampaignRow,
   limit: number,
   now: Date,
-): Promise<{ leads: EnteringLead[]; last: string | null }> {
+): Promise<{ leads: LeadRow[]; last: string | null }> {
   const { listId, segmentId, enteredTo } = campaign;
   if (segmentId !== null) {
     const segment = await findSegment(db, segmentId);
@@ -65,7 +62,7 @@ export async function changedLeads(
   { id, segmentId }: CampaignRow,
   limit: number,
   now: Date,
-): Promise<EnteringLead[]> {
+): Promise<LeadRow[]> {
   const candidates = await db.any(sql.type(CandidateRow)`
     delete from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id in (
       select lead_id from campaign_candidates where workspace_id = ${db.workspaceId} and campaign_id = ${id}
@@ -96,7 +93,7 @@ export const haveLeadsChanged = (db: TenantDb, id: string): Promise<boolean> =>
 export async function planEntry(
   db: TenantDb,
   campaign: CampaignRow,
-  leads: readonly EnteringLead[],
+  leads: readonly LeadRow[],
   now: Date,
 ): Promise<StepMessage[]> {
   const walks = await walkLeads(
@@ -117,7 +114,7 @@ export async function planEntry(
 export async function enterLeads(
   db: TenantDb,
   campaign: CampaignRow,
-  leads: readonly EnteringLead[],
+  leads: readonly LeadRow[],
   now: Date,
 ): Promise<{ admitted: number; unreachable: number; noConsent: number; messageCount: number }> {
   const fresh = await admit(db, campaign, await ofOtherPersons(db, campaign, leads), now);
@@ -186,7 +183,7 @@ async function lookOnceMore(
   if (status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
 }
 
-const startOf = (lead: EnteringLead, now: Date): Traveller => ({
+const startOf = (lead: LeadRow, now: Date): Traveller => ({
   lead: { ...lead, enteredAt: now },
   cursor: { stepId: null, isPassed: false, at: now },
   received: NOTHING,
@@ -200,11 +197,10 @@ const startOf = (lead: EnteringLead, now: Date): Traveller => ({
 async function ofOtherPersons(
   db: TenantDb,
   { id, steps }: CampaignRow,
-  leads: readonly EnteringLead[],
-): Promise<EnteringLead[]> {
+  leads: readonly LeadRow[],
+): Promise<LeadRow[]> {
   const channels = new Set(messageSteps(steps).map(({ step }) => step.messageType));
-  const addressesOf = (lead: EnteringLead) =>
-    [...channels].flatMap((channel) => addressOn(channel, lead) ?? []);
+  const addressesOf = (lead: LeadRow) => [...channels].flatMap((channel) => addressOn(channel, lead) ?? []);
   const addresses = [...new Set(leads.flatMap(addressesOf))];
   const taken = new Set(
     await db.anyFirst(sql.type(AddressRow)`
@@ -226,7 +222,7 @@ const LeadIdRow = z.object({ leadId: z.string() });
 async function admit(
   db: TenantDb,
   { id: campaignId, version }: CampaignRow,
-  leads: readonly EnteringLead[],
+  leads: readonly LeadRow[],
   now: Date,
 ): Promise<Set<string>> {
   const ids = await db.anyFirst(sql.type(LeadIdRow)`

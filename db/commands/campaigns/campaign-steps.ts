@@ -11,7 +11,7 @@ import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { keepPaused } from './lead-pauses.ts';
-import { variantAfterEdit } from './campaign-walks.ts';
+import { variantAfterEdit } from './step-messages.ts';
 import { cancelRemoved, reviseLead, reviseMessages } from './revisions.ts';
 import { stopWhenMet } from './stop-conditions.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';

@@ -1,128 +1,37 @@
 import { sql } from 'slonik';
 import { currentTime } from '#domain/base/clock.ts';
-import { planSteps, type PlannedStep } from '#domain/campaigns/campaign-schedule.ts';
-import {
-  isMessageStep,
-  type MessageStep,
-  type Placed,
-  stepNumbers,
-  stepsById,
-} from '#domain/campaigns/step.ts';
+import { type PlannedStep, planSteps } from '#domain/campaigns/campaign-schedule.ts';
+import type { MessageStep, Placed } from '#domain/campaigns/step.ts';
 import { conditionsOf, type Cursor, type Walk, walk } from '#domain/campaigns/walk.ts';
 import { needsOf } from '#domain/campaigns/condition.ts';
-import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
-import { consentKey } from '#domain/contacts/consent.ts';
-import { newId } from '#domain/base/ids.ts';
 import { runInTurns } from '#domain/base/turns.ts';
-import { type PhonePlace, type SendTimes, wakingHours } from '#domain/sending/quiet-hours.ts';
-import { textsOf, variantFor } from '#domain/campaigns/step-variants.ts';
-import type { VariantName } from '#domain/messages/variant-name.ts';
-import { placeOfRecipient } from '#db/phones/phone-places.ts';
+import type { SendWindow } from '#domain/sending/send-window.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
-import { consentedAmong } from '#db/queries/contacts/consents.ts';
-import { answerTimes } from '#db/queries/messages/contact-relation.ts';
 import { factsOf, type JudgedLead } from '#db/queries/campaigns/facts.ts';
-import type { LeadRow } from '#db/queries/contacts/leads.ts';
-import { chooseLines } from '#db/commands/messages/line-choice.ts';
-import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { LEAD_PAUSED } from './lead-pauses.ts';
 import { cancelRemoved, type Kept, PREVIOUS_STEP, reviseMessages, type Unsent } from './revisions.ts';
-import { stepTexts } from './step-texts.ts';
 import { insertDecisions } from './stop-conditions.ts';
 import { callWebhooks, carryOut } from './step-actions.ts';
-import { recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
+import {
+  insertStepMessages,
+  reaches,
+  type Run,
+  type StepMessage,
+  variantAfterEdit,
+  wakeFirst,
+  withConsent,
+} from './step-messages.ts';
+import { recordset } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { wakeLines } from '#db/wakes/wakes.ts';
-import { workspacePace, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
+import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 
-export type EnteringLead = LeadRow;
-
-/** A message of a lead's sequence. */
-export interface StepMessage extends PlannedStep {
-  id: string;
-  /** The number of the step (`stepNumbers`). */
-  stepIndex: number;
-  lead: EnteringLead;
-  lineId: string | null;
-  /** Null: the step has none. */
-  variant: VariantName | null;
+/** The steps whose messages a lead has from an earlier version of them. */
+function keptOf(run: readonly Placed<MessageStep>[], unsent: readonly Unsent[] | null): ReadonlySet<string> {
+  const isKept = ({ id, step }: Placed<MessageStep>): boolean =>
+    unsent?.some(({ stepId, channel }) => stepId === id && channel === step.messageType) ?? false;
+  return new Set(run.filter(isKept).map(({ id }) => id));
 }
-
-/** A lead that comes to messages which follow each other. */
-interface Run {
-  lead: EnteringLead;
-  run: readonly Placed<MessageStep>[];
-  /** From when the delay of the first counts. */
-  from: Date;
-  /** The steps among them that the lead does not get again. */
-  received: ReadonlySet<string>;
-  /** The steps among them whose messages it has. */
-  kept: ReadonlySet<string>;
-}
-
-/**
- * Plans messages that follow each other. Stores only the position of the lines' round-robin, and the contacts' conversations, which it
- * locks: consents are read afterwards.
- */
-export async function planRuns(
-  db: TenantDb,
-  campaign: CampaignRow,
-  runs: readonly Run[],
-  now: Date,
-): Promise<StepMessage[]> {
-  const window = campaignWindow(campaign, await workspaceTimezone(db));
-  const planned = runs.flatMap(({ lead, run, from, received, kept }) =>
-    planSteps(run, lead, window, from, received)
-      .filter(({ stepId }) => !kept.has(stepId))
-      .map((step) => ({ ...step, lead })),
-  );
-  const chosen = await chooseLines(
-    db,
-    planned.map((step) => ({
-      ...step,
-      pinnedLineId: null,
-      poolId: campaign.poolId,
-      eligibleLineIds: campaign.eligibleLineIds,
-      stickinessPolicy: campaign.stickinessPolicy,
-    })),
-  );
-  const numbers = stepNumbers(campaign);
-  return chosen.map(({ stepId, channel, address, at, lead, lineId }) => ({
-    id: newId(now),
-    stepIndex: numbers.get(stepId) ?? 0,
-    stepId,
-    channel,
-    address,
-    at,
-    lead,
-    lineId,
-    variant: variantOf(campaign, stepId, lead.id),
-  }));
-}
-
-/** The variant of a step that the lead gets. */
-export function variantOf(campaign: CampaignRow, stepId: string, leadId: string): VariantName | null {
-  const step = stepsById(campaign.steps).get(stepId)?.step;
-  if (!step || !isMessageStep(step)) return null;
-  const stepIndex = stepNumbers(campaign).get(stepId) ?? 0;
-  return variantFor(step, { campaignId: campaign.id, stepIndex, leadId });
-}
-
-/** The variant of a message after an edit: its own, unless its step has no such one any more. */
-export function variantAfterEdit(
-  campaign: CampaignRow,
-  { stepId, variant: own }: { stepId: string; variant: VariantName | null },
-  leadId: string,
-): VariantName | null {
-  const step = stepsById(campaign.steps).get(stepId)?.step;
-  const remains = step && isMessageStep(step) && textsOf(step).some(({ variant }) => variant === own);
-  return remains ? own : variantOf(campaign, stepId, leadId);
-}
-
-/** Whether a message that was not sent yet is still the one of a step. */
-export const isKept = (unsent: readonly Unsent[] | null, { id, step }: Placed<MessageStep>): boolean =>
-  unsent?.some(({ stepId, channel }) => stepId === id && channel === step.messageType) ?? false;
 
 /** A lead on its way. */
 export interface Traveller {
@@ -138,9 +47,6 @@ export type Walked = Traveller & Walk;
 
 export const NOTHING: ReadonlySet<string> = new Set();
 
-export const reaches = (lead: EnteringLead, { messageType }: MessageStep): boolean =>
-  addressOn(messageType, lead) !== null;
-
 export const runsOf = (walks: readonly Walked[]): Run[] =>
   walks.flatMap(({ lead, received, unsent, rest }) =>
     rest.kind === 'sends'
@@ -150,11 +56,35 @@ export const runsOf = (walks: readonly Walked[]): Run[] =>
             run: rest.run,
             from: rest.from,
             received,
-            kept: new Set(rest.run.filter((one) => isKept(unsent, one)).map(({ id }) => id)),
+            kept: keptOf(rest.run, unsent),
           },
         ]
       : [],
   );
+
+/** The steps of its run of which a lead gets a new message. */
+function newSteps({ lead, received, unsent, rest }: Walked): string[] {
+  if (rest.kind !== 'sends') return [];
+  const kept = keptOf(rest.run, unsent);
+  return rest.run
+    .filter(({ id, step }) => !received.has(id) && !kept.has(id) && reaches(lead, step))
+    .map(({ id }) => id);
+}
+
+const messageKey = ({ lead, stepId }: Pick<StepMessage, 'stepId'> & { lead: { id: string } }): string =>
+  `${lead.id} ${stepId}`;
+
+/** What of a plan is true of the walks that were made afterwards: the walks all of whose messages were planned, and these messages. */
+export function confirmed(
+  planned: readonly StepMessage[],
+  walks: readonly Walked[],
+): { walks: Walked[]; messages: StepMessage[] } {
+  const isPlanned = new Set(planned.map(messageKey));
+  const keysOf = (walked: Walked) => newSteps(walked).map((stepId) => messageKey({ ...walked, stepId }));
+  const settled = walks.filter((walked) => keysOf(walked).every((key) => isPlanned.has(key)));
+  const needed = new Set(settled.flatMap(keysOf));
+  return { walks: settled, messages: planned.filter((message) => needed.has(messageKey(message))) };
+}
 
 /** How long conditions are judged in one transaction. */
 export const JUDGE_MS = 1000;
@@ -208,23 +138,16 @@ export async function settleWalks(
   lists: ReadonlySet<string> = new Set(),
 ): Promise<{ messageCount: number; noConsent: number }> {
   const { allowed: messages, refused } = await withConsent(db, campaign, planned);
-  const revised = await revisionOf(db, campaign, walks, messages, now);
-  const sending = new Set([...messages.map(({ lead }) => lead.id), ...revised.leads]);
-  const withoutConsent = new Set(refused.map(({ lead }) => lead.id).filter((id) => !sending.has(id)));
+  const revisions = await revisionsOf(db, campaign, walks, messages, now);
+  const withoutConsent = leadsWithoutMessage(refused, messages, revisions);
   await insertDecisions(
     db,
     campaign.id,
     walks.map(({ lead, passed }) => ({ leadId: lead.id, passed })),
     now,
   );
-  for (const { lead, does } of walks)
-    if (does.length > 0) {
-      const changed = await carryOut(db, campaign, lead, does, { now, lists });
-      await callWebhooks(db, campaign, changed, does, now);
-    }
-  await cancelRemoved(db, revised.removed, now);
-  await cancelRemoved(db, revised.stopped, now, 'stop_condition');
-  await reviseMessages(db, campaign, revised.kept, now);
+  await carryOutSteps(db, campaign, walks, { now, lists });
+  await revise(db, campaign, revisions, now);
   await storePositions(
     db,
     campaign,
@@ -232,77 +155,142 @@ export async function settleWalks(
   );
   await markSkipped(db, campaign.id, withoutConsent, 'no_consent');
   if (messages.length > 0) {
-    const first = firstSteps(messages).filter(
-      ({ lead, stepId }) => (revised.first.get(lead.id) ?? stepId) === stepId,
-    );
+    const first = firstMessages(messages, revisions);
     await insertStepMessages(db, campaign, messages, first, now);
     await wakeFirst(db, campaign, first, now);
   }
   return { messageCount: messages.length, noConsent: withoutConsent.size };
 }
 
-interface Revision {
-  kept: readonly Kept[];
-  removed: readonly string[];
-  /** Those of leads for whom a condition to stop holds. */
-  stopped: readonly string[];
-  /** The leads that keep messages. */
-  leads: ReadonlySet<string>;
-  /** The step that comes next, of the leads that are revised. */
-  first: ReadonlyMap<string, string>;
+async function carryOutSteps(
+  db: TenantDb,
+  campaign: CampaignRow,
+  walks: readonly Walked[],
+  { now, lists }: { now: Date; lists: ReadonlySet<string> },
+): Promise<void> {
+  for (const { lead, does } of walks)
+    if (does.length > 0) {
+      const changed = await carryOut(db, campaign, lead, does, { now, lists });
+      await callWebhooks(db, campaign, changed, does, now);
+    }
 }
 
-const NOTHING_REVISED: Revision = { kept: [], removed: [], stopped: [], leads: new Set(), first: new Map() };
+/** What becomes of the messages that a lead has from an earlier version of the steps. */
+interface Revision {
+  leadId: string;
+  kept: readonly Kept[];
+  /** The messages that it does not get. */
+  removed: readonly string[];
+  /** Whether a condition to stop holds for it. */
+  isStopped: boolean;
+  /** The step that comes next. */
+  next: string | null;
+}
 
-/** What becomes of the messages that leads have from an earlier version of the steps, beside those that they get now. */
-async function revisionOf(
+async function revisionsOf(
   db: TenantDb,
   campaign: CampaignRow,
   walks: readonly Walked[],
   messages: readonly StepMessage[],
   now: Date,
-): Promise<Revision> {
-  if (walks.every(({ unsent }) => unsent === null)) return NOTHING_REVISED;
+): Promise<Revision[]> {
+  if (walks.every(({ unsent }) => unsent === null)) return [];
   const window = campaignWindow(campaign, await workspaceTimezone(db));
-  const inserted = new Set(messages.map(({ lead, stepId }) => `${lead.id} ${stepId}`));
-  const placed = stepsById(campaign.steps);
-  const kept: Kept[] = [];
-  const [removed, stopped]: [string[], string[]] = [[], []];
-  const leads = new Set<string>();
-  const first = new Map<string, string>();
-  for (const { lead, received, unsent, rest } of walks) {
-    if (unsent === null) continue;
-    const run = rest.kind === 'sends' ? rest.run : [];
-    const stays = run.filter((one) => isKept(unsent, one)).map(({ id }) => id);
-    const due = rest.kind === 'sends' ? planSteps(run, lead, window, rest.from, received) : [];
-    const coming = due.filter(({ stepId }) => stays.includes(stepId) || inserted.has(`${lead.id} ${stepId}`));
-    const [next] = coming;
-    if (next) first.set(lead.id, next.stepId);
-    const taken = new Set<string>();
-    for (const message of unsent) {
-      const { id, stepId, held, holdReason, scheduledAt } = message;
-      const plan = coming.find((one) => one.stepId === stepId);
-      const step = placed.get(stepId)?.step;
-      if (
-        !plan ||
-        !step ||
-        !isMessageStep(step) ||
-        step.messageType !== message.channel ||
-        taken.has(stepId)
-      ) {
-        (rest.kind === 'stops' ? stopped : removed).push(id);
-        continue;
-      }
-      taken.add(stepId);
-      leads.add(lead.id);
-      const isHeld = plan !== next;
-      const waits = held && (holdReason === PREVIOUS_STEP || holdReason === LEAD_PAUSED);
-      const planned = holdReason === LEAD_PAUSED ? scheduledAt : plan.at;
-      const at = isHeld ? plan.at : waits ? (planned > now ? planned : now) : null;
-      kept.push({ id, stepId, variant: variantAfterEdit(campaign, message, lead.id), at, isHeld });
+  const inserted = new Set(messages.map(messageKey));
+  return walks.flatMap((walked) =>
+    walked.unsent === null
+      ? []
+      : revisionOf(campaign, walked, walked.unsent, stepsToCome(walked, window, inserted), now),
+  );
+}
+
+/** The messages of its run that a lead has or gets now, in their order. */
+function stepsToCome(
+  { lead, received, unsent, rest }: Walked,
+  window: SendWindow | undefined,
+  inserted: ReadonlySet<string>,
+): PlannedStep[] {
+  if (rest.kind !== 'sends') return [];
+  const kept = keptOf(rest.run, unsent);
+  return planSteps(rest.run, lead, window, rest.from, received).filter(
+    ({ stepId }) => kept.has(stepId) || inserted.has(messageKey({ lead, stepId })),
+  );
+}
+
+function revisionOf(
+  campaign: CampaignRow,
+  { lead, rest }: Walked,
+  unsent: readonly Unsent[],
+  coming: readonly PlannedStep[],
+  now: Date,
+): Revision {
+  const [next] = coming;
+  const kept = new Map<string, Kept>();
+  const removed: string[] = [];
+  for (const message of unsent) {
+    const { id, stepId, channel } = message;
+    const plan = coming.find((one) => one.stepId === stepId);
+    if (!plan || plan.channel !== channel || kept.has(stepId)) {
+      removed.push(id);
+      continue;
     }
+    const isHeld = plan !== next;
+    const at = isHeld ? plan.at : turnOf(message, plan, now);
+    kept.set(stepId, { id, stepId, variant: variantAfterEdit(campaign, message, lead.id), at, isHeld });
   }
-  return { kept, removed, stopped, leads, first };
+  return {
+    leadId: lead.id,
+    kept: [...kept.values()],
+    removed,
+    isStopped: rest.kind === 'stops',
+    next: next?.stepId ?? null,
+  };
+}
+
+/** When the turn of the next message comes; null: it has come, and its time stays. */
+function turnOf({ held, holdReason, scheduledAt }: Unsent, plan: PlannedStep, now: Date): Date | null {
+  if (!held || (holdReason !== PREVIOUS_STEP && holdReason !== LEAD_PAUSED)) return null;
+  const planned = holdReason === LEAD_PAUSED ? scheduledAt : plan.at;
+  return planned > now ? planned : now;
+}
+
+async function revise(
+  db: TenantDb,
+  campaign: CampaignRow,
+  revisions: readonly Revision[],
+  now: Date,
+): Promise<void> {
+  const removedOf = (stopped: boolean) =>
+    revisions.flatMap(({ isStopped, removed }) => (isStopped === stopped ? removed : []));
+  await cancelRemoved(db, removedOf(false), now);
+  await cancelRemoved(db, removedOf(true), now, 'stop_condition');
+  await reviseMessages(
+    db,
+    campaign,
+    revisions.flatMap(({ kept }) => kept),
+    now,
+  );
+}
+
+/** The leads whose messages were all refused, and that keep none. */
+function leadsWithoutMessage(
+  refused: readonly StepMessage[],
+  messages: readonly StepMessage[],
+  revisions: readonly Revision[],
+): ReadonlySet<string> {
+  const sending = new Set([
+    ...messages.map(({ lead }) => lead.id),
+    ...revisions.flatMap(({ leadId, kept }) => (kept.length > 0 ? leadId : [])),
+  ]);
+  return new Set(refused.map(({ lead }) => lead.id).filter((id) => !sending.has(id)));
+}
+
+/** The new messages that come before the others of their leads. */
+function firstMessages(messages: readonly StepMessage[], revisions: readonly Revision[]): StepMessage[] {
+  const nextOf = new Map(revisions.map(({ leadId, next }) => [leadId, next]));
+  return messages
+    .filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id)
+    .filter(({ lead, stepId }) => (nextOf.get(lead.id) ?? stepId) === stepId);
 }
 
 /** Stores where leads are now. Those that enter a campaign which only sends messages are where they were. */
@@ -329,38 +317,6 @@ async function storePositions(
     where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaignId} and l.lead_id = n.lead_id and l.state = 'running'`);
 }
 
-/** Wakes the personalizer, or the lines, for the first steps. */
-async function wakeFirst(
-  db: TenantDb,
-  campaign: CampaignRow,
-  first: readonly StepMessage[],
-  now: Date,
-): Promise<void> {
-  if (campaign.needsAiPersonalization && first.length > 0) {
-    const rows = first.map(({ id, at }) => [id, at.toISOString()]);
-    const due = sql.fragment`select * from ${sql.unnest(rows, ['text', 'timestamptz'])} as t (message_id, at)`;
-    await personalize(db, campaign, due, now);
-    return;
-  }
-  if (campaign.status !== 'active') return;
-  wakeLines(
-    db,
-    first.map(({ lineId, at }) => ({ lineId, scheduledAt: at })),
-  );
-}
-
-/** The steps that their leads have consented to, if the campaign requires it. */
-async function withConsent(
-  db: TenantDb,
-  { requireConsent }: CampaignRow,
-  steps: readonly StepMessage[],
-): Promise<{ allowed: readonly StepMessage[]; refused: readonly StepMessage[] }> {
-  if (!requireConsent) return { allowed: steps, refused: [] };
-  const consented = await consentedAmong(db, steps);
-  const isAllowed = ({ address, channel }: StepMessage) => consented.has(consentKey(address, channel));
-  return { allowed: steps.filter(isAllowed), refused: steps.filter((step) => !isAllowed(step)) };
-}
-
 /** Stops leads that get no message at all. */
 export async function markSkipped(
   db: TenantDb,
@@ -372,99 +328,4 @@ export async function markSkipped(
   await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'stopped', stop_reason = ${reason}, updated_at = ${sql.timestamp(currentTime())}
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
-}
-
-const firstSteps = (messages: readonly StepMessage[]): StepMessage[] =>
-  messages.filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id);
-
-/** The place of a lead that gets a message: from its time zone, otherwise from its number. */
-function recipientPlace(
-  { timezone, phones }: Pick<EnteringLead, 'timezone' | 'phones'>,
-  address: string,
-): PhonePlace {
-  const place = placeOfRecipient({ address, recipientPhone: phones[0] ?? null });
-  return timezone === null ? place : { ...place, zones: [timezone] };
-}
-
-/** When the steps of a campaign may be sent: within its window, and outside the recipients' quiet hours. */
-export async function stepTimes(
-  db: TenantDb,
-  campaign: CampaignRow,
-): Promise<(step: Pick<StepMessage, 'lead' | 'address'>) => SendTimes> {
-  const { timezone, quiet } = await workspacePace(db);
-  const window = campaignWindow(campaign, timezone);
-  return ({ lead, address }) => {
-    const recipient = {
-      kind: 'campaign',
-      campaignId: campaign.id,
-      ...recipientPlace(lead, address),
-    } as const;
-    return { window, quiet: wakingHours(quiet, recipient, timezone) };
-  };
-}
-
-/** Inserts all messages in one statement, with each text of a step only once; windows are read from the campaign's row. */
-async function insertStepMessages(
-  db: TenantDb,
-  campaign: CampaignRow,
-  messages: readonly StepMessage[],
-  firstMessages: readonly StepMessage[],
-  now: Date,
-): Promise<void> {
-  const first = new Set(firstMessages.map(({ id }) => id));
-  const used = new Set(messages.map(({ stepId }) => stepId));
-  const batchIds = new Map<string, string>();
-  const answersUntil = await answerTimes(db, new Set(messages.map(({ address }) => address)));
-  const rows = messages.map(({ id, lead, lineId, stepIndex, stepId, variant, address, at }, position) => {
-    const batchId = batchIds.get(lead.id) ?? newId(now);
-    batchIds.set(lead.id, batchId);
-    const heldFor = first.has(id)
-      ? campaign.needsAiPersonalization
-        ? PERSONALIZATION
-        : null
-      : PREVIOUS_STEP;
-    const { zones, region } = recipientPlace(lead, address);
-    return {
-      id,
-      status: at > now ? 'scheduled' : 'pending',
-      holdReason: heldFor,
-      held: heldFor !== null,
-      leadId: lead.id,
-      lineId,
-      stepIndex,
-      stepId,
-      variant,
-      address,
-      recipientPhone: lead.phones[0] ?? null,
-      recipientEmail: lead.emails[0] ?? null,
-      recipientName: `${lead.firstName} ${lead.lastName}`.trim() || null,
-      recipientZones: zones,
-      recipientRegion: region,
-      scheduledAt: at,
-      answersUntil: answersUntil.get(address) ?? null,
-      batchId,
-      arrival: position,
-    };
-  });
-  await db.query(sql.type(NoRows)`
-    insert into messages (
-      workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
-      recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
-      window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
-      source, batch_id, step_index, step_id, variant, campaign_id, campaign_version, created_by_user_id, created_at, updated_at)
-    -- Of the select, since a cluster would send those of the insert to every node.
-    with ${stepTexts(campaign.steps, used)}
-    select k.workspace_id, m.id, s.channel, m.status, m.hold_reason, m.held, m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy,
-      m.address, m.recipient_phone, m.recipient_email, m.recipient_name, m.lead_id, s.body, s.subject, s.attachment_urls, m.scheduled_at,
-      case when k.window_start is null and k.window_end is null and k.window_days is null then null
-        else coalesce(k.timezone, w.timezone) end,
-      k.window_start, k.window_end, k.window_days, m.recipient_zones, m.recipient_region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
-      'campaign', m.batch_id, m.step_index, m.step_id, m.variant, k.id, k.version, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
-    from campaigns k
-    join workspaces w on w.id = k.workspace_id
-    cross join ${recordset('messages', rows)} m
-    join steps s on s.step_id = m.step_id and s.variant is not distinct from m.variant
-    where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
-    order by m.arrival
-    ${ROWS_INSERTED}`);
 }

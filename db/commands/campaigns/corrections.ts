@@ -18,7 +18,7 @@ import { Refusal } from '#domain/base/refusal.ts';
 import { planCorrections } from '#domain/campaigns/correction.ts';
 import { isMessageStep, type MessageStep, stepsById } from '#domain/campaigns/step.ts';
 import { textsOf } from '#domain/campaigns/step-variants.ts';
-import { variantAfterEdit } from './campaign-walks.ts';
+import { variantAfterEdit } from './step-messages.ts';
 import { cancelRemoved } from './revisions.ts';
 
 /** Messages of one request: each that is sent is inserted, and each that is edited is rendered. */
