@@ -116,13 +116,12 @@ const FUNCTIONS = `
   order by 1`;
 
 /**
- * Run on the node that has the workspace: `erase_consents` as its owner, who sees only there what a transaction has changed,
- * `publish_events`, whose snapshots are those of the node, and `buffer_drips_on_node`, which is not forced: it has several workspaces.
+ * Run on the node that has the workspace: `erase_consents` as its owner, who sees only there what a transaction has changed, and
+ * `publish_events`, whose snapshots are those of the node.
  */
 const FUNCTIONS_ON_NODES = `
   select create_distributed_function('erase_consents(text, text[])', 'of_workspace', 'consents', force_delegation => true),
-    create_distributed_function('publish_events(text)', 'of_workspace', 'event_publications', force_delegation => true),
-    create_distributed_function('buffer_drips_on_node(text, jsonb, text, timestamptz, text, text)', 'of_workspace', 'drip_buffer')`;
+    create_distributed_function('publish_events(text)', 'of_workspace', 'event_publications', force_delegation => true)`;
 
 /** The functions, triggers and policies that differ on a cluster, one statement a file: Citus passes on only single ones. */
 async function prepareObjects(client: pg.Client): Promise<void> {

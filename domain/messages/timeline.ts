@@ -206,7 +206,7 @@ function timelineEvents(record: MessageRecord): TimelineEvent[] {
     ...record.attempts.flatMap((attempt) => attempted(record, attempt)),
     ...record.links.flatMap(clicked),
   ];
-  // The clocks of the API, of the database and of its nodes differ, but nothing happens to a message before it is accepted.
+  // The clocks of the API and of the database differ, but nothing happens to a message before it is accepted.
   const { createdAt } = record.message;
   return [...events, ...ending(record, events), ...record.deliveries.map(delivered)]
     .map((event) => ({ ...event, at: event.at > createdAt ? event.at : createdAt }))

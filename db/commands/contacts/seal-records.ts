@@ -1,5 +1,5 @@
 import { realTime } from '#domain/base/clock.ts';
-import { workspacesIn } from '#db/queries/operations/each-shard.ts';
+import { workspacesIn } from '#db/queries/operations/workspaces-in.ts';
 import { insertSeals, lastSeal, unsealed } from '#db/queries/contacts/record-seals.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';

@@ -53,7 +53,6 @@ export async function emitEvents(
     ['text', 'text', 'text', 'text', 'text', 'text', 'text'],
   );
   const hasCrmEvents = events.some((event) => receivingCrms(event) !== null);
-  // A cluster would send what a with clause returns to every node.
   const { rowCount } = await db.query(sql.type(NoRows)`
     with written as (
       insert into events (workspace_id, id, event, message_id, body)

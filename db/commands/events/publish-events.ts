@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { workspacesIn } from '#db/queries/operations/each-shard.ts';
+import { workspacesIn } from '#db/queries/operations/workspaces-in.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { publicationsOf } from '#db/queries/events/published-events.ts';
 import { NoRows } from '#db/connection/rows.ts';

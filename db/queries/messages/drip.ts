@@ -49,8 +49,7 @@ export async function bufferDripsAtOnce(
     intake,
     drips,
     now,
-    (batch) =>
-      sql.fragment`buffer_drips_on_node(${workspaceIds[0] ?? ''}, ${batch}, ${workspaceIds.join(',')})`,
+    (batch) => sql.fragment`buffer_drips(${batch}, ${workspaceIds.join(',')})`,
   );
   for (const workspaceId of woken) waker?.wake(dripDrainerId(workspaceId), workspaceId, SIGNAL);
   return earlier;

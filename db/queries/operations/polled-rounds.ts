@@ -68,7 +68,7 @@ export async function releaseRound(db: SystemDb, round: PolledRound, pauseMs = 0
     where ${among([round])}`);
 }
 
-/** Workspaces and workflows, whose ids are unique, so that a cluster finds their nodes. */
+/** Ids of workflows are unique; with the workspaces, the primary key finds them. */
 const among = (rounds: readonly PolledRound[]) => sql.fragment`
   w.workspace_id = any(${sql.array([...new Set(rounds.map(({ workspaceId }) => workspaceId))], 'text')})
   and w.workflow_id = any(${sql.array(

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { onEachShard, workspacesIn } from './each-shard.ts';
+import { onEachShard, workspacesIn } from './workspaces-in.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb } from '#db/connection/transactions.ts';
 import { realFromNow } from '#domain/base/clock.ts';
