@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /**
  * Why a line sends nothing, or starts no conversations, until something changes, and which of its messages this holds. The
- * trigger `note_line_stop` in the database determines the reason (`lines.stop_reason`) and since when it applies (`stopped_at`).
+ * trigger `note_line_stop` in the database determines the reason (`lines.stop_reason`) and since when it applies (`stopped_at`),
+ * because queries search by both, and a line is changed in many places. `why-it-waits.test.ts` compares it with `reasonToRecord`.
  */
 export const LINE_STOPS = {
   line_inactive: { holds: 'all' },

@@ -3,7 +3,7 @@ import { sql } from 'slonik';
 import { beforeAll, expect, test } from 'vitest';
 import { planSends } from '#db/commands/sending/send-plan.ts';
 import { lineState, storeUsedUp } from '#db/commands/sending/line-state.ts';
-import { lockLine } from '#db/queries/lines/lines.ts';
+import { findLine, isUsable, type LineRow, lockLine, pacedLine } from '#db/queries/lines/lines.ts';
 import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
 import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
@@ -14,6 +14,8 @@ import { type TenantDb, withSystem, withTenant } from '#db/connection/transactio
 import { CampaignStatus } from '#domain/campaigns/campaign.ts';
 import { newId } from '#domain/base/ids.ts';
 import { ProvisioningStatus } from '#domain/lines/line.ts';
+import { LineStop } from '#domain/lines/line-stop.ts';
+import { reasonToRecord } from '#domain/sending/why-it-waits.ts';
 import type { WaitReason } from '#domain/sending/wait-reasons.ts';
 import { waitingFor } from '#domain/sending/waiting.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
@@ -71,7 +73,11 @@ const situation = fc.record({
     health_status: mostly('healthy', 'down'),
     daily_total_limit: mostly(1000, 0),
     min_gap_seconds: mostly(0, 600),
+    reputation_policy: mostly<string | null>(null, 'protect', 'observe'),
   }),
+  isResting: mostly(false, true),
+  /** Until when a user has lifted what its reputation does. */
+  override: mostly<number | null>(null, -1, 1),
   isPaused: mostly(false, true),
   /** Until when the line is changed. */
   changing: mostly<number | null>(null, -1, 1),
@@ -109,7 +115,10 @@ const sendable: Situation = {
     health_status: 'healthy',
     daily_total_limit: 1000,
     min_gap_seconds: 0,
+    reputation_policy: null,
   },
+  isResting: false,
+  override: null,
   isPaused: false,
   changing: null,
   usedUp: { daily_new_used_up: null, hourly_new_used_up: null },
@@ -155,6 +164,7 @@ const EXAMPLES: [WaitReason, Situation][] = [
   ['line_down', onLine({ health_status: 'down' })],
   ['daily_total_cap', onLine({ daily_total_limit: 0 })],
   ['line_paused', { ...sendable, isPaused: true }],
+  ['line_resting', { ...sendable, isResting: true }],
   ['line_changing', { ...sendable, changing: 1 }],
   ['carrier_answer', ofMessage({ status: 'sending' })],
   ['fallback_sms', ofMessage({ status: 'fallback' })],
@@ -173,6 +183,9 @@ async function make(given: Situation, now: Date) {
     ...given.line,
     paused_at: given.isPaused ? at(-5) : null,
     held_until: time(given.changing),
+    reputation_checked_at: now,
+    ...(given.isResting && { reputation_state: 'critical', reputation_rests_until: at(60) }),
+    reputation_override_until: time(given.override),
     daily_new_used_up: time(given.usedUp.daily_new_used_up),
     hourly_new_used_up: time(given.usedUp.hourly_new_used_up),
     updated_at: at(-600),
@@ -236,6 +249,13 @@ async function make(given: Situation, now: Date) {
   return { workspace, lineId, id, campaignId };
 }
 
+/** What the trigger stores of a line, by the rules of the plan. It knows no more than the row, and asks first whether the line is in use. */
+function stopOfRow(row: LineRow, now: Date): string | null {
+  const known = { ...row, carrier: 'simulated', pausedAt: isUsable(row) ? row.pausedAt : null };
+  const reason = reasonToRecord(pacedLine(known, { timezone: 'UTC', reputationPolicy: 'protect' }, now), now);
+  return LineStop.options.find((stop) => stop === reason) ?? (reason && 'line_inactive');
+}
+
 class Undo extends Error {}
 
 /** Runs work and undoes it. */
@@ -249,7 +269,7 @@ async function undone<T>(workspaceId: string, work: (db: TenantDb) => Promise<T>
   return results[0] as T;
 }
 
-test('a message, its timeline, its list, its campaign and the plan of its line give one reason', async () => {
+test('a message, its timeline, its list, its campaign, the row and the plan of its line give one reason', async () => {
   const reasons = new Set<string | null>();
   await fc.assert(
     fc.asyncProperty(situation, async (given) => {
@@ -294,6 +314,9 @@ test('a message, its timeline, its list, its campaign and the plan of its line g
           expect((await campaignWaits(db, campaign, now)).waits).toMatchObject([
             { reason: waits.reason, leads: 1 },
           ]);
+        const line = await findLine(db, lineId);
+        if (!line) throw new Error('the line is gone');
+        expect(line.stopReason).toBe(stopOfRow(line, now));
         reasons.add(waits?.reason ?? null);
       });
       const record = await withTenant(app.pools, workspace.id, async (db) => {
