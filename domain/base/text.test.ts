@@ -9,7 +9,10 @@ import { verdictPrompt } from '../contacts/opt-out-verdict.ts';
 import { optOutKeyword } from '../contacts/opt-out.ts';
 import { ownText, unquoted, withoutOurTexts } from '../inbox/own-words.ts';
 import { plain } from '../contacts/suspected-opt-out.ts';
-import { normalize, shortenMarks, withoutTurns } from './text.ts';
+import { addressesIn } from '../shared/lead-columns.ts';
+import { baseSubject } from '../messages/email-subject.ts';
+import { templateProblem } from '../messages/template.ts';
+import { normalize, shortenMarks, typedName, withoutTurns } from './text.ts';
 import { textReactions } from '../inbox/text-reaction.ts';
 
 const MARKS = '\u0301\u0316';
@@ -37,6 +40,32 @@ test('names of people, groups and files that arrive turn nothing around them', (
     group: { name: 'invoicefdp.exe' },
   });
   expect(withoutTurns('\u200F\u05D3\u05E0\u05D4 (Dana)')).toBe('\u200F\u05D3\u05E0\u05D4 (Dana)');
+});
+
+test.each(Array.from('\u00AD\u061C\u180E\u200B\u200C\u200D\u200E\u200F\u202A\u202E\u2060\u2064\u2066\u2069\uFEFF'))(
+  'what nobody sees counts nowhere: %j',
+  (mark) => {
+    expect(typedName(`Grö${mark}ße`)).toBe('Größe');
+    expect(templateProblem(`{{ first${mark}Name }}`)).toContain('invisible character');
+    expect(addressesIn(`ada@x.co, ${mark}bea@x.co`)).toEqual(['ada@x.co', 'bea@x.co']);
+    expect(baseSubject(`${mark} Re: Lunch`)).toBe('Lunch');
+    expect(unquoted(`Yes\n\n${mark}On Mon, 3 Mar 2025 at 10:00, Da${mark}na <d@x.co> wrote:\n\nHello`)).toBe(
+      'Yes',
+    );
+  },
+);
+
+test('a variation selector, which chooses how an emoji looks, stays', () => {
+  expect(typedName('❤\uFE0F')).toBe('❤\uFE0F');
+  expect(templateProblem('{{ firstName | default: "❤\uFE0F" }}')).toBeNull();
+});
+
+test('a reaction keeps an emoji that has what nobody sees', () => {
+  const [technologist, england] = ['👩\u200D💻', '🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}'];
+  for (const emoji of [technologist, england])
+    expect(textReactions(`\u2066Reacted ${emoji} to \u200C“Hello”`)).toContainEqual(
+      expect.objectContaining({ emoji }),
+    );
 });
 
 describe('a text with long runs of combining marks', () => {

@@ -35,14 +35,19 @@ const MAX_GROWTH = 3;
 export const composed = (text: string): string =>
   /[^\0-\x7F]/.test(text) ? normalize(text, 'NFC', text.length * MAX_GROWTH) : text;
 
-/** What nobody sees, and no name of a field contains. */
-export const INVISIBLE = /[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u;
+/**
+ * What nobody sees, and copying, spreadsheets and mail programs leave in texts: what Unicode says to ignore (`Default_Ignorable_Code_Point`),
+ * but not the variation selectors, which choose how a character looks.
+ */
+export const INVISIBLE = /(?!\p{Variation_Selector})\p{DI}/u;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu');
+
+/** For comparisons: joiners in emoji and words are lost as well. */
+export const withoutInvisible = (text: string): string => text.replaceAll(ALL_INVISIBLE, '');
 
 /** The name of a field as somebody would type it, whatever a file has in it that looks the same. */
 export const typedName = (name: string): string =>
-  composed(oneLine(name))
-    .replaceAll(ALL_INVISIBLE, '')
+  withoutInvisible(composed(oneLine(name)))
     .replaceAll(/\p{Zs}/gu, ' ')
     .trim();
 

@@ -1,5 +1,5 @@
 import { inAllLanguages, type Language } from '../base/languages.ts';
-import { normalize } from '../base/text.ts';
+import { normalize, withoutInvisible } from '../base/text.ts';
 
 /*
  * What did this person write themselves? Mail programs append the message that is answered, and signatures. Everything here
@@ -14,9 +14,8 @@ const MAX_HEADER = 16;
 const MAX_FOLDS = 4;
 
 const SPACES = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
-const INVISIBLE = /[\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/g;
 
-const plainText = (text: string): string => text.replaceAll(SPACES, ' ').replaceAll(INVISIBLE, '').trim();
+const plainText = (text: string): string => withoutInvisible(text.replaceAll(SPACES, ' ')).trim();
 
 /** A line as it is compared with patterns: if it is too long, only the mark of a quotation remains. */
 const plainLine = (line: string): string =>

@@ -1,6 +1,6 @@
 import { type Reaction, TAPBACKS } from '../lines/carrier-event.ts';
 import { LANGUAGE_CODES, LANGUAGES, type Language, type ReactionWords } from '../base/languages.ts';
-import { composed } from '../base/text.ts';
+import { composed, INVISIBLE } from '../base/text.ts';
 import { hasLetters, lettersOnly } from './own-words.ts';
 
 /*
@@ -27,7 +27,8 @@ const MAX_MARKS = 4;
 const MARK = /[“”„‟"＂«»‹›「」『』《》〝〟‚‘’']/g;
 /** Also within words, where they are no quotation marks. */
 const APOSTROPHES = "’‘'‚";
-const INVISIBLE = /[\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/g;
+/** A reaction may be an emoji that has some of them. */
+const INVISIBLE_BETWEEN = new RegExp(`(?!\\p{Emoji_Component})${INVISIBLE.source}`, 'gu');
 const SPACES = /[\s\u00A0\u2000-\u200A\u202F\u3000]+/g;
 const ELLIPSIS = /(?:…|\.\.\.)$/u;
 
@@ -156,7 +157,7 @@ function resolve(roles: ReadonlySet<Role>, emoji: string | undefined): Meaning |
 export function textReactions(text: string): TextReaction[] {
   if (text.length > MAX_TEXT) return [];
   const plain = text
-    .replaceAll(INVISIBLE, '')
+    .replaceAll(INVISIBLE_BETWEEN, '')
     .replaceAll(/&(?:quot|#34|#39|apos);/g, '"')
     .trim();
   const openings = openingsOf(plain);

@@ -1,3 +1,5 @@
+import { INVISIBLE } from '../base/text.ts';
+
 /**
  * What mail programs put before the subject of a reply: `Re:`, also numbered (`Re[2]:`), and its translations: German, Dutch,
  * Scandinavian, Finnish, Portuguese, Spanish, Italian, French, Polish, Turkish, Hungarian, Russian, Greek, Hebrew, Chinese, Japanese.
@@ -16,10 +18,10 @@ const SERVER_MARK =
 /** What mailing lists put before the prefix of a reply: `[sales] Re: …`. */
 const LIST_MARK = new RegExp(`^\\s*\\[[^[\\]]{1,60}\\]\\s*(?=${REPLY})`, 'iu');
 
-const INVISIBLE = /^[\s\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]+/;
+const BLANKS = new RegExp(`^(?:\\s|${INVISIBLE.source})+`, 'u');
 
 function without(prefixes: readonly RegExp[], subject: string): string {
-  let base = subject.replace(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
+  let base = subject.replace(BLANKS, '').replaceAll(/\s+/g, ' ').trim();
   for (;;) {
     const shorter = prefixes.reduce((text, prefix) => text.replace(prefix, ''), base);
     if (shorter === base) return base;

@@ -1,4 +1,4 @@
-import { normalize } from '../base/text.ts';
+import { normalize, withoutInvisible } from '../base/text.ts';
 
 /** What a column of a CSV file can be: a field of leads, or `fullName`, of which first and last name are made. */
 export const COLUMN_FIELDS = [
@@ -95,15 +95,12 @@ const addressField = (field: ColumnField | undefined): ColumnField | undefined =
 const NO_ADDRESS =
   /^(?:n\.?[/.]?a\.?|none|null|nil|nan|undefined|unknown|not (?:provided|available|applicable|given)|no (?:phone|email|e-mail|number)|tb[ad]|blank|empty|no|x+|0+(?:[.,]0+)?|keine?|unbekannt|k\.? ?a\.?|aucune?|inconnue?|ningun[oa]|no tiene|desconocid[oa]|nenhuma?|s\/n|sin (?:tel[eé]fono|correo|email|e-mail|n[uú]mero)|desconhecid[oa]|nessun[oa]|sconosciut[oa]|geen|onbekend|leer|nicht (?:vorhanden|angegeben|bekannt)|n\. ?d\.?|n\.?v\.?t\.?|pas de (?:t[eé]l[eé]phone|mail|num[eé]ro)|non renseign[eé]e?|sin datos|no (?:disponible|aplica|informado)|n[aã]o (?:informado|tem|dispon[ií]vel)|non (?:disponibile|presente)|ingen|inget|brak|nie dotyczy|no ?e-?mail|no ?phone|なし|無し|无|無|нет|#[\p{L}/]{2,8}[!?]?|\\N|[-–—_.?*/]+)$/iu;
 
-/** Characters that nobody sees, which copied cells have. */
-const INVISIBLE = /[\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g;
 /** `Ada <ada@example.com>` */
 const NAMED_ADDRESS = /^[^<>]*<([^<>\s@]+@[^<>\s@]+)>$/;
 
 /** `mailto:ada@example.com`, `* ada@example.com` as Google marks the primary one, `Ada <ada@example.com>`. */
 const bare = (part: string): string =>
-  part
-    .replaceAll(INVISIBLE, '')
+  withoutInvisible(part)
     .trim()
     .replace(/^\*\s+/, '')
     .replace(/^mailto:/i, '')
