@@ -17,9 +17,14 @@ export function outgoingText(
   files: number,
   budget?: TemplateBudget,
 ): OutgoingText {
+  return renderedText(() => renderTemplate(template, lead, budget), files);
+}
+
+/** The same of a text that `render` renders, or has rendered before. */
+export function renderedText(render: () => string, files: number): OutgoingText {
   let text: string;
   try {
-    text = renderTemplate(template, lead, budget).replaceAll(/\r\n?/g, '\n');
+    text = render().replaceAll(/\r\n?/g, '\n');
   } catch (error) {
     if (error instanceof TemplateError) return { reason: error.reason };
     throw error;
