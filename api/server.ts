@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { checkKeys } from '#db/connection/key-check.ts';
@@ -62,6 +63,51 @@ export interface RunningApi {
 /** Starts an API process; any number can run concurrently. */
 export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
+  const { services, close } = await openServices(config, logger);
+  const { pools, secrets, signer, callers, streams } = services;
+  // A process with wrong keys is not ready (`/readyz`). The first process of a database creates what others check.
+  await checkKeys(systemDb(pools), { secrets, signer }).catch((error: unknown) => {
+    logger.fatal({ error }, 'the keys of the API cannot read what is stored');
+  });
+  callers.onChange(() => streams.checkSoon());
+  const servers = await openServers(config, services);
+  logger.info({ port: servers.port }, 'the API is listening');
+  if (config.production && config.securityContact === null)
+    logger.warn('nobody is told where to report a vulnerability: SECURITY_CONTACT is not set');
+  const endAnnouncement = announceSetup(pools, config, logger);
+  const chatPolling = startChatPolling(services);
+
+  return {
+    url: `http://localhost:${servers.port}`,
+    async stop() {
+      endAnnouncement();
+      services.parts.stop();
+      await Promise.all([streams.close(), servers.close(), chatPolling.stop()]);
+      await close();
+    },
+  };
+}
+
+/** The server of the API, and that of the metrics if it has a port of its own. */
+async function openServers(config: Config, services: Services) {
+  const { host, metricsPort } = config;
+  const server = await listen(createApp(publishedRoutes(config), services), { host, port: config.port });
+  const ofMetrics = routes.filter(({ id }) => id === 'metrics');
+  const metricsServer =
+    metricsPort === null
+      ? null
+      : await listen(createApp(ofMetrics, services), { host, port: metricsPort, variable: 'METRICS_PORT' });
+  return {
+    port: server.port,
+    close: () => Promise.all([server.close(), metricsServer?.close()]),
+  };
+}
+
+/** What the routes use. Nothing of it may be used after `close`. */
+async function openServices(
+  config: Config,
+  logger: Logger,
+): Promise<{ services: Services; close(): Promise<void> }> {
   const temporal = createTemporalClient(config.temporal);
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
@@ -99,26 +145,13 @@ export async function startApi(config: Config): Promise<RunningApi> {
   });
   const sessions = createSessionVerifier({ ...sessionOptions(config), localKeys: localKeysOf(config) });
   const provider = identityProvider(config, metrics);
-  const payments = paymentsCheck(config);
   const chats = createChats(config, signer);
   const parts = watchParts(
+    outsideParts(config, { storage, identityProvider: provider, sessions, carriers, chats }),
     {
-      storage: { title: 'the file store', check: () => storage.check() },
-      identityProvider:
-        provider === null && config.auth.jwksUrl === null
-          ? null
-          : {
-              title: 'the identity provider',
-              check: () => Promise.all([provider?.check(), sessions.checkKeys()]),
-            },
-      payments: payments && { title: 'the payment provider', check: payments },
-      twilio: carriers.checkNumberAccount && {
-        title: 'the account for new numbers',
-        check: carriers.checkNumberAccount,
-      },
-      ...chatParts(chats),
+      registry: metrics.registry,
+      logger,
     },
-    { registry: metrics.registry, logger },
   );
   const required = requiredChecks({ pools, temporal, secrets, signer });
   observeReadiness(required, metrics.registry);
@@ -163,46 +196,14 @@ export async function startApi(config: Config): Promise<RunningApi> {
     streams: createEventStreams({ pools, announcements, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
-  // A process with wrong keys is not ready (`/readyz`). The first process of a database creates what others check.
-  await checkKeys(systemDb(pools), { secrets, signer }).catch((error: unknown) => {
-    logger.fatal({ error }, 'the keys of the API cannot read what is stored');
-  });
-  services.callers.onChange(() => services.streams.checkSoon());
-  const { host } = config;
-  const server = await listen(createApp(publishedRoutes(config), services), { host, port: config.port });
-  const metricsServer =
-    config.metricsPort === null
-      ? null
-      : await listen(
-          createApp(
-            routes.filter(({ id }) => id === 'metrics'),
-            services,
-          ),
-          { host, port: config.metricsPort, variable: 'METRICS_PORT' },
-        );
-  const { port } = server;
-  logger.info({ port }, 'the API is listening');
-  if (config.production && config.securityContact === null)
-    logger.warn('nobody is told where to report a vulnerability: SECURITY_CONTACT is not set');
-  const endAnnouncement = announceSetup(pools, config, logger);
-  const chatPolling = startChatPolling(services);
-
   return {
-    url: `http://localhost:${port}`,
-    async stop() {
-      endAnnouncement();
-      parts.stop();
-      await Promise.all([
-        services.streams.close(),
-        server.close(),
-        metricsServer?.close(),
-        chatPolling.stop(),
-      ]);
+    services,
+    async close() {
       untrusted.close();
       await waker.close();
       await Promise.all([
         egress.close(),
-        services.carriers.close(),
+        carriers.close(),
         temporal.connection.close(),
         services.callers.close(),
         presence.close(),
@@ -214,6 +215,36 @@ export async function startApi(config: Config): Promise<RunningApi> {
       await clock.stop();
       await pools.close();
     },
+  };
+}
+
+/** What is checked besides the database and Temporal; null: not configured. */
+function outsideParts(
+  config: Config,
+  {
+    storage,
+    identityProvider: provider,
+    sessions,
+    carriers,
+    chats,
+  }: Pick<Services, 'storage' | 'identityProvider' | 'sessions' | 'carriers' | 'chats'>,
+): Parameters<typeof watchParts>[0] {
+  const payments = paymentsCheck(config);
+  return {
+    storage: { title: 'the file store', check: () => storage.check() },
+    identityProvider:
+      provider === null && config.auth.jwksUrl === null
+        ? null
+        : {
+            title: 'the identity provider',
+            check: () => Promise.all([provider?.check(), sessions.checkKeys()]),
+          },
+    payments: payments && { title: 'the payment provider', check: payments },
+    twilio: carriers.checkNumberAccount && {
+      title: 'the account for new numbers',
+      check: carriers.checkNumberAccount,
+    },
+    ...chatParts(chats),
   };
 }
 

@@ -113,49 +113,20 @@ export async function startWorker(
   });
   const connection = await connectWorkers(config.temporal, logger);
   await ensureSearchAttributes(temporal.connection, namespace, logger);
-  const shared = {
-    connection: connection.native,
-    namespace,
-    identity: name,
-    dataConverter: dataConverter(codecKeys),
-    activities: createActivities({ ...dependencies, gapWaits, roundClaims, polling }),
-    shutdownGraceTime: GRACE,
-  } as const;
-  const failures = failuresWithoutData(logger);
-  const apart = setsAside(pools, logger);
-  const createWorkers = () =>
-    Promise.all([
-      // Not of a build, which may have polled at most 100 task queues in its time.
-      Worker.create({
-        ...shared,
-        taskQueue: processQueue(name),
-        maxConcurrentActivityTaskExecutions: 1,
-        interceptors: { activity: [failures] },
-      }),
-      ...queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
-        Worker.create({
-          ...shared,
-          ...(buildId !== null && versioned(buildId)),
-          taskQueue,
-          maxConcurrentActivityTaskExecutions: slots,
-          maxConcurrentActivityTaskPolls: pollers,
-          interceptors: {
-            activity: [comparesClocks, activitySpans, fairShare(share), failures, apart, workspaceTime],
-          },
-          ...(runsWorkflows && {
-            workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
-            maxCachedWorkflows: config.temporal.maxCachedWorkflows,
-          }),
-        }),
-      ),
-    ]);
+  const activities = createActivities({ ...dependencies, gapWaits, roundClaims, polling });
+  const workersOf = { name, config, bundle, connection: connection.native, activities };
+  const interceptors = {
+    comparesClocks,
+    failures: failuresWithoutData(logger),
+    apart: setsAside(pools, logger),
+  };
   let workers: Worker[] = [];
   let polledRun: ReturnType<typeof keepPolledRun> | null = null;
   const ending = Promise.withResolvers<void>();
   // `ended` reports the error of a worker that fails before it is returned.
   ending.promise.catch(() => {});
   async function poll(): Promise<void> {
-    workers = await createWorkers();
+    workers = await createWorkers(queues, workersOf, interceptors);
     connection.follow(workers);
     Promise.all(workers.map((worker) => worker.run())).then(() => ending.resolve(), ending.reject);
     polledRun = keepPolledRun(temporal, name, polling, () => routing.isReady(), logger);
@@ -181,12 +152,12 @@ export async function startWorker(
         })),
     metrics.onBuildServed,
   );
-  const { host, metricsPort } = config;
+  const isPolling = () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING');
   const status =
-    metricsPort === null
+    config.metricsPort === null
       ? null
       : await startStatusServer(
-          { host, port: metricsPort },
+          { host: config.host, port: config.metricsPort },
           {
             pools,
             temporal: temporal.connection,
@@ -194,7 +165,7 @@ export async function startWorker(
             sdkMetrics,
             routing,
             parts,
-            isPolling: () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
+            isPolling,
             keys: dependencies,
             logger,
           },
@@ -226,6 +197,63 @@ export async function startWorker(
       await ended;
     },
   };
+}
+
+type SharedQueue = ServedQueue & { share: ReturnType<typeof createShare> };
+type ActivityInterceptor = NonNullable<NonNullable<WorkerOptions['interceptors']>['activity']>[number];
+
+/** Creates a worker for each task queue, and one for the queue of this process. None polls yet. */
+async function createWorkers(
+  queues: readonly SharedQueue[],
+  {
+    name,
+    config: { temporal },
+    bundle,
+    connection,
+    activities,
+  }: {
+    name: string;
+    config: Config;
+    bundle: WorkflowBundleOption | undefined;
+    connection: NonNullable<WorkerOptions['connection']>;
+    activities: object;
+  },
+  { comparesClocks, failures, apart }: Record<'comparesClocks' | 'failures' | 'apart', ActivityInterceptor>,
+): Promise<Worker[]> {
+  const { namespace, buildId, codecKeys, maxCachedWorkflows } = temporal;
+  const shared = {
+    connection,
+    namespace,
+    identity: name,
+    dataConverter: dataConverter(codecKeys),
+    activities,
+    shutdownGraceTime: GRACE,
+  } as const;
+  return Promise.all([
+    // Not of a build, which may have polled at most 100 task queues in its time.
+    Worker.create({
+      ...shared,
+      taskQueue: processQueue(name),
+      maxConcurrentActivityTaskExecutions: 1,
+      interceptors: { activity: [failures] },
+    }),
+    ...queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
+      Worker.create({
+        ...shared,
+        ...(buildId !== null && versioned(buildId)),
+        taskQueue,
+        maxConcurrentActivityTaskExecutions: slots,
+        maxConcurrentActivityTaskPolls: pollers,
+        interceptors: {
+          activity: [comparesClocks, activitySpans, fairShare(share), failures, apart, workspaceTime],
+        },
+        ...(runsWorkflows && {
+          workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
+          maxCachedWorkflows,
+        }),
+      }),
+    ),
+  ]);
 }
 
 /** The kinds of rounds that the process takes itself: those whose activities it runs. */

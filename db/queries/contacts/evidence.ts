@@ -95,159 +95,14 @@ export async function readEvidence(
 ): Promise<Evidence> {
   const pace = await workspacePace(db);
   const { name: workspaceName } = await workspaceProfile(db);
-  const newest = await db.anyFirst(sql.type(IdRow)`
-    select m.id from messages m where ${isMessageOf(db, contact)} order by m.id desc limit ${MAX_MESSAGES}`);
-  const ids = newest.toReversed();
-  const messages = await inParts(ids, (part) =>
-    db.any(sql.type(MessageRow)`
-      select * from messages where workspace_id = ${db.workspaceId} and id = any(${texts(part)}) order by id`),
-  );
-  const sends = await inParts(ids, (part) => sendsOf(db, part));
-  const latest = new Map(sends.map((send) => [send.messageId, send]));
-  const drafts = await inParts(ids, (part) =>
-    db.any(sql.type(DraftRow)`
-      select reply_id, message_id, source, model, approval_channel, resolved_by, resolved_at from ai_drafts
-      where workspace_id = ${db.workspaceId} and message_id = any(${texts(part)}) and status = 'approved'`),
-  );
-  const draftOf = new Map(drafts.map((draft) => [draft.messageId, draft]));
-  const moves = await inParts(ids, (part) =>
-    db.any(sql.type(MoveRow)`
-      select message_id, at, moved_from, moved_to, reason from message_moves
-      where workspace_id = ${db.workspaceId} and message_id = any(${texts(part)}) order by at`),
-  );
-  const movesOf = Map.groupBy(moves, ({ messageId }) => messageId);
-  const rulesChangedAt = await rulesChanges(db);
-  const members = await listInboxMembers(db, [
-    ...new Set(messages.flatMap(({ createdByUserId }) => createdByUserId ?? [])),
-  ]);
-  const authors = new Map(members.map(({ userId, name }) => [userId, name]));
-  const lineIds = [...new Set(messages.flatMap(({ lineId }) => lineId ?? []))];
-  const senders = await db.any(sql.type(SenderRow)`
-    select id, coalesce(phone, email) address from lines
-    where workspace_id = ${db.workspaceId} and id = any(${texts(lineIds)})`);
-  const addressOf = new Map(senders.map(({ id, address }) => [id, address]));
+  const history = await readMessages(db, contact);
+  const { messages, sends, latest } = history;
   const ledger = await ledgerOf(db, contact.addresses);
-  const audited = await auditedContacts(db, contact.addresses);
-  const entries = await entriesAbout(db, [
-    ...contact.leadIds,
-    ...contact.addresses,
-    ...audited.values(),
-    ...ids,
-    ...drafts.map(({ replyId }) => replyId),
-    ...ledger.map(({ id }) => id),
-  ]);
-
-  const seals = await checkedSeals(
-    db,
-    [
-      ...entries.map((row) => ({ record: sealableEntry(row), recordedAt: row.at })),
-      ...ledger.map((row) => ({ record: sealableConsent(row), recordedAt: row.createdAt })),
-      ...[...latest.values()].map((row) => ({ record: sealableSend(row), recordedAt: row.startedAt })),
-    ],
-    now,
-    (sealed) => {
-      const changes = entries.filter(
-        ({ id, action }) =>
-          (action === 'message.edited' || action === 'message.unsent') && sealed(id).state === 'intact',
-      );
-      const changesOf = Map.groupBy(changes, ({ targetId }) => targetId);
-      return new Set(
-        [...latest.values()]
-          .filter(({ messageId, startedAt }) => changesOf.get(messageId)?.some(({ at }) => at > startedAt))
-          .map(({ id }) => id),
-      );
-    },
-  );
+  const entries = await readEntries(db, contact, history, ledger);
+  const seals = await sealsOf(db, entries, ledger, latest, now);
   const last = await lastSeal(db);
-
-  const shown = await mapInTurns(messages, (message): EvidenceMessage => {
-    const send = latest.get(message.id);
-    const draft = draftOf.get(message.id);
-    const released =
-      send &&
-      releaseRule(
-        {
-          at: send.startedAt,
-          recipient: recipientOf(message),
-          ...sendWindow(message),
-          isAnswer: message.answersUntil !== null && message.answersUntil > send.startedAt,
-        },
-        pace,
-      );
-    return {
-      messageId: message.id,
-      channel: message.channel,
-      from: addressOf.get(message.lineId ?? '') ?? null,
-      to: message.address,
-      lineId: message.lineId,
-      status: shownStatus(message.status),
-      text: message.sentText ?? message.body,
-      subject: message.sentSubject ?? message.subject,
-      attachmentNames: message.attachmentNames,
-      acceptedAt: message.createdAt.toISOString(),
-      wrote: {
-        source: message.source,
-        userId: message.createdByUserId,
-        name: authors.get(message.createdByUserId ?? '') ?? null,
-        campaignId: message.campaignId,
-        draftSource: draft?.source ?? null,
-        model: draft?.model ?? null,
-      },
-      approved: draft
-        ? { by: draft.resolvedBy, channel: draft.approvalChannel, at: iso(draft.resolvedAt) }
-        : null,
-      released:
-        send && released
-          ? {
-              at: send.startedAt.toISOString(),
-              attemptId: send.id,
-              carrier: send.carrier,
-              ...released,
-              rulesChangedAt: iso(rulesChangedAt.find((at) => at > send.startedAt) ?? null),
-              delays: (movesOf.get(message.id) ?? []).map(({ at, movedFrom, movedTo, reason }) => ({
-                at: at.toISOString(),
-                from: movedFrom.toISOString(),
-                to: movedTo.toISOString(),
-                reason,
-              })),
-            }
-          : null,
-      sentAt: iso(message.sentAt),
-      deliveredAt: iso(message.deliveredAt),
-      readAt: iso(message.readAt),
-      editedAt: iso(message.editedAt),
-      unsentAt: iso(message.unsentAt),
-      errorMessage: message.errorMessage,
-      seal: send ? seals.of(send.id) : null,
-    };
-  });
-
-  const replies = await db.any(sql.type(ReplyRow)`
-    select id, body from inbound_messages
-    where workspace_id = ${db.workspaceId} and id = any(${texts(ledger.flatMap(({ replyId }) => replyId ?? []))})`);
-  const departures = sends.map(({ address, startedAt }) => ({ address, at: startedAt }));
-  const optOuts = ledger.flatMap((entry) => {
-    const { id, address, at, status, origin, replyId } = entry;
-    const source = OptOutSource.safeParse(origin);
-    if (status !== 'revoked' || !source.success) return [];
-    const end = ledger.find(
-      (later) =>
-        later.address === address && later.status === 'granted' && later.origin !== null && later.at > at,
-    );
-    const body = replies.find((reply) => reply.id === replyId)?.body;
-    return [
-      {
-        consentId: id,
-        address,
-        at: at.toISOString(),
-        source: source.data,
-        text: body === undefined ? null : shownReply(body),
-        endedAt: iso(end?.at ?? null),
-        ...leftAfter({ address, at, endedAt: end?.at ?? null }, departures),
-      },
-    ];
-  });
-
+  const shown = await mapInTurns(messages, (message) => presentMessage(message, history, pace, seals));
+  const optOuts = await readOptOuts(db, ledger, sends);
   return {
     success: true,
     generatedAt: now.toISOString(),
@@ -273,12 +128,226 @@ export async function readEvidence(
   };
 }
 
+type Send = Awaited<ReturnType<typeof sendsOf>>[number];
+type Ledger = Awaited<ReturnType<typeof ledgerOf>>;
+type Pace = Awaited<ReturnType<typeof workspacePace>>;
+type Entries = Awaited<ReturnType<typeof entriesAbout>>;
+
+/** The messages to a contact, with what is known about each. */
+interface History {
+  messages: readonly MessageRow[];
+  sends: readonly Send[];
+  /** By message. */
+  latest: ReadonlyMap<string, Send>;
+  drafts: ReadonlyMap<string, z.infer<typeof DraftRow>>;
+  moves: ReadonlyMap<string, readonly z.infer<typeof MoveRow>[]>;
+  /** The names of users. */
+  authors: ReadonlyMap<string, string | null>;
+  /** The addresses of lines. */
+  senders: ReadonlyMap<string, string | null>;
+  rulesChangedAt: readonly Date[];
+}
+
+async function readMessages(db: TenantDb, contact: Contact): Promise<History> {
+  const newest = await db.anyFirst(sql.type(IdRow)`
+    select m.id from messages m where ${isMessageOf(db, contact)} order by m.id desc limit ${MAX_MESSAGES}`);
+  const ids = newest.toReversed();
+  const messages = await inParts(ids, (part) =>
+    db.any(sql.type(MessageRow)`
+      select * from messages where workspace_id = ${db.workspaceId} and id = any(${texts(part)}) order by id`),
+  );
+  const sends = await inParts(ids, (part) => sendsOf(db, part));
+  const drafts = await inParts(ids, (part) =>
+    db.any(sql.type(DraftRow)`
+      select reply_id, message_id, source, model, approval_channel, resolved_by, resolved_at from ai_drafts
+      where workspace_id = ${db.workspaceId} and message_id = any(${texts(part)}) and status = 'approved'`),
+  );
+  const moves = await inParts(ids, (part) =>
+    db.any(sql.type(MoveRow)`
+      select message_id, at, moved_from, moved_to, reason from message_moves
+      where workspace_id = ${db.workspaceId} and message_id = any(${texts(part)}) order by at`),
+  );
+  const rulesChangedAt = await rulesChanges(db);
+  const members = await listInboxMembers(db, [
+    ...new Set(messages.flatMap(({ createdByUserId }) => createdByUserId ?? [])),
+  ]);
+  const lineIds = [...new Set(messages.flatMap(({ lineId }) => lineId ?? []))];
+  const senders = await db.any(sql.type(SenderRow)`
+    select id, coalesce(phone, email) address from lines
+    where workspace_id = ${db.workspaceId} and id = any(${texts(lineIds)})`);
+  return {
+    messages,
+    sends,
+    latest: new Map(sends.map((send) => [send.messageId, send])),
+    drafts: new Map(drafts.map((draft) => [draft.messageId, draft])),
+    moves: Map.groupBy(moves, ({ messageId }) => messageId),
+    authors: new Map(members.map(({ userId, name }) => [userId, name])),
+    senders: new Map(senders.map(({ id, address }) => [id, address])),
+    rulesChangedAt,
+  };
+}
+
+/** The entries of the audit log about a contact, its messages, their drafts and its consents. */
+async function readEntries(
+  db: TenantDb,
+  { leadIds, addresses }: Contact,
+  { messages, drafts }: History,
+  ledger: Ledger,
+): Promise<Entries> {
+  const audited = await auditedContacts(db, addresses);
+  return entriesAbout(db, [
+    ...leadIds,
+    ...addresses,
+    ...audited.values(),
+    ...messages.map(({ id }) => id),
+    ...[...drafts.values()].map(({ replyId }) => replyId),
+    ...ledger.map(({ id }) => id),
+  ]);
+}
+
+/** Checks all records against their seals. A text that was edited after its send does not break the seal of the send. */
+const sealsOf = (
+  db: TenantDb,
+  entries: Entries,
+  ledger: Ledger,
+  latest: History['latest'],
+  now: Date,
+): Promise<Seals> =>
+  checkedSeals(
+    db,
+    [
+      ...entries.map((row) => ({ record: sealableEntry(row), recordedAt: row.at })),
+      ...ledger.map((row) => ({ record: sealableConsent(row), recordedAt: row.createdAt })),
+      ...[...latest.values()].map((row) => ({ record: sealableSend(row), recordedAt: row.startedAt })),
+    ],
+    now,
+    (sealed) => {
+      const changes = entries.filter(
+        ({ id, action }) =>
+          (action === 'message.edited' || action === 'message.unsent') && sealed(id).state === 'intact',
+      );
+      const changesOf = Map.groupBy(changes, ({ targetId }) => targetId);
+      return new Set(
+        [...latest.values()]
+          .filter(({ messageId, startedAt }) => changesOf.get(messageId)?.some(({ at }) => at > startedAt))
+          .map(({ id }) => id),
+      );
+    },
+  );
+
+function presentMessage(message: MessageRow, history: History, pace: Pace, seals: Seals): EvidenceMessage {
+  const { authors, senders, latest, drafts } = history;
+  const send = latest.get(message.id);
+  const draft = drafts.get(message.id);
+  return {
+    messageId: message.id,
+    channel: message.channel,
+    from: senders.get(message.lineId ?? '') ?? null,
+    to: message.address,
+    lineId: message.lineId,
+    status: shownStatus(message.status),
+    text: message.sentText ?? message.body,
+    subject: message.sentSubject ?? message.subject,
+    attachmentNames: message.attachmentNames,
+    acceptedAt: message.createdAt.toISOString(),
+    wrote: {
+      source: message.source,
+      userId: message.createdByUserId,
+      name: authors.get(message.createdByUserId ?? '') ?? null,
+      campaignId: message.campaignId,
+      draftSource: draft?.source ?? null,
+      model: draft?.model ?? null,
+    },
+    approved: draft
+      ? { by: draft.resolvedBy, channel: draft.approvalChannel, at: iso(draft.resolvedAt) }
+      : null,
+    released: send ? releaseOf(message, send, history, pace) : null,
+    sentAt: iso(message.sentAt),
+    deliveredAt: iso(message.deliveredAt),
+    readAt: iso(message.readAt),
+    editedAt: iso(message.editedAt),
+    unsentAt: iso(message.unsentAt),
+    errorMessage: message.errorMessage,
+    seal: send ? seals.of(send.id) : null,
+  };
+}
+
+/** By which rule a message was sent when it was. */
+function releaseOf(
+  message: MessageRow,
+  send: Send,
+  { moves, rulesChangedAt }: History,
+  pace: Pace,
+): EvidenceMessage['released'] {
+  const { startedAt } = send;
+  const rule = releaseRule(
+    {
+      at: startedAt,
+      recipient: recipientOf(message),
+      ...sendWindow(message),
+      isAnswer: message.answersUntil !== null && message.answersUntil > startedAt,
+    },
+    pace,
+  );
+  return {
+    at: startedAt.toISOString(),
+    attemptId: send.id,
+    carrier: send.carrier,
+    ...rule,
+    rulesChangedAt: iso(rulesChangedAt.find((at) => at > startedAt) ?? null),
+    delays: (moves.get(message.id) ?? []).map(({ at, movedFrom, movedTo, reason }) => ({
+      at: at.toISOString(),
+      from: movedFrom.toISOString(),
+      to: movedTo.toISOString(),
+      reason,
+    })),
+  };
+}
+
+/** The opt-outs in the ledger, and what was sent after each. */
+async function readOptOuts(
+  db: TenantDb,
+  ledger: Ledger,
+  sends: readonly Send[],
+): Promise<Evidence['optOuts']> {
+  const replies = await db.any(sql.type(ReplyRow)`
+    select id, body from inbound_messages
+    where workspace_id = ${db.workspaceId} and id = any(${texts(ledger.flatMap(({ replyId }) => replyId ?? []))})`);
+  const departures = sends.map(({ address, startedAt }) => ({ address, at: startedAt }));
+  return ledger.flatMap((entry) => {
+    const { id, address, at, status, origin, replyId } = entry;
+    const source = OptOutSource.safeParse(origin);
+    if (status !== 'revoked' || !source.success) return [];
+    const end = ledger.find(
+      (later) =>
+        later.address === address && later.status === 'granted' && later.origin !== null && later.at > at,
+    );
+    const body = replies.find((reply) => reply.id === replyId)?.body;
+    return [
+      {
+        consentId: id,
+        address,
+        at: at.toISOString(),
+        source: source.data,
+        text: body === undefined ? null : shownReply(body),
+        endedAt: iso(end?.at ?? null),
+        ...leftAfter({ address, at, endedAt: end?.at ?? null }, departures),
+      },
+    ];
+  });
+}
+
 /** When the hours in which recipients may get messages were changed, oldest first. */
 async function rulesChanges(db: TenantDb): Promise<readonly Date[]> {
   const rows = await db.any(sql.type(ChangedRow)`
     select at from audit_log
     where workspace_id = ${db.workspaceId} and target_id = ${db.workspaceId} and action = 'quiet_hours.updated' order by id`);
   return rows.map(({ at }) => at);
+}
+
+interface Seals {
+  of(id: string): Seal;
+  all: readonly Seal[];
 }
 
 interface Recorded {
@@ -295,7 +364,7 @@ async function checkedSeals(
   records: readonly Recorded[],
   now: Date,
   editedOf: (sealed: (id: string) => Seal) => ReadonlySet<string>,
-): Promise<{ of(id: string): Seal; all: readonly Seal[] }> {
+): Promise<Seals> {
   const found = await inParts(records, (part) =>
     sealsAround(
       db,
