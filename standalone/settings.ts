@@ -20,10 +20,11 @@ export const LAUNCHER_VARIABLES = {
 
 const Environment = z.object({
   NODE_ENV: z
-    .string()
-    .refine((value) => value !== 'production', {
-      message:
-        '`npm start` uses simulated carriers and payments; in production run `npm run api` and `npm run worker`',
+    .enum(['development', 'test'], {
+      error: ({ input }) =>
+        input === 'production'
+          ? '`npm start` uses simulated carriers and payments; in production run `npm run api` and `npm run worker`'
+          : 'must be development',
     })
     .optional(),
   PORT: Port.default(3000),

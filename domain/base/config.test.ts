@@ -105,6 +105,13 @@ describe('the configuration outside of production', () => {
   });
 });
 
+test.each(['prod', 'Production', 'staging'])(
+  'NODE_ENV=%s is refused, instead of being development',
+  (mode) => {
+    expect(() => read({ NODE_ENV: mode })).toThrow('  NODE_ENV: must be production, development or test');
+  },
+);
+
 test('beside its problems, a configuration is told what it should have', () => {
   expect(() => read({ TRUSTED_PROXIES: '1' })).toThrow('  NODE_ENV: is not production');
   expect(() => read({ NODE_ENV: 'production' })).toThrow('  SECURITY_CONTACT: is recommended');

@@ -121,7 +121,9 @@ const KeyRing = z.string().superRefine((text, context) => {
 
 const MODE = {
   NODE_ENV: forBoth(
-    z.string().default('development'),
+    z
+      .enum(['production', 'development', 'test'], 'must be production, development or test')
+      .default('development'),
     '`production` in every deployment: requires safe settings, and refuses those that are only for a local installation',
   ),
 };
