@@ -135,6 +135,9 @@ const LETTER_AS_DIGIT = /\p{Nd}[OoIl](?!\p{L})/u;
 /** Refuses what cannot be a number, at a hundredth of the cost of parsing it. */
 const mayBeNumber = (text: string): boolean => FOUR_DIGITS.test(text);
 
+/** Whether a code names a country that has telephone numbers. */
+export const isCountry = (code: string): boolean => isSupportedCountry(code);
+
 /** Undefined if no country has the calling code: numbers need one of their own then. */
 function defaultCountryOf(
   country: string,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { normalizeEmail } from '../base/address.ts';
 import { Channel } from '../base/channel.ts';
 import { Id } from '../base/ids.ts';
+import { isCountry } from '../base/phone.ts';
 import { LineType, PaymentStatus, ProvisioningStatus } from './line.ts';
 import { oneLine } from '../base/text.ts';
 import { UsRegistration } from './us-registration.ts';
@@ -27,7 +28,7 @@ export const LineRequestInput = z
       .optional(),
     country: z
       .string()
-      .regex(/^[A-Z]{2}$/, 'must be an ISO 3166-1 alpha-2 code')
+      .refine(isCountry, 'must be an ISO 3166-1 alpha-2 code')
       .optional()
       .meta({ description: "Default: the workspace's country." }),
   })

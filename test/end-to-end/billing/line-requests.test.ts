@@ -351,6 +351,15 @@ describe('a line request is refused', () => {
     expect(await api('POST', PATH, body)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
   });
 
+  it('in a country that does not exist', async () => {
+    const { api } = await createWorkspace(app);
+    for (const country of ['XX', 'us', 'USA'])
+      expect(await api('POST', PATH, { ...NAME, country })).toMatchObject({
+        status: 400,
+        body: { issues: [{ path: 'country' }] },
+      });
+  });
+
   it('with an id that is malformed, unknown or of another workspace', async () => {
     const { api } = await createWorkspace(app);
     const other = await createWorkspace(app);
