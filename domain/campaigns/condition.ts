@@ -91,6 +91,17 @@ export function fitTogether(conditions: readonly Condition[], context: z.Refinem
   if (message !== null) context.addIssue({ code: 'custom', message });
 }
 
+/** For conditions that no campaign asks. */
+export function askedByNoCampaign(conditions: readonly Condition[], context: z.RefinementCtx): void {
+  for (const [index, { campaign }] of conditions.entries())
+    if (campaign === 'this')
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'campaign'],
+        message: 'must be any: only the conditions of a campaign can mean this one',
+      });
+}
+
 interface Problem {
   at: 'field' | 'op' | 'value' | 'campaign';
   message: string;

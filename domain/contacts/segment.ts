@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { NOT_BLANK, oneLine } from '../base/text.ts';
-import { Conditions, fitTogether } from '../campaigns/condition.ts';
+import { askedByNoCampaign, Conditions, fitTogether } from '../campaigns/condition.ts';
 
 const fields = {
   name: z
@@ -10,7 +10,9 @@ const fields = {
     .max(200)
     .overwrite(oneLine)
     .refine(...NOT_BLANK),
-  when: Conditions.superRefine(fitTogether).meta({ description: 'All of them have to hold.' }),
+  when: Conditions.superRefine(fitTogether)
+    .superRefine(askedByNoCampaign)
+    .meta({ description: 'All of them have to hold.' }),
 };
 
 /** The body of `POST /api/segments`. */

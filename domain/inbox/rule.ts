@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
 import { NOT_BLANK, oneLine } from '../base/text.ts';
-import { Condition, fitTogether } from '../campaigns/condition.ts';
+import { askedByNoCampaign, Condition, fitTogether } from '../campaigns/condition.ts';
 import { KNOWN_FIELDS, LeadActions, unknownFields } from '../campaigns/step.ts';
 import { Tags } from './conversation.ts';
 import { TemplateText } from '../messages/message.ts';
@@ -90,7 +90,7 @@ const fields = {
   }),
 };
 
-const when = fields.when.superRefine(fitTogether);
+const when = fields.when.superRefine(fitTogether).superRefine(askedByNoCampaign);
 
 const Fields = z.object({ ...fields, when });
 

@@ -122,6 +122,7 @@ describe('a segment', () => {
     [{ field: 'opened' }, 'when.0.field'],
     [{ field: 'firstName', op: 'is', value: 'x' }, 'when.0.op'],
     [{ field: 'customFields.seats', op: 'gt', value: 'many' }, 'when.0.value'],
+    [{ field: 'contacted_within_days', value: 7, campaign: 'this' }, 'when.0.campaign'],
   ])('is refused with %j, which names %s', async (condition, path) => {
     const { status, body } = await api('POST', '/api/segments', { name: 'Wrong', when: [condition] });
     expect([status, body.code, body.issues[0].path]).toEqual([400, 'VALIDATION_ERROR', path]);
