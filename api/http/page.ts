@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Instant as InstantText } from '#domain/base/moment.ts';
+import { endOf, Instant as InstantText, Moment, startOf } from '#domain/base/moment.ts';
 import { Id, WorkspaceId } from '#domain/base/ids.ts';
 import { AGENCY_LIMITS } from '#domain/accounts/limits.ts';
 
@@ -30,8 +30,23 @@ export const ClientPageQuery = z.object({
   cursor: WorkspaceId.optional().meta({ description: '`nextCursor` of the previous page.' }),
 });
 
-/** A time filter. */
+/** A time in a request. */
 export const Instant = InstantText.transform((text) => new Date(text));
+
+/** Filters by time. Days are those of the workspace. */
+export const SpanQuery = z.object({
+  since: Moment.optional().meta({
+    description: 'At this time or later; a date means the start of that day.',
+  }),
+  until: Moment.optional().meta({
+    description: 'At this time or earlier; a date means the end of that day.',
+  }),
+});
+
+export const spanOf = ({ since, until }: z.output<typeof SpanQuery>, timezone: string) => ({
+  since: since === undefined ? undefined : startOf(since, timezone),
+  until: until === undefined ? undefined : endOf(until, timezone),
+});
 
 export const NextCursor = z.string().nullable().meta({ description: 'null on the last page.' });
 

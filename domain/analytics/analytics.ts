@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, hourBounds, toDate, toZoned } from '../base/calendar.ts';
 import { Id, OwnUserId } from '../base/ids.ts';
-import { dayOf, isDate, Moment, startOf } from '../base/moment.ts';
+import { endOf, Moment, startOf } from '../base/moment.ts';
 
 /** The filters of every analytics endpoint, combined with AND. */
 export const AnalyticsQuery = z.object({
@@ -30,9 +30,7 @@ export function analyticsFilter(
   return {
     ...rest,
     ...(dateFrom !== undefined && { from: startOf(dateFrom, timezone) }),
-    ...(dateTo !== undefined && {
-      to: isDate(dateTo) ? new Date(dayOf(dateTo, timezone).end.getTime() - 1) : startOf(dateTo, timezone),
-    }),
+    ...(dateTo !== undefined && { to: endOf(dateTo, timezone) }),
   };
 }
 

@@ -4,7 +4,7 @@ import { type Bounds, dayBounds, toDate } from './calendar.ts';
 
 /**
  * The form of RFC 3339 of what other programs write: `2026-12-24 10:00:00+00` of databases, `+0000`, `t` and `z` in lower case, a comma
- * before the fraction, spaces around it.
+ * before the fraction, spaces around it. A query that was not encoded has a space for the plus of its offset.
  */
 const canonical = (text: string): string =>
   text
@@ -12,6 +12,7 @@ const canonical = (text: string): string =>
     .replace(/^(\d{4}-\d{2}-\d{2})(?:t| (?=\d))/, '$1T')
     .replace(/^(\S{19}),(\d)/, '$1.$2')
     .replace(/(T\d{2}:\S+) ?(?:z|utc)$/i, '$1Z')
+    .replace(/(T\d{2}:\S+) (\d{2}:?\d{2})$/, '$1+$2')
     .replace(
       /(T\d{2}:\S*?) ?([+\u2212-])(\d{2}):?(\d{2})?$/u,
       (_, time, sign, hours, minutes = '00') => `${time}${sign === '+' ? '+' : '-'}${hours}:${minutes}`,
@@ -47,6 +48,10 @@ export function startOf(text: string, timezone: string): Date {
   if (/(Z|[+-]\d{2}:\d{2})$/.test(text)) return new Date(text);
   return toDate(Time.PlainDateTime.from(text).toZonedDateTime(timezone));
 }
+
+/** The instant of a moment; for a whole day, its last. */
+export const endOf = (text: string, timezone: string): Date =>
+  isDate(text) ? new Date(dayOf(text, timezone).end.getTime() - 1) : startOf(text, timezone);
 
 /** The start and end of a calendar day. @param date `YYYY-MM-DD`. */
 export function dayOf(date: string, timezone: string): Bounds {

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import {
   type AuditLog,
-  type AuditFilter,
   auditEntriesAfter,
   listAuditEntries,
   presentAuditEntry,
@@ -11,13 +10,8 @@ import { AuditAction, AuditEntry, AuditTarget } from '#domain/accounts/audit.ts'
 import { withTenantReads } from '#db/connection/transactions.ts';
 import { WorkspaceId } from '#domain/base/ids.ts';
 import { yielding } from '#domain/base/turns.ts';
-import { Instant, NextCursor, page, PageQuery } from '#api/http/page.ts';
+import { NextCursor, page, PageQuery, spanOf, SpanQuery } from '#api/http/page.ts';
 import { agencyRoute, ResponseStream, workspaceRoute } from '#api/http/route.ts';
-
-const Span = z.object({
-  since: Instant.optional().meta({ description: 'At this time or later.' }),
-  until: Instant.optional().meta({ description: 'At this time or earlier.' }),
-});
 
 const AuditQuery = PageQuery.extend({
   action: AuditAction.optional(),
@@ -25,7 +19,7 @@ const AuditQuery = PageQuery.extend({
   actorId: z.string().max(100).optional().meta({ description: 'The id of a user or a key.' }),
   targetType: AuditTarget.shape.type.optional(),
   targetId: z.string().max(100).optional(),
-  ...Span.shape,
+  ...SpanQuery.shape,
 });
 
 const OfClient = z.object({
@@ -42,8 +36,10 @@ const AuditPage = z.object({
 
 async function readLog(
   log: AuditLog,
-  { limit, cursor, ...filter }: AuditFilter & { limit: number; cursor?: string | undefined },
+  { limit, cursor, ...query }: z.output<typeof AuditQuery>,
+  timezone: string,
 ) {
+  const filter = { ...query, ...spanOf(query, timezone) };
   const rows = await listAuditEntries(log, filter, { limit: limit + 1, cursor });
   const { items, nextCursor } = page(rows, limit);
   return {
@@ -71,7 +67,8 @@ export const auditLogRoutes = [
     ofClients: true,
     query: AuditQuery.extend(OfClient.shape),
     responses: { 200: AuditPage },
-    handler: ({ db, query }) => readLog({ db, workspaceId: db.workspaceId }, query),
+    handler: ({ db, caller, query }) =>
+      readLog({ db, workspaceId: db.workspaceId }, query, caller.workspace.timezone),
   }),
 
   workspaceRoute({
@@ -85,15 +82,16 @@ export const auditLogRoutes = [
     credential: 'session',
     role: 'admin',
     ofClients: true,
-    query: Span.extend(OfClient.shape),
+    query: SpanQuery.extend(OfClient.shape),
     produces: 'application/x-ndjson',
     responses: { 200: ResponseStream },
     async handler({ caller, query, pools }) {
+      const span = spanOf(query, caller.workspace.timezone);
       const lines = async function* (): AsyncGenerator<string> {
         for (let after = ''; ;) {
           const from = after;
           const rows = await withTenantReads(pools, caller.workspace.id, (db) =>
-            auditEntriesAfter({ db, workspaceId: db.workspaceId }, query, { limit: PART, after: from }),
+            auditEntriesAfter({ db, workspaceId: db.workspaceId }, span, { limit: PART, after: from }),
           );
           for await (const row of yielding(rows)) yield `${JSON.stringify(presentAuditEntry(row))}\n`;
           if (rows.length < PART) return;
@@ -117,6 +115,6 @@ export const agencyAuditLogRoutes = [
     role: 'owner',
     query: AuditQuery,
     responses: { 200: AuditPage },
-    handler: ({ db, caller, query }) => readLog({ db, agencyId: caller.agency.id }, query),
+    handler: ({ db, caller, query }) => readLog({ db, agencyId: caller.agency.id }, query, 'UTC'),
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listRequests, type RequestRow } from '#db/queries/accounts/request-log.ts';
 import { LoggedRequest } from '#domain/accounts/request-log.ts';
-import { Instant, NextCursor, page, PageQuery } from '#api/http/page.ts';
+import { NextCursor, page, PageQuery, spanOf, SpanQuery } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
 /** `404`, or `4xx` for all of a class. */
@@ -43,8 +43,7 @@ export const requestRoutes = [
         .optional()
         .meta({ description: '`user`: of people, as in the console.' }),
       actorId: z.string().max(255).optional().meta({ description: 'The id of a key or a user.' }),
-      since: Instant.optional().meta({ description: 'At this time or later.' }),
-      until: Instant.optional().meta({ description: 'At this time or earlier.' }),
+      ...SpanQuery.shape,
     }),
     responses: {
       200: z.object({
@@ -53,7 +52,8 @@ export const requestRoutes = [
         nextCursor: NextCursor,
       }),
     },
-    async handler({ db, query: { limit, cursor, ...filter } }) {
+    async handler({ db, caller, query: { limit, cursor, ...query } }) {
+      const filter = { ...query, ...spanOf(query, caller.workspace.timezone) };
       const { items, nextCursor } = page(await listRequests(db, filter, { limit, cursor }), limit);
       return { status: 200, body: { success: true, requests: items.map(present), nextCursor } };
     },

@@ -4,7 +4,7 @@ import { Id } from '#domain/base/ids.ts';
 import { Reply, WholeReply } from '#domain/inbox/reply.ts';
 import { pageBy, PositionQuery } from '#api/http/cursor.ts';
 import { ApiError } from '#api/http/errors.ts';
-import { Instant, NextCursor } from '#api/http/page.ts';
+import { NextCursor, spanOf, SpanQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 
@@ -21,13 +21,13 @@ export const replyRoutes = [
     query: PositionQuery.extend({
       leadId: Id.optional(),
       lineId: Id.optional(),
-      since: Instant.optional().meta({ description: 'Received at this time or later.' }),
-      until: Instant.optional().meta({ description: 'Received at this time or earlier.' }),
+      ...SpanQuery.shape,
     }),
     responses: {
       200: z.object({ success: z.literal(true), replies: z.array(Reply), nextCursor: NextCursor }),
     },
-    async handler({ db, now, links, query: { limit, cursor, ...filter } }) {
+    async handler({ db, caller, now, links, query: { limit, cursor, ...query } }) {
+      const filter = { ...query, ...spanOf(query, caller.workspace.timezone) };
       const rows = await listReplies(db, filter, { limit: limit + 1, after: cursor ?? null });
       const { items, nextCursor } = pageBy(rows, limit, ({ receivedAt, id }) => ({
         at: receivedAt,

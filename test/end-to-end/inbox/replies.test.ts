@@ -69,6 +69,8 @@ describe('GET /api/replies', () => {
       late,
     ]);
     expect(await ids(`until=${middle}`)).toEqual([middle, early]);
+    expect(await ids('since=2026-01-01&until=2026-01-01')).toEqual([late, middle]);
+    expect(await ids('until=2025-12-31')).toEqual([]);
     expect(await api('GET', '/api/replies?since=yesterday')).toMatchObject({
       status: 400,
       body: { code: 'VALIDATION_ERROR' },

@@ -6362,11 +6362,11 @@ export type GetApiRepliesData = {
         leadId?: string;
         lineId?: string;
         /**
-         * Received at this time or later.
+         * At this time or later; a date means the start of that day.
          */
         since?: string;
         /**
-         * Received at this time or earlier.
+         * At this time or earlier; a date means the end of that day.
          */
         until?: string;
     };
@@ -14995,11 +14995,11 @@ export type GetApiRequestsData = {
          */
         actorId?: string;
         /**
-         * At this time or later.
+         * At this time or later; a date means the start of that day.
          */
         since?: string;
         /**
-         * At this time or earlier.
+         * At this time or earlier; a date means the end of that day.
          */
         until?: string;
     };
@@ -15049,11 +15049,11 @@ export type GetApiAuditLogData = {
         targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
-         * At this time or later.
+         * At this time or later; a date means the start of that day.
          */
         since?: string;
         /**
-         * At this time or earlier.
+         * At this time or earlier; a date means the end of that day.
          */
         until?: string;
         /**
@@ -15094,11 +15094,11 @@ export type GetApiAuditLogExportData = {
     path?: never;
     query?: {
         /**
-         * At this time or later.
+         * At this time or later; a date means the start of that day.
          */
         since?: string;
         /**
-         * At this time or earlier.
+         * At this time or earlier; a date means the end of that day.
          */
         until?: string;
         /**
@@ -15564,11 +15564,11 @@ export type GetApiAgencyAuditLogData = {
         targetType?: 'agency' | 'agency_admin' | 'campaign' | 'chat_connection' | 'contact' | 'crm_connection' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_in_link' | 'opt_out_suspicion' | 'rule' | 'session' | 'snippet' | 'webhook' | 'workflow' | 'workspace';
         targetId?: string;
         /**
-         * At this time or later.
+         * At this time or later; a date means the start of that day.
          */
         since?: string;
         /**
-         * At this time or earlier.
+         * At this time or earlier; a date means the end of that day.
          */
         until?: string;
     };

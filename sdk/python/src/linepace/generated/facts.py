@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "45c6e5dcc3f12ad67b2573b01b360f4a9f4e29a9c487027145d15698b16234a3"
+DIGEST = "0f006b3809ebff1f26a39dcd1a4570c6e2d04ba82553cec5b3641c5374a88566"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
