@@ -85,19 +85,9 @@ const fields = {
   }),
 };
 
-/** `stopOnReply` is short for `onReply`, so they may not contradict each other. */
-function agreeOnReplies(
-  { stopOnReply, onReply }: { stopOnReply?: boolean | undefined; onReply?: OnReply | undefined },
-  context: z.RefinementCtx,
-): void {
-  if (stopOnReply === undefined || onReply === undefined || stopOnReply === (onReply === 'stop')) return;
-  context.addIssue({ code: 'custom', path: ['stopOnReply'], message: `contradicts onReply ${onReply}` });
-}
-
 /** The body of `POST /api/campaigns`. */
 export const CampaignInput = z
   .object({ ...fields, start: z.boolean().default(false) })
-  .superRefine(agreeOnReplies)
   .meta({ id: 'CampaignInput' });
 export type CampaignInput = z.output<typeof CampaignInput>;
 
@@ -110,7 +100,6 @@ export const CampaignPatch = z
       .meta({ description: 'The version that was read: refused if the steps have changed since.' }),
   })
   .partial()
-  .superRefine(agreeOnReplies)
   .meta({ id: 'CampaignPatch' });
 export type CampaignPatch = z.output<typeof CampaignPatch>;
 

@@ -117,15 +117,6 @@ describe('onReply', () => {
     expect((await step(id, leadId, 1, 'scheduled')).holdReason).toBeNull();
   });
 
-  it('is refused with a stopOnReply that contradicts it', async () => {
-    const id = await newCampaign({});
-    const refused = { status: 400, body: { issues: [{ path: 'stopOnReply' }] } };
-    const patch = (fields: object) => api('PATCH', `/api/campaigns/${id}`, fields);
-    expect(await patch({ onReply: 'stop', stopOnReply: false })).toMatchObject(refused);
-    expect(await patch({ onReply: 'pause', stopOnReply: true })).toMatchObject(refused);
-    expect((await patch({ onReply: 'pause', stopOnReply: false })).status).toBe(200);
-  });
-
   it('is stop for stopOnReply: true, and continue for false', async () => {
     const of = async (fields: object) => {
       const id = await newCampaign(fields);
