@@ -24,8 +24,8 @@ interface Pause {
 const PausedRow = z.object({ campaignId: z.string(), leadId: z.string() });
 
 /**
- * Pauses the sequences of all leads with an address: by a reply those of campaigns that ask for it, by an absence all. Requires
- * `lockContact`.
+ * Pauses the sequences of all leads with an address: by a reply those of campaigns that ask for it, by an absence all but those that wait
+ * for longer already. Requires `lockContact`.
  * @returns whether there were any.
  */
 export async function pauseContact(
@@ -34,8 +34,12 @@ export async function pauseContact(
   pausing: Pause & { reason: 'reply' | 'out_of_office' },
   now: Date,
 ): Promise<boolean> {
-  const campaigns =
-    pausing.reason === 'reply' ? sql.fragment`and pause_on_reply and not stop_on_reply` : sql.fragment``;
+  const isReply = pausing.reason === 'reply';
+  const campaigns = isReply ? sql.fragment`and pause_on_reply and not stop_on_reply` : sql.fragment``;
+  const endsPause = isReply
+    ? sql.fragment``
+    : sql.fragment`and (paused_at is null or resumes_at < ${pausing.until && sql.timestamp(pausing.until)}
+        or (pause_reason = 'out_of_office' and resumes_at is not null))`;
   return pause(
     db,
     sql.fragment`lead_id in (
@@ -43,7 +47,7 @@ export async function pauseContact(
         union
         select lead_id from messages
         where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null)
-      and campaign_id in (select id from campaigns where workspace_id = ${db.workspaceId} ${campaigns})`,
+      and campaign_id in (select id from campaigns where workspace_id = ${db.workspaceId} ${campaigns}) ${endsPause}`,
     pausing,
     now,
   );
@@ -156,6 +160,17 @@ async function resume(
     wake(db, campaignWorkflowId(id), now, 'progressDue');
   }
   return resumed.length;
+}
+
+/** Keeps those of these messages out of their lines' queues whose hold has ended, but not the pause of their leads. Requires `lockSequences`. */
+export async function keepPausedAmong(db: TenantDb, messageIds: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages m set held = true, hold_reason = ${LEAD_PAUSED}, updated_at = now()
+    from campaign_leads l
+    where m.workspace_id = ${db.workspaceId} and m.id = any(${sql.array([...messageIds], 'text')})
+      and m.status in ('pending', 'scheduled') and not m.held
+      and l.workspace_id = m.workspace_id and l.campaign_id = m.campaign_id and l.lead_id = m.lead_id
+      and l.state = 'running' and l.paused_at is not null`);
 }
 
 const PausedAtRow = z.object({ isPaused: z.boolean() });

@@ -1,11 +1,12 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
-import { LEAD_PAUSED } from './lead-pauses.ts';
+import { keepPausedAmong } from './lead-pauses.ts';
 import { personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { AtRow, NoRows } from '#db/connection/rows.ts';
+import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
@@ -77,21 +78,19 @@ export async function releasePersonalized(
   written: { text: string } | { error: string },
 ): Promise<z.infer<typeof Released> | null> {
   const failed = 'error' in written;
+  // Its lead may be being paused.
+  await lockSequences(db, [messageId]);
   const { rowCount } = await db.query(sql.type(NoRows)`
     update personalizations set status = ${failed ? 'failed' : 'written'}, error = ${failed ? written.error : null},
       model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}, updated_at = now()
     where workspace_id = ${db.workspaceId} and message_id = ${messageId} and status = 'waiting'`);
   if (rowCount === 0) return null;
-  return db.maybeOne(sql.type(Released)`
-    update messages m set held = p.is_paused, hold_reason = case when p.is_paused then ${LEAD_PAUSED} end, updated_at = now(), body = ${failed ? sql.fragment`body` : sql.fragment`${written.text}`}
-    from (
-      select exists (
-        select from messages o join campaign_leads l
-          on l.workspace_id = o.workspace_id and l.campaign_id = o.campaign_id and l.lead_id = o.lead_id
-        where o.workspace_id = ${db.workspaceId} and o.id = ${messageId} and l.paused_at is not null) is_paused
-    ) p
-    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and m.held and m.status in ('pending', 'scheduled')
-    returning m.line_id, m.scheduled_at, m.is_new`);
+  const released = await db.maybeOne(sql.type(Released)`
+    update messages set held = false, hold_reason = null, updated_at = now(), body = ${failed ? sql.fragment`body` : sql.fragment`${written.text}`}
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and held and status in ('pending', 'scheduled')
+    returning line_id, scheduled_at, is_new`);
+  if (released) await keepPausedAmong(db, [messageId]);
+  return released;
 }
 
 const PersonalizationRow = z.object({

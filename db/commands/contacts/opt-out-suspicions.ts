@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { keepPausedAmong } from '#db/commands/campaigns/lead-pauses.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import { notify } from '#db/commands/events/notifications.ts';
 import { type Author, optOut } from './opt-outs.ts';
@@ -61,7 +62,7 @@ export async function askPerson(db: TenantDb, suspicionId: string, now: Date): P
   await notify(db, `suspicion:${suspicionId}`, { about: 'opt_out_suspected', suspicionId }, now);
 }
 
-const ReleasedRow = z.object({ lineId: z.string().nullable(), scheduledAt: z.date() });
+const ReleasedRow = z.object({ id: z.string(), lineId: z.string().nullable(), scheduledAt: z.date() });
 
 /**
  * Decides a suspicion: opts the contact out, or lets campaigns continue.
@@ -84,13 +85,17 @@ export async function settleSuspicion(
   return true;
 }
 
-/** Lets the campaigns to a contact continue, and a draft to them be offered. */
+/** Lets the campaigns to a contact continue, and a draft to them be offered. Requires `lockContact`. */
 export async function releaseSuspected(db: TenantDb, address: string, now: Date): Promise<void> {
   const released = await db.any(sql.type(ReleasedRow)`
     update messages set held = false, hold_reason = null, updated_at = now()
     where workspace_id = ${db.workspaceId} and address = ${address} and held and hold_reason = 'opt_out_suspected'
       and status in ('pending', 'scheduled')
-    returning line_id, scheduled_at`);
+    returning id, line_id, scheduled_at`);
+  await keepPausedAmong(
+    db,
+    released.map(({ id }) => id),
+  );
   wakeLines(db, released);
   const written = await releaseDraft(db, address, now);
   if (written) await emitDraft(db, written, now);

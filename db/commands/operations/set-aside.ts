@@ -1,5 +1,6 @@
 import { inWorkspace } from '#db/queries/accounts/agency.ts';
 import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { keepPausedAmong } from '#db/commands/campaigns/lead-pauses.ts';
 import { discardWaitingDraft } from '#db/commands/drafts/ai-drafts.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import {
@@ -68,5 +69,6 @@ async function settleMessage(
   if (!message) return;
   if (action === 'drop') return fail(db, message, reason, now);
   await retrySetAside(db, id);
+  await keepPausedAmong(db, [id]);
   wake(db, workflowId, now, 'messagesDue');
 }

@@ -3,8 +3,16 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { clearCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
+import { pauseLead } from '#db/commands/campaigns/lead-pauses.ts';
+import { releasePersonalized } from '#db/commands/campaigns/personalizations.ts';
 import { NoRows } from '#db/connection/rows.ts';
-import { type SystemTransaction, withSystem, withTenant } from '#db/connection/transactions.ts';
+import {
+  type SystemTransaction,
+  type TenantDb,
+  withSystem,
+  withTenant,
+} from '#db/connection/transactions.ts';
+import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { newId } from '#domain/base/ids.ts';
 import { FunnelCount } from '#domain/campaigns/campaign-lead.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
@@ -305,6 +313,29 @@ test('an archived campaign is not done before it has canceled a message that cha
   await changing.release();
   expect([await clearing, await clear(), await clear()]).toEqual([false, false, true]);
   expect(await stepsOf(id, leadId)).toMatchObject([{ status: 'canceled', holdReason: 'campaign_ended' }]);
+});
+
+test('a lead that is paused while the model writes to it gets the text when it goes on', async () => {
+  const to = phone();
+  const id = await newCampaign({ steps: [now], needsAiPersonalization: true });
+  const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to } })).body;
+  const messageId = (await stepsOf(id, leadId))[0]?._id ?? '';
+  const pausing = await stayOpen<TenantDb>(
+    (work) => withTenant(app.pools, workspace.id, work),
+    async (db) => {
+      await lockContact(db, to);
+      await pauseLead(db, id, leadId, null, new Date());
+    },
+  );
+  const use = { model: 'test', promptTokens: null, completionTokens: null };
+  const releasing = withTenant(app.pools, workspace.id, (db) =>
+    releasePersonalized(db, messageId, use, { text: 'Dear Ada' }),
+  );
+  await Promise.race([releasing, waitingForLocks(app, 1)]);
+  await pausing.release();
+  await releasing;
+  const written = { message: 'Dear Ada', holdReason: 'lead_paused' };
+  expect((await stepsOf(id, leadId))[0]).toMatchObject(written);
 });
 
 /** When the campaign's workflow next counts its leads. */

@@ -213,6 +213,28 @@ describe('a lead that is out of office', () => {
     });
   });
 
+  it.each(['a member', 'a reply'])('stays paused by %s until a person lets it go on', async (who) => {
+    const { id, leadId, to, place, resume } = await enter({
+      steps: [{ message: 'One' }, soon],
+      onReply: 'pause',
+    });
+    await step(id, leadId, 1, 'scheduled');
+    if (who === 'a reply') await callBack(app, lineId, replyEvent(to, 'Call me next week.'));
+    else await resume(null);
+    await eventually(async () => (await place()).pausedAt !== null);
+    const before = await place();
+    expect(before.resumesAt).toBeNull();
+    const date = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10);
+    const text = `Out of office: I am back on ${date}.`;
+    expect(await callBack(app, lineId, replyEvent(to, text, { autoReply: true }))).toBe(200);
+    expect(await place()).toEqual(before);
+    // Somebody who waits for longer than the absence does not go on with its end.
+    const until = new Date(Date.now() + 20 * 86_400_000).toISOString();
+    await resume(until);
+    expect(await callBack(app, lineId, replyEvent(to, text, { autoReply: true }))).toBe(200);
+    expect(await place()).toMatchObject({ pauseReason: before.pauseReason, resumesAt: until });
+  });
+
   it('is told from other automatic replies', async () => {
     const { to, place } = await enter({ steps: [{ message: 'One' }, soon] });
     await callBack(app, lineId, replyEvent(to, 'We have received your message.', { autoReply: true }));

@@ -92,6 +92,18 @@ describe('a reply that asks to be left alone in other words', () => {
     expect(await suspicions('dismissed')).toHaveLength(1);
   });
 
+  it('leaves a lead paused that a member has paused meanwhile', async () => {
+    const { campaignId, leadId, suspicion, held } = await inCampaign();
+    await held();
+    const pause = (resumesAt: string | null) =>
+      workspace.api('PATCH', `/api/leads/${leadId}/campaigns/${campaignId}`, { resumesAt });
+    expect((await pause(null)).status).toBe(200);
+    expect((await decide(suspicion._id, 'dismiss')).status).toBe(200);
+    expect((await stepsOf(campaignId, leadId))[1]).toMatchObject({ holdReason: 'lead_paused' });
+    await pause(new Date().toISOString());
+    await step(campaignId, leadId, 1, 'sent', 'delivered');
+  });
+
   it('is settled by a STOP, and asked once', async () => {
     const from = phone();
     for (const text of ['wrong number', 'I said wrong number!']) await write(from, text);
