@@ -174,6 +174,8 @@ export async function continueSequence(
     const variant = variantAfterEdit(campaign, returned, leadId);
     await reviseMessages(db, campaign, [{ ...returned, variant, at: null, isHeld: false }], now);
   }
+  // Nothing follows in one that is over, and the message is canceled.
+  if (!campaign || campaign.status === 'archived') return;
   await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'running', updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId} and state = 'finished'`);

@@ -17,7 +17,7 @@ import {
   refusedInARow,
   takeBack,
 } from '#db/queries/sending/attempts.ts';
-import { continueSequence } from '#db/commands/campaigns/campaign-steps.ts';
+import { continueSequence, followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isErased, reasonCode } from '#domain/contacts/erasure.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
@@ -28,6 +28,7 @@ import { emitCanceled, emitMessageEvents } from '../messages/message-events.ts';
 import { lockLine } from '#db/queries/lines/lines.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
+import { hasWrittenSince } from '#db/queries/inbox/replies.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { byContact, optOut } from '../contacts/opt-outs.ts';
@@ -134,7 +135,8 @@ async function keepPlace(
   outcome: Extract<NotAccepted, { kind: 'transient' | 'refused' }>,
   now: Date,
 ): Promise<void> {
-  if (await isOfDeleted(db, message)) return cancelReturned(db, message, now);
+  const end = await endOfReturned(db, message);
+  if (end) return cancelReturned(db, message, end, now);
   const isRefused = outcome.kind === 'refused';
   const credentials = credentialsRefusal(outcome.reason) !== null;
   const alone = isRefused ? null : await refusedAlone(db, message);
@@ -228,7 +230,8 @@ export async function carrierOptOut(
 }
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {
-  if (await isOfDeleted(db, message)) return cancelReturned(db, message, now);
+  const end = await endOfReturned(db, message);
+  if (end) return cancelReturned(db, message, end, now);
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
   if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarrierOutage(db, message, now))) {
     await failOrFallBack(db, message, reason, now);
@@ -249,13 +252,24 @@ function retryAt(outcome: Settled, failures: number, now: Date): Date {
   return new Date(now.getTime() + Math.max(backoff, wanted));
 }
 
-/** Cancels an unsent message instead of retrying it, because its contact was deleted. */
-async function cancelReturned(db: TenantDb, { id }: MessageRow, now: Date): Promise<void> {
+type EndOfReturned = 'lead_deleted' | 'reply';
+
+/** Why a message is canceled instead of being sent again; null: it is sent again. */
+async function endOfReturned(db: TenantDb, message: MessageRow): Promise<EndOfReturned | null> {
+  if (await isOfDeleted(db, message)) return 'lead_deleted';
+  const { cancelIfReply, address, createdAt } = message;
+  return cancelIfReply && (await hasWrittenSince(db, address, createdAt)) ? 'reply' : null;
+}
+
+/** Cancels a message that returned to the queue. */
+async function cancelReturned(
+  db: TenantDb,
+  { id }: MessageRow,
+  holdReason: EndOfReturned,
+  now: Date,
+): Promise<void> {
   await advanceMessage(db, id, ['sending'], { to: 'scheduled', scheduledAt: now });
-  const canceled = await advanceMessage(db, id, ['scheduled'], {
-    to: 'canceled',
-    holdReason: 'lead_deleted',
-  });
+  const canceled = await advanceMessage(db, id, ['scheduled'], { to: 'canceled', holdReason });
   if (canceled && !isErased(canceled.address)) await emitCanceled(db, [canceled], now);
 }
 
@@ -269,8 +283,8 @@ async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Pr
 }
 
 /**
- * Returns a message to the queue whose carrier reports later that it did not send it, because of the line. Those that are due go first,
- * because another recipient may show that the line sends. Requires `lockSequences`.
+ * Returns a message to the queue whose carrier reports later that it did not send it, because of the line, unless it is not to be sent
+ * any more. Those that are due go first, because another recipient may show that the line sends. Requires `lockSequences`.
  */
 export async function sendAgain(
   db: TenantDb,
@@ -289,9 +303,10 @@ export async function sendAgain(
     holdReason: 'carrier_pause',
     countTransientFailure: true,
   });
-  if (await isOfDeleted(db, message))
-    await advanceMessage(db, message.id, ['scheduled'], { to: 'canceled', holdReason: 'lead_deleted' });
-  else await continueSequence(db, message, now);
+  const end = await endOfReturned(db, message);
+  if (end) return cancelReturned(db, message, end, now);
+  await continueSequence(db, message, now);
+  await followCampaign(db, message.id, now);
 }
 
 /** Fails a message. Call it under `lockSequences`, because it stops the message's sequence. */

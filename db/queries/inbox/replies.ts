@@ -14,7 +14,7 @@ import { VariantName } from '#domain/messages/variant-name.ts';
 import { type InboundFiles, inboundFiles } from '../messages/attachments.ts';
 import { findGroups, presentGroup } from './groups.ts';
 import { findLeads, type LeadRow } from '../contacts/leads.ts';
-import { IdRow } from '#db/connection/rows.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from '../messages/messages.ts';
 
@@ -69,6 +69,13 @@ export async function findReply(db: TenantDb, id: string): Promise<InboundRow | 
   return db.maybeOne(sql.type(InboundRow)`
     select * from inbound_messages where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
+
+/** Whether a message from an address has arrived since a time, other than an automatic one. */
+export const hasWrittenSince = (db: TenantDb, address: string, since: Date): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select from inbound_messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and not auto_reply and warning is null
+      and created_at > ${sql.timestamp(since)}`);
 
 /** What a contact wrote, or else what was heard in their audio, of `inbound_messages i`. */
 export const SAID = sql.fragment`coalesce(nullif(i.body, ''), i.transcript, '')`;

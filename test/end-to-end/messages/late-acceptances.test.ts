@@ -11,6 +11,7 @@ import { attemptHelpers } from '#test/support/attempts.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;
@@ -41,6 +42,21 @@ const enableFallback = () =>
     provider: 'simulated',
     fromNumber: '+14155550100',
   });
+
+describe('a message that the carrier did not take while the contact wrote', () => {
+  it.each([
+    ['is canceled if it was to be sent only before', ['Still there?', 'No hurry.'], 'canceled', 'reply'],
+    ['is sent again otherwise', 'Still there?', 'scheduled', 'carrier_retry'],
+  ])('%s', async (_, message, status, holdReason) => {
+    const recipientPhone = phone();
+    const id = await send({ message, recipientPhone });
+    const attempt = await claim();
+    await callBack(app, workspace.lineId, replyEvent(recipientPhone, 'I am here'));
+    await settle(attempt, notSent);
+    expect(await get(id)).toMatchObject({ status, holdReason });
+    expect((await planAt(later(3600)))?.claims).toHaveLength(status === 'canceled' ? 0 : 1);
+  });
+});
 
 describe('a message that the carrier accepts after its attempt was given up', () => {
   it('leaves the queue as sent, and gets its receipts', async () => {

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { createLine, createLineAt, createWorkspace } from '#test/support/factories.ts';
@@ -160,4 +161,43 @@ test('a bounce that blames the sender pauses the line and fails no message, unti
     errorMessage: 'bounced: 550 5.7.1 Sender blocked',
   });
   expect((await workspace.api('GET', `/api/opt-outs/${to}`)).body.optedOut).toBe(false);
+});
+
+test('a message that its carrier returns is not sent again if its campaign has ended for its lead, and waits while that is paused', async () => {
+  const workspace = await createWorkspace(app);
+  const lineId = await createLineAt(app, workspace.id, 'email', {
+    name: 'smtp',
+    schema: SmtpConfig,
+    settings: { url: app.smtpUrl, inboundSecret: SECRET },
+  });
+  const world = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
+  const enter = async (name: string) => {
+    const steps = [
+      { message: 'One', messageType: 'email' },
+      { message: 'Two', messageType: 'email', delay: { days: 2 } },
+    ];
+    const to = `${name}@late.example`;
+    const id = await world.newCampaign({ start: true, steps });
+    const { body } = await workspace.api('POST', `/api/campaigns/${id}/leads`, { lead: { email: to } });
+    await world.step(id, body.leadId, 0, 'sent');
+    const path = `/api/campaigns/${id}`;
+    return { id, to, path, lead: `${path}/leads/${body.leadId}`, leadId: body.leadId as string };
+  };
+  const [stopped, archived, paused] = [
+    await enter('stopped'),
+    await enter('archived'),
+    await enter('paused'),
+  ];
+  const { api } = workspace;
+  expect((await api('POST', `${stopped.lead}/stop`)).status).toBe(200);
+  expect((await api('POST', `${archived.path}/archive`)).status).toBe(200);
+  await world.step(archived.id, archived.leadId, 1, 'canceled');
+  const pausing = `/api/leads/${paused.leadId}/campaigns/${paused.id}`;
+  expect((await api('PATCH', pausing, { resumesAt: null })).status).toBe(200);
+  for (const { to } of [stopped, archived, paused])
+    await bounceTo(lineId, to, '5.7.1', '5.7.1 Sender blocked');
+  const first = async ({ id, leadId }: typeof stopped) => (await world.stepsOf(id, leadId))[0];
+  expect(await first(stopped)).toMatchObject({ status: 'canceled', holdReason: 'removed' });
+  expect(await first(archived)).toMatchObject({ status: 'canceled' });
+  expect(await first(paused)).toMatchObject({ status: 'scheduled', holdReason: 'lead_paused' });
 });
