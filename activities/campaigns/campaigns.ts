@@ -212,10 +212,11 @@ const scanDue = ({ scannedAt }: CampaignRow): Date =>
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
   if (campaign.revisedAt !== null) return reviseNext(db, campaign, now);
   if (campaign.releasesHeld) return releaseNext(db, campaign.id, ROWS_PER_TRANSACTION, now);
+  const hasRead = campaign.enteredAll && !(isLive(campaign) && scanDue(campaign) <= now);
   // An erasure of one of these leads waits for their messages, and cancels them.
-  if (!(await hasItsAudience(db, campaign)))
+  if (!(await hasItsAudience(db, campaign)) && !hasRead)
     return setEntryProgress(db, campaign.id, campaign.enteredTo, true, now);
-  if (campaign.enteredAll && !(isLive(campaign) && scanDue(campaign) <= now)) {
+  if (hasRead) {
     const changed = await changedLeads(db, campaign, ROWS_PER_TRANSACTION, now);
     await enterLeads(db, campaign, changed, now);
     if (changed.length === 0) await continueLeads(db, campaign, now);

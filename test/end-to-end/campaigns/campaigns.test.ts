@@ -51,6 +51,18 @@ describe('a campaign whose list is deleted', () => {
     expect((await api('GET', `/api/leads/${leadId}`)).body.lead.listId).not.toBe(listId);
   });
 
+  it('lets those whom it takes after its end go on past steps that do something', async () => {
+    const { listId, leadIds } = await newList([{ phone: phone() }]);
+    const steps = [now, { kind: 'do', addTags: ['welcomed'] }, { message: 'Two' }];
+    const id = await newCampaign({ listId, steps, start: true });
+    await step(id, leadIds[0] ?? '', 1, 'sent', 'delivered');
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
+    const { body } = await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } });
+    await step(id, body.leadId, 1, 'sent', 'delivered');
+    await eventually(async () => (await statusOf(id)) === 'completed');
+  });
+
   it('starts only with another list, or with none', async () => {
     const { listId } = await newList([{ phone: phone() }]);
     const id = await newCampaign({ listId, steps: [now] });
