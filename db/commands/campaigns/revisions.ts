@@ -5,11 +5,12 @@ import { recordset } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
-import { storeVersion } from '#db/queries/campaigns/versions.ts';
+import { stepsOfVersions, storeVersion } from '#db/queries/campaigns/versions.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { wake, wakeLines } from '#db/wakes/wakes.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
-import { stepsById } from '#domain/campaigns/step.ts';
+import { isMessageStep, stepsById } from '#domain/campaigns/step.ts';
+import { textsOf } from '#domain/campaigns/step-variants.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import { stepTexts } from './step-texts.ts';
 import type { StopReason } from './campaign-stops.ts';
@@ -154,6 +155,41 @@ export interface Kept {
 
 const DueRow = z.object({ messageId: z.string(), at: z.date() });
 
+const VersionRow = MessageRow.pick({ id: true }).extend({
+  variant: VariantName.nullable(),
+  version: z.int(),
+});
+
+/** The messages whose steps have the texts that they had in the versions of the messages. What was written in their place since stays. */
+async function withSameTexts(
+  db: TenantDb,
+  { id: campaignId, steps }: CampaignRow,
+  kept: readonly Kept[],
+): Promise<readonly string[]> {
+  const rows = await db.any(sql.type(VersionRow)`
+    select id, variant, coalesce(campaign_version, 1) "version" from messages
+    where workspace_id = ${db.workspaceId} and id = any(${these(kept.map(({ id }) => id))})`);
+  const trees = await stepsOfVersions(
+    db,
+    campaignId,
+    rows.map(({ version }) => version),
+  );
+  const formerly = new Map([...trees].map(([version, tree]) => [version, stepsById(tree)]));
+  const now = stepsById(steps);
+  const textOf = (all: ReturnType<typeof stepsById> | undefined, { stepId, variant }: TextOf) => {
+    const step = all?.get(stepId)?.step;
+    return step && isMessageStep(step) && textsOf(step).find((one) => one.variant === variant)?.body;
+  };
+  const before = new Map(rows.map((row) => [row.id, row]));
+  return kept.flatMap(({ id, stepId, variant }) => {
+    const row = before.get(id);
+    const text = row && textOf(formerly.get(row.version), { stepId, variant: row.variant });
+    return text !== undefined && text === textOf(now, { stepId, variant }) ? id : [];
+  });
+}
+
+type TextOf = Pick<Kept, 'stepId' | 'variant'>;
+
 /** Gives messages that stay the texts and the order of the current version. Requires their locks. */
 export async function reviseMessages(
   db: TenantDb,
@@ -170,10 +206,13 @@ export async function reviseMessages(
     scheduledAt: at,
     held: isHeld,
   }));
+  // The model writes from the text of the step.
+  const asIs = kept.filter(({ at, isHeld }) => !isWritten || (at === null && !isHeld));
+  const same = asIs.length === 0 ? [] : await withSameTexts(db, campaign, asIs);
   await db.query(sql.type(NoRows)`
     with ${stepTexts(steps, new Set(kept.map(({ stepId }) => stepId)))}
     update messages m set campaign_version = ${version}, updated_at = now(), step_id = n.step_id, variant = n.variant,
-      body = coalesce(s.body, m.body), subject = s.subject, attachment_urls = s.attachment_urls,
+      body = case when m.id = any(${these(same)}) then m.body else coalesce(s.body, m.body) end, subject = s.subject, attachment_urls = s.attachment_urls,
       sms_fallback_enabled = s.sms_fallback_enabled, sms_fallback_message = s.sms_fallback_message,
       scheduled_at = coalesce(n.scheduled_at, m.scheduled_at),
       status = case when n.scheduled_at is null then m.status else 'scheduled' end,
@@ -199,7 +238,7 @@ export async function reviseMessages(
     await rewrite(
       db,
       id,
-      kept.flatMap((one) => (one.at === null ? one.id : [])),
+      kept.flatMap((one) => (one.at === null && !same.includes(one.id) ? one.id : [])),
       now,
     );
   } else if (status === 'active') {

@@ -72,6 +72,22 @@ describe('the steps of a campaign that runs', () => {
     ]);
   });
 
+  it('leave a text alone that somebody has written to one contact, until that step itself changes', async () => {
+    const id = await newCampaign({
+      steps: [one, later, { ...later, id: 'three', message: 'Three' }],
+      start: true,
+    });
+    const leadId = await enter(id, { firstName: 'Ada' });
+    const { _id } = await step(id, leadId, 1, 'scheduled');
+    const written = await api('PATCH', `/api/messages/${_id}`, { message: 'See you on Monday, Ada.' });
+    expect(written.status).toBe(200);
+    const three = (message: string) => ({ ...later, id: 'three', message });
+    expect((await edit(id, [one, later, three('Three!')])).status).toBe(200);
+    await hasTexts(id, leadId, 'One', 'See you on Monday, Ada.', 'Three!');
+    expect((await edit(id, [one, { ...later, message: 'Two!' }, three('Three!')])).status).toBe(200);
+    await hasTexts(id, leadId, 'One', 'Two!', 'Three!');
+  });
+
   it('change while it is paused, before it is resumed', async () => {
     const id = await newCampaign({ steps: [{ ...one, delay: { minutes: 20 } }], start: true });
     const leadId = await enter(id);
