@@ -22,6 +22,7 @@ import { fieldsAfter } from '#domain/campaigns/walk.ts';
 import { changedTags } from '#domain/inbox/bulk-conversations.ts';
 import { dealOut, ROUND_ROBIN } from '#domain/inbox/round-robin.ts';
 import { availableMembers } from '#db/queries/inbox/absences.ts';
+import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
 import { MAX_TAGS } from '#domain/inbox/conversation.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 
@@ -119,7 +120,7 @@ export async function assignAll(
   assign: string | null,
   { name, now }: { name: string; now: Date },
 ): Promise<void> {
-  const assigneeId = assign === ROUND_ROBIN ? await whoseTurn(db, addresses, now) : assign;
+  const assigneeId = await assigneeOf(db, addresses, assign, now);
   if (assigneeId === undefined) return;
   await changeConversations(db, new Map(addresses.map((address) => [address, { assigneeId }])), {
     by: { type: 'system', id: null, name },
@@ -127,8 +128,15 @@ export async function assignAll(
   });
 }
 
-/** The conversations of a lead go to one member; undefined: everybody is away. */
-async function whoseTurn(db: TenantDb, addresses: readonly string[], now: Date): Promise<string | undefined> {
+/** The conversations of a lead go to one member; undefined: nothing changes, as everybody is away, or the one that is named has left. */
+async function assigneeOf(
+  db: TenantDb,
+  addresses: readonly string[],
+  assign: string | null,
+  now: Date,
+): Promise<string | null | undefined> {
+  if (assign === null) return null;
+  if (assign !== ROUND_ROBIN) return (await findInboxMember(db, assign))?.userId;
   const [next] = dealOut(await availableMembers(db, addresses, now), 1);
   return next;
 }

@@ -17,6 +17,7 @@ import {
 } from '#domain/inbox/bulk-conversations.ts';
 import { ConversationStatus, MAX_TAGS, statusAt } from '#domain/inbox/conversation.ts';
 import { availableMembers } from '#db/queries/inbox/absences.ts';
+import { listInboxMembers } from '#db/queries/inbox/inbox-members.ts';
 import { dealOut } from '#domain/inbox/round-robin.ts';
 import { isPositive } from '#domain/events/notification.ts';
 import { type Happening, triggerRules } from './rule-triggers.ts';
@@ -78,16 +79,19 @@ export async function changeMany(
   });
 }
 
-/** Restores what a bulk change has changed, unless somebody has changed it since. */
+/** Restores what a bulk change has changed, unless somebody has changed it since, or the member has left who would get it back. */
 export async function undoMany(
   db: TenantDb,
   changes: ReadonlyMap<string, Changed<unknown>>,
   context: Change,
 ): Promise<Outcome> {
+  const former = [...changes.values()].flatMap(({ before }) => (before as BulkState).assigneeId ?? []);
+  const members = new Set((await listInboxMembers(db, [...new Set(former)])).map(({ userId }) => userId));
   return apply(db, [...changes.keys()], sql.fragment`true`, context, (row) => {
     const { before, after } = changes.get(row.address) as Changed<BulkState>;
     const isAsLeft = isDeepStrictEqual(picked(shownState(row, context.now), after), after);
-    return isAsLeft ? before : 'changed_since';
+    const hasLeft = typeof before.assigneeId === 'string' && !members.has(before.assigneeId);
+    return isAsLeft && !hasLeft ? before : 'changed_since';
   });
 }
 

@@ -131,6 +131,23 @@ test('closes and assigns many conversations with the events and audit entries of
   });
 });
 
+test('an undo gives no conversation back to a member who was removed meanwhile', async () => {
+  const team = await createTeam();
+  const userId = `user_${newId()}`;
+  await insertRow(app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Mia Okafor' });
+  await insertRow(app, 'workspace_members', { workspace_id: team.id, user_id: userId, role: 'org:member' });
+  const [address = ''] = await planted(team, 1);
+  await change(team.owner, { addresses: [address], change: { assigneeId: userId } });
+  const { undo } = await change(team.owner, {
+    addresses: [address],
+    change: { assigneeId: team.ownerId },
+  });
+  expect((await team.owner('DELETE', `/api/team/${userId}`)).status).toBe(200);
+  const undone = await team.owner('POST', `/api/conversations/bulk/${undo.id}/undo`);
+  expect(undone.body).toMatchObject({ changed: 0, skipped: [{ item: address, reason: 'changed_since' }] });
+  expect(await statesOf(team.owner, [address])).toMatchObject([{ assigneeId: team.ownerId }]);
+});
+
 test('snoozes, tags and marks as read what a filter finds, and restores it', async () => {
   const team = await createTeam();
   const addresses = await written(team, 2);

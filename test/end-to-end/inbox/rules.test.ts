@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { runRule } from '#db/commands/inbox/rules.ts';
 import { NoRows } from '#db/connection/rows.ts';
@@ -13,6 +13,7 @@ import {
   createLead,
   createLine,
   createWorkspaceWithLine,
+  insertRow,
   type WorkspaceWithLine,
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
@@ -400,6 +401,27 @@ describe('a contact whom nobody answers', () => {
     await eventually(async () => (await late()).length > 1);
     expect((await late()).toSorted()).toEqual([waits, again].toSorted());
   });
+});
+
+test('assigns nobody any more to a member who was removed', async () => {
+  const { id: organizationId, ownerId } = workspace;
+  const userId = `user_${newId()}`;
+  await insertRow(app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Mia Okafor' });
+  await insertRow(app, 'workspace_members', {
+    workspace_id: organizationId,
+    user_id: userId,
+    role: 'org:member',
+  });
+  await createRule('reply', { assign: userId });
+  const [before, after] = [phone(), phone()];
+  await write(before);
+  await settled();
+  expect((await conversation(before)).assigneeId).toBe(userId);
+  const owner = await sessionClient(app, { userId: ownerId, organizationId, role: 'org:admin' });
+  expect((await owner('DELETE', `/api/team/${userId}`)).status).toBe(200);
+  await write(after);
+  await settled();
+  for (const contact of [before, after]) expect((await conversation(contact)).assigneeId).toBeNull();
 });
 
 describe('a draft that waits', () => {
