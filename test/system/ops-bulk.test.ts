@@ -108,8 +108,8 @@ test('messages that have failed are sent again once, except those that may have 
   const { workspace, api, lineId } = await world();
   await verdict('pause', '--line', lineId, '--yes');
   const messages = [];
-  for (let count = 0; count < 4; count += 1) messages.push(await send(api, { fromLineId: lineId }));
-  const [refused, unknown, accepted, optedOut] = messages;
+  for (let count = 0; count < 5; count += 1) messages.push(await send(api, { fromLineId: lineId }));
+  const [refused, unknown, accepted, optedOut, sentInPart] = messages;
   const fail = (id: string | undefined, reason: string) =>
     withTenant(app.pools, workspace.id, (db) =>
       db.query(sql.type(NoRows)`
@@ -126,12 +126,18 @@ test('messages that have failed are sent again once, except those that may have 
   await fail(unknown?.id, 'outcome_unknown');
   await fail(accepted?.id, '30005: unknown handset');
   await fail(optedOut?.id, 'recipient_opted_out');
-  await withTenant(app.pools, workspace.id, (db) =>
-    db.query(sql.type(NoRows)`
-      insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome, finished_at)
-      values (${workspace.id}, ${accepted?.id ?? ''}, ${accepted?.id ?? ''}, ${lineId}, 'primary', 'imessage', 'simulated',
-        ${accepted?.to ?? ''}, true, now(), now(), 'accepted', now())`),
-  );
+  await fail(sentInPart?.id, 'only a part was sent: the file is too large');
+  const attempted = (message: typeof accepted, outcome: string, carrierMessageId: string | null) =>
+    withTenant(app.pools, workspace.id, (db) =>
+      db.query(sql.type(NoRows)`
+        insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome,
+          finished_at, carrier_message_id)
+        values (${workspace.id}, ${message?.id ?? ''}, ${message?.id ?? ''}, ${lineId}, 'primary', 'imessage', 'simulated',
+          ${message?.to ?? ''}, true, now(), now(), ${outcome}, now(), ${carrierMessageId})`),
+    );
+  await attempted(accepted, 'accepted', null);
+  await attempted(refused, 'refused', null);
+  await attempted(sentInPart, 'refused', 'CM1');
   await verdict('resume', '--line', lineId, '--yes');
   expect(await verdict('resend', '--line', lineId)).toMatchObject({ toBeResent: 1, dryRun: true });
   const [first, second] = await Promise.all([
@@ -140,7 +146,7 @@ test('messages that have failed are sent again once, except those that may have 
   ]);
   expect(Number(first['resent']) + Number(second['resent'])).toBe(1);
   await eventually(async () => (await sentTo(app, refused?.to ?? '')).length === 1);
-  for (const message of [unknown, accepted, optedOut])
+  for (const message of [unknown, accepted, optedOut, sentInPart])
     expect(await sentTo(app, message?.to ?? '')).toEqual([]);
   expect((await get(api, refused?.id ?? '')).status).toBe('failed');
   expect(await verdict('resend', '--line', lineId, '--yes')).toMatchObject({ resent: 0 });

@@ -133,8 +133,8 @@ const APART = sql.fragment`interval '1 minute'`;
 const FOR_GOOD = ['recipient_opted_out', 'recipient_suppressed', 'empty_message', 'message_too_long'];
 
 /**
- * Sends failed messages again, as new messages. Never those that may have been sent: a carrier accepted them, or nobody knows. Each is
- * sent again once.
+ * Sends failed messages again, as new messages. Never those that may have been sent: a carrier accepted them or a part of them, or nobody
+ * knows. Each is sent again once.
  * @throws Refusal, LimitReached if the workspace may not send, or has no room.
  */
 export const resending: BulkAction = {
@@ -143,7 +143,7 @@ export const resending: BulkAction = {
     and not coalesce(m.error_message = any(${sql.array(FOR_GOOD, 'text')}), false)
     and not m.address like 'erased:%'
     and not exists (select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id
-      and (t.outcome is null or t.outcome in ('accepted', 'unknown')))
+      and (t.outcome is null or t.outcome in ('accepted', 'unknown') or (t.outcome = 'refused' and t.carrier_message_id is not null)))
     and not exists (select from audit_log a where a.workspace_id = ${db.workspaceId} and a.id >= first_id(m.created_at - ${APART})
       and a.action = 'message.resent' and a.target_id = m.id)`,
   async take(db, ids, author, now) {
