@@ -43,11 +43,13 @@ export const Conversation = z
     lineId: Id.nullable().meta({ description: 'The line assigned to the contact.' }),
     tags: z.array(z.string()),
     optedOut: z.boolean(),
-    lastMessage: z
-      .string()
-      .meta({ description: 'Empty if there is no message yet; `lastDirection` and `lastAt` are null then.' }),
+    lastMessage: z.string().meta({
+      description:
+        'Empty if it was unsent or has files only, and if there is no message yet; `lastDirection` and `lastAt` are null then.',
+    }),
     lastDirection: z.enum(['in', 'out']).nullable(),
     lastAt: z.iso.datetime().nullable(),
+    lastUnsentAt: z.iso.datetime().nullable().meta({ description: 'When the last message was unsent.' }),
     lastInboundAt: z.iso.datetime().nullable(),
     lastOutboundAt: z.iso.datetime().nullable(),
     inboxHref: z.string(),

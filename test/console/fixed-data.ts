@@ -96,6 +96,7 @@ const conversation = (
   lastMessage,
   lastDirection: 'in',
   lastAt: minutesAgo(minutes),
+  lastUnsentAt: null,
   lastInboundAt: minutesAgo(minutes),
   lastOutboundAt: minutesAgo(minutes + 30),
   inboxHref: `/inbox/+1415555014${number}`,

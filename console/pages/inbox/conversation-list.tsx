@@ -131,7 +131,7 @@ function Rows({
 }
 
 function Row({
-  conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut, unread, status, assigneeId },
+  conversation,
   isOpened,
   isSelected,
   isStop,
@@ -154,6 +154,7 @@ function Row({
 }) {
   const { t } = useLingui();
   const zone = useTimeZone();
+  const { address, name, lastDirection, lastAt, optedOut, unread, status, assigneeId } = conversation;
   const shownName = addressName(name);
   const assignee = useColleagues().find(({ userId }) => userId === assigneeId)?.name;
   const label = optedOut
@@ -221,7 +222,7 @@ function Row({
             )}
             <span className="truncate">
               {lastDirection === 'out' && `${t`You:`} `}
-              {lastMessage || t`Not sent yet`}
+              <Said {...conversation} />
             </span>
           </span>
           {label && (
@@ -238,6 +239,13 @@ function Row({
       </button>
     </div>
   );
+}
+
+/** The last message, as the thread shows it. */
+function Said({ lastMessage, lastDirection, lastUnsentAt }: Conversation) {
+  if (lastDirection === null) return <Trans>Not sent yet</Trans>;
+  if (lastUnsentAt === null) return lastMessage || <Trans>Attachment</Trans>;
+  return lastDirection === 'out' ? <Trans>Taken back</Trans> : <Trans>Removed by the contact</Trans>;
 }
 
 const STATUSES: Partial<Record<Conversation['status'], MessageDescriptor>> = {

@@ -84,6 +84,7 @@ export function draftedOnly(
       lastMessage: '',
       lastDirection: null,
       lastAt: null,
+      lastUnsentAt: null,
       lastInboundAt: null,
       lastOutboundAt: null,
       inboxHref: '',

@@ -17,6 +17,8 @@ const Row = z.object({
   total: z.int(),
 });
 
+/** Nobody sees what was unsent. */
+const SHOWN = sql.fragment`case when unsent_at is null then coalesce(sent_text, body) else '' end`;
 const NOT_ERASED = sql.fragment`not starts_with(address, 'erased:')`;
 
 /**
@@ -32,11 +34,11 @@ export async function conversationsOfDay(
   const onLine = lineId === undefined ? sql.fragment`true` : sql.fragment`line_id = ${lineId}`;
   const rows = await db.any(sql.type(Row)`
     with exchanged as (
-      select address, sent_at at, 'out' direction, coalesce(sent_text, body) body, lead_id, recipient_name, id from messages
+      select address, sent_at at, 'out' direction, ${SHOWN} body, lead_id, recipient_name, id from messages
       where workspace_id = ${db.workspaceId} and sent_at >= ${from} and sent_at < ${to}
         and status in ('sent', 'delivered') and ${onLine} and ${NOT_ERASED}
       union all
-      select address, fallback_at, 'out', coalesce(sent_text, body), lead_id, recipient_name, id from messages
+      select address, fallback_at, 'out', ${SHOWN}, lead_id, recipient_name, id from messages
       where workspace_id = ${db.workspaceId} and fallback_at >= ${from} and fallback_at < ${to}
         and status not in ('sent', 'delivered') and fallback_sms = 'dispatched' and ${onLine} and ${NOT_ERASED}
       union all

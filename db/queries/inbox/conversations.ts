@@ -41,6 +41,7 @@ const ConversationRow = z.object({
   lastAt: z.date().nullable(),
   lastBody: z.string().nullable(),
   lastSentText: z.string().nullable(),
+  lastUnsentAt: z.date().nullable(),
   leadId: z.string().nullable(),
   recipientName: z.string().nullable(),
   status: ConversationStatus,
@@ -81,17 +82,18 @@ const conversations = (db: TenantDb) => sql.fragment`
   select c.address, coalesce(sent.recipient_phone, heard.sender_phone) phone, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, greatest(sent.at, heard.at) last_at,
     case when ${HEARD_LAST} then 'in' when sent.at is not null then 'out' end last_direction,
     case when ${HEARD_LAST} then heard.body else sent.body end last_body,
-    case when ${HEARD_LAST} then null else sent.sent_text end last_sent_text, sent.lead_id,
+    case when ${HEARD_LAST} then null else sent.sent_text end last_sent_text,
+    case when ${HEARD_LAST} then heard.unsent_at else sent.unsent_at end last_unsent_at, sent.lead_id,
     coalesce(sent.recipient_name, heard.sender_name) recipient_name, c.status, c.snoozed_until, c.assignee_id, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
   left join lateral (
-    select lead_id, recipient_name, recipient_phone, body, sent_text, ${DISPATCHED_AT} "at" from messages m
+    select lead_id, recipient_name, recipient_phone, body, sent_text, unsent_at, ${DISPATCHED_AT} "at" from messages m
     where m.workspace_id = ${db.workspaceId} and m.address = c.address
       and ${IS_DISPATCHED}
     order by ${DISPATCHED_AT} desc, id desc limit 1
   ) sent on true
   left join lateral (
-    select left(body, ${SHOWN_LENGTH}) body, sender_name, sender_phone, received_at "at" from inbound_messages i
+    select left(body, ${SHOWN_LENGTH}) body, sender_name, sender_phone, unsent_at, received_at "at" from inbound_messages i
     where i.workspace_id = ${db.workspaceId} and i.address = c.address
     order by received_at desc, id desc limit 1
   ) heard on true`;
@@ -199,9 +201,14 @@ export async function presentConversations(
       tags: row.tags,
       optedOut: optedOut.has(row.address),
       lastMessage:
-        row.lastDirection === 'out' ? shownText({ body, sentText: row.lastSentText }) : shownReply(body),
+        row.lastUnsentAt !== null
+          ? ''
+          : row.lastDirection === 'out'
+            ? shownText({ body, sentText: row.lastSentText })
+            : shownReply(body),
       lastDirection: row.lastDirection,
       lastAt: row.lastAt?.toISOString() ?? null,
+      lastUnsentAt: row.lastUnsentAt?.toISOString() ?? null,
       lastInboundAt: row.lastInboundAt?.toISOString() ?? null,
       lastOutboundAt: row.lastOutboundAt?.toISOString() ?? null,
       inboxHref: inboxHref(row.address),

@@ -18,6 +18,32 @@ const thread = (address: string, query = ''): string =>
   `/api/conversations/${encodeURIComponent(address)}${query}`;
 
 describe('conversations', () => {
+  it('show nothing of a last message that was unsent, on either side', async () => {
+    const { lineId, api } = await createWorkspaceWithLine(app);
+    const [ada, eve] = [phone(), phone()];
+    const last = async (address: string) => {
+      const { conversations } = (await api('GET', '/api/conversations')).body;
+      return conversations.find((one: { address: string }) => one.address === address);
+    };
+    const id = await deliverMessage(api, { recipientPhone: ada, message: 'Our secret' });
+    expect(await last(ada)).toMatchObject({ lastMessage: 'Our secret', lastUnsentAt: null });
+    expect((await api('POST', `/api/messages/${id}/unsend`)).status).toBe(202);
+    await eventually(async () => (await api('GET', `/api/messages/${id}`)).body.unsentAt !== null);
+    const heard = replyEvent(eve, 'Their secret', { at: at(1) });
+    await callBack(app, lineId, heard, { ...heard, kind: 'unsent', eventId: newId(), at: at(2) });
+    const unsent = { lastMessage: '', lastUnsentAt: expect.any(String) };
+    expect(await last(ada)).toMatchObject({ ...unsent, lastDirection: 'out' });
+    expect(await last(eve)).toMatchObject({
+      ...unsent,
+      lastDirection: 'in',
+      lastUnsentAt: at(2).toISOString(),
+    });
+    const today = new Date().toISOString().slice(0, 10);
+    const { body } = await api('GET', `/api/analytics/conversations?timezone=UTC&date=${today}`);
+    expect(JSON.stringify(body)).toContain(ada);
+    expect(JSON.stringify(body)).not.toContain('secret');
+  });
+
   it('are listed by their last activity and shown in both directions', async () => {
     const { id: workspaceId, lineId, api } = await createWorkspaceWithLine(app);
     const [ada, eve] = [phone(), phone()];
