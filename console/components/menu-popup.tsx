@@ -1,7 +1,10 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Menu as Base } from '@base-ui/react/menu';
 import { Check } from 'lucide-react';
-import type { ReactNode, RefObject } from 'react';
+import { type KeyboardEvent, type ReactNode, type RefObject, useRef } from 'react';
+
+/** Within this time, letters and spaces are one word that is searched. */
+const TYPING_MS = 750;
 
 export interface MenuItem {
   label: ReactNode;
@@ -35,6 +38,13 @@ export default function MenuPopup({
   close: () => void;
 }) {
   const { t } = useLingui();
+  const typedAt = useRef(Number.NEGATIVE_INFINITY);
+  // Also after letters that no item begins with, a space chooses nothing.
+  const type = (event: KeyboardEvent): void => {
+    if (event.key.length > 1) return;
+    if (event.key === ' ' && event.timeStamp - typedAt.current < TYPING_MS) event.preventDefault();
+    if (event.key !== ' ' || event.defaultPrevented) typedAt.current = event.timeStamp;
+  };
   return (
     <Base.Root
       open={open}
@@ -58,6 +68,7 @@ export default function MenuPopup({
         >
           <Base.Popup
             aria-labelledby={triggerId}
+            onKeyDownCapture={type}
             finalFocus={focusAfter ?? (() => anchor)}
             className="max-h-[min(var(--available-height),30rem)] min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"
           >
@@ -72,6 +83,8 @@ export default function MenuPopup({
                 {items.map(({ label, onSelect, icon, checked }, position) => (
                   <Base.Item
                     key={position}
+                    // What typed letters find: its text begins with the icon.
+                    {...(typeof label === 'string' && { label })}
                     onClick={onSelect}
                     className="flex cursor-pointer items-center gap-2.5 rounded-lg px-2.5 py-1.5 outline-none data-highlighted:bg-hover"
                   >

@@ -16,8 +16,9 @@ interface MenuProps extends MenuChoices {
   trigger: ReactElement;
 }
 
-const load = () => import('./menu-popup.tsx');
-const MenuPopup = lazy(load);
+/** Loads what a menu shows, before somebody opens it by a key. */
+export const loadMenu = () => import('./menu-popup.tsx');
+const MenuPopup = lazy(loadMenu);
 
 /** A button that opens a menu of grouped actions. */
 export function Menu({ trigger, ...menu }: MenuProps) {
@@ -30,9 +31,11 @@ export function Menu({ trigger, ...menu }: MenuProps) {
     'aria-haspopup': 'menu',
     'aria-expanded': open,
     // Loaded before the first click, so that it opens at once.
-    onPointerEnter: () => void load(),
-    onFocus: () => void load(),
+    onPointerEnter: () => void loadMenu(),
+    onFocus: () => void loadMenu(),
     onClick: ({ currentTarget }: MouseEvent<HTMLElement>) => {
+      // Also when a key of the page opens it: the next keys are for the menu.
+      currentTarget.focus();
       setAnchor(currentTarget);
       setOpen(true);
     },

@@ -24,9 +24,10 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** Shortcuts do not apply while a dialog is open. */
+/** Shortcuts do not apply while a dialog or a menu is open. The button of a menu has the focus until the menu is shown. */
+const MODAL = '[role="dialog"], [role="menu"], [aria-haspopup="menu"][aria-expanded="true"]';
 const isModal = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest('[role="dialog"], [role="menu"]') !== null;
+  target instanceof Element && target.closest(MODAL) !== null;
 
 /** The keys of the shown components. The component that was shown last is at the end. */
 const shown: { current: Keys }[] = [];

@@ -1,9 +1,10 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
+import { newId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
-import { arrive, writeIn } from '#test/support/inbound.ts';
+import { arrive, callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { inaccessible, PIXEL } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 import { countRequestsAfter, holdResponses } from './held-responses.ts';
@@ -577,9 +578,52 @@ test('a message of the contact gets a reaction by key, and one of ours is edited
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await log('It is free.').waitFor();
+  const row = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem').first();
+  await row.getByText('You: It is free.').waitFor();
   await act('Take back');
   await page.getByRole('dialog').getByRole('button', { name: 'Take it back' }).click();
   await log('Taken back').waitFor();
+  await row.getByText('You: Taken back').waitFor();
+
+  const { lineId } = workspace;
+  const heard = replyEvent(contacts[0] ?? '', 'A secret', { at: new Date(Date.now() + 1000) });
+  await callBack(tab.app, lineId, heard);
+  await row.getByText('A secret').waitFor();
+  await callBack(tab.app, lineId, { ...heard, kind: 'unsent', eventId: newId() });
+  await row.getByText('Removed by the contact', { exact: true }).waitFor();
+});
+
+test('the menu of reactions finds what is typed, and gives no key to the page', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  const posted: unknown[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/reactions')) posted.push(request.postDataJSON());
+  });
+  const opened = page.locator('[role=menu]:focus, [role=menu] :focus');
+  const chosen = (name: string) =>
+    page.getByRole('menuitem', { name, exact: true }).and(page.locator(':focus'));
+  const act = page.getByRole('button', { name: 'Act on this message' });
+  await act.waitFor();
+  // The second key comes before the menu is shown, and would close the conversation.
+  await page.keyboard.type('tc');
+  await opened.waitFor();
+  await page.keyboard.press('Home');
+  await chosen('Love').waitFor();
+  // No entry begins with them.
+  await page.keyboard.type('xy ');
+  await page.keyboard.press('Escape');
+  await act.and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('t');
+  await opened.waitFor();
+  await page.keyboard.type('lik');
+  await chosen('Like').waitFor();
+  await page.keyboard.press('Enter');
+  const path = `/api/conversations/${encodeURIComponent(contacts[0] ?? '')}`;
+  const read = async () => (await workspace.api('GET', path)).body;
+  await expect.poll(async () => (await read()).messages[0].reactions[0]?.reaction).toBe('like');
+  expect(posted).toEqual([{ reaction: 'like' }]);
+  expect((await read()).conversation.status).toBe('open');
 });
 
 test('a reply is sent later, at a time by the clock of the workspace', async () => {

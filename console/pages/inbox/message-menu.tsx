@@ -1,12 +1,12 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { MoreHorizontal, Pencil, RotateCcw, Undo2 } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { IconButton } from '#console/components/button.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { issueOf, TextAreaField } from '#console/components/field.tsx';
 import { FormDialog } from '#console/components/form-dialog.tsx';
-import { Menu } from '#console/components/menu.tsx';
+import { loadMenu, Menu } from '#console/components/menu.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
@@ -56,7 +56,11 @@ export function MessageMenu({
       (isOurs && capabilities.includes('edit') && ageMs < EDIT_MS));
   const canUnsend = isOurs && capabilities.includes('unsend') && ageMs < UNSEND_MS;
   const canTryAgain = direction === 'out' && status === 'failed' && message !== '';
-  useShortcuts(takesKey && canReact ? { t: () => button.current?.click() } : {});
+  const hasKey = takesKey && canReact;
+  useShortcuts(hasKey ? { t: () => button.current?.click() } : {});
+  useEffect(() => {
+    if (hasKey) void loadMenu();
+  }, [hasKey]);
   if (!canReact && !canEdit && !canUnsend && !canTryAgain) return null;
 
   const own = item.reactions.find(({ by }) => by === 'us')?.reaction;
