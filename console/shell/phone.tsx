@@ -1,37 +1,27 @@
-import { Trans, useLingui } from '@lingui/react/macro';
+import { useLingui } from '@lingui/react/macro';
 import { useParams } from '@tanstack/react-router';
-import { CheckCheck, SendHorizontal, X } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { X } from 'lucide-react';
+import { useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
-import { request } from '#console/api/client.ts';
-import { refreshReads, useRead, useWrite } from '#console/api/queries.ts';
-import { useIdentity, useTimeZone } from '#console/api/workspace.ts';
-import { Button, IconButton } from '#console/components/button.tsx';
-import { classes } from '#console/components/class-names.ts';
-import { toastError } from '#console/components/toast.tsx';
-import { addressName, shortTimeOf } from '#console/lib/format.ts';
+import { useRead } from '#console/api/queries.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+import { IconButton } from '#console/components/button.tsx';
+import { addressName } from '#console/lib/format.ts';
+import { PhoneScreen } from './phone-screen.tsx';
 
 /** A number that nobody has. */
 const SOMEBODY = '+14155550123';
-const LIST = 'GET /api/conversations';
-const THREAD = 'GET /api/conversations/{address}';
-const REFRESH = [
-  LIST,
-  'GET /api/conversations/counts',
-  'GET /api/attention',
-  THREAD,
-  'GET /api/knowledge-base/auto-replies',
-  'GET /api/opt-outs/suspected',
-] as const;
 
-/** The phone of a contact, in test mode: it gets what is sent, and somebody answers, reacts and reads with it. */
+/** The phone of a contact, in test mode: it shows what a phone would, and somebody does with it what one does with a phone. */
 export default function Phone({ close }: { close: () => void }) {
   const { t } = useLingui();
   const { workspace } = useIdentity();
-  const { address: opened } = useParams({ strict: false });
+  const { address: named } = useParams({ strict: false });
+  // A group has no phone.
+  const opened = named?.startsWith('group:') ? undefined : named;
   const refetchInterval = useLiveInterval();
-  const conversations = useRead(LIST, { query: { limit: 50 } }, { refetchInterval });
-  const known = conversations.data?.conversations ?? [];
+  const conversations = useRead('GET /api/conversations', { query: { limit: 50 } }, { refetchInterval });
+  const known = (conversations.data?.conversations ?? []).filter(({ group }) => group === null);
   const [chosen, choose] = useState<{ address: string; opened: string | undefined }>();
   // The contact whose conversation is open, unless somebody has taken another phone.
   const taken = chosen?.opened === opened ? chosen?.address : undefined;
@@ -66,153 +56,13 @@ export default function Phone({ close }: { close: () => void }) {
             <X className="size-4" aria-hidden="true" />
           </IconButton>
         </div>
-        <Screen key={contact} contact={contact} workspaceName={workspace.name} />
+        <PhoneScreen
+          key={contact}
+          contact={contact}
+          isKnown={known.some((one) => one.address === contact)}
+          workspaceName={workspace.name}
+        />
       </div>
     </aside>
   );
 }
-
-/** What the contact sees: only what has arrived. */
-function Screen({ contact, workspaceName }: { contact: string; workspaceName: string }) {
-  const { t } = useLingui();
-  const zone = useTimeZone();
-  const conversations = useRead(LIST, { query: { limit: 50 } });
-  const isKnown = conversations.data?.conversations.some(({ address }) => address === contact) ?? false;
-  const thread = useRead(
-    THREAD,
-    { params: { address: contact }, query: { limit: 50 } },
-    { enabled: isKnown, refetchInterval: useLiveInterval() },
-  );
-  const arrived = (thread.data?.messages ?? [])
-    .filter(({ direction, status }) => direction === 'in' || ARRIVED.has(status ?? ''))
-    .toReversed();
-  const [text, setText] = useState('');
-  const write = useWrite('POST /api/test/inbound', { refresh: REFRESH });
-  const say = (said: string): void => {
-    if (said.trim() === '' || write.isPending) return;
-    write.mutate(
-      { body: { from: contact, text: said } },
-      { onSuccess: () => setText((now) => (now === said ? '' : now)), onError: toastError },
-    );
-  };
-  const unread = arrived.filter(({ direction, readAt }) => direction === 'out' && readAt === null);
-  const readAll = async (): Promise<void> => {
-    try {
-      for (const { messageId } of unread)
-        await request('POST /api/test/receipts', { body: { messageId, status: 'read' } });
-    } catch (error) {
-      toastError(error);
-    }
-    await refreshReads(REFRESH);
-  };
-  const last = arrived.findLast(({ direction, message }) => direction === 'out' && message !== '');
-  const end = useRef<HTMLDivElement>(null);
-  const newest = arrived.at(-1)?.messageId;
-  useEffect(() => {
-    end.current?.scrollIntoView({ block: 'nearest' });
-  }, [newest]);
-  return (
-    <>
-      <div
-        role="log"
-        aria-label={t`On the phone`}
-        tabIndex={0}
-        className="flex min-h-0 flex-1 flex-col gap-1.5 scroll-y p-3 -outline-offset-2"
-      >
-        {arrived.length === 0 && (
-          <p className="m-auto text-center text-muted">
-            <Trans>Nothing from {workspaceName} yet. Write the first message.</Trans>
-          </p>
-        )}
-        {arrived.map(({ messageId, direction, message, attachments, unsentAt, at, readAt }) => (
-          <div
-            key={messageId}
-            className={classes(
-              'flex max-w-[85%] flex-col',
-              direction === 'in' ? 'items-end self-end' : 'self-start',
-            )}
-          >
-            <p
-              className={classes(
-                'rounded-2xl px-3 py-1.5 break-words whitespace-pre-wrap',
-                direction === 'in' ? 'rounded-br-md bg-bubble text-white' : 'rounded-bl-md bg-hover',
-              )}
-            >
-              {unsentAt === null ? message || attachments.map(({ name }) => name).join(', ') : t`Taken back`}
-            </p>
-            <span className="px-1 text-xs text-muted">
-              {shortTimeOf(at, zone)}
-              {direction === 'out' && readAt !== null && (
-                <>
-                  {' '}
-                  · <Trans>read</Trans>
-                </>
-              )}
-            </span>
-          </div>
-        ))}
-        <div ref={end} />
-      </div>
-      <div className="flex flex-col gap-2 border-t border-line p-2">
-        <ul aria-label={t`Quick answers`} className="flex flex-wrap gap-1">
-          {[t`Yes, please`, t`How much is it?`, t`Please take me off your list`, 'STOP'].map((answer) => (
-            <li key={answer}>
-              <button
-                type="button"
-                className="h-6 rounded-full border border-line px-2 text-xs text-muted hover:bg-hover hover:text-ink"
-                onClick={() => say(answer)}
-              >
-                {answer}
-              </button>
-            </li>
-          ))}
-          {last && (
-            <li>
-              <button
-                type="button"
-                className="h-6 rounded-full border border-line px-2 text-xs text-muted hover:bg-hover hover:text-ink"
-                // As phones report a reaction.
-                onClick={() => say(`Loved “${last.message}”`)}
-              >
-                ❤️ <Trans>Love the last message</Trans>
-              </button>
-            </li>
-          )}
-        </ul>
-        <form
-          className="flex items-center gap-1"
-          onSubmit={(event) => {
-            event.preventDefault();
-            say(text);
-          }}
-        >
-          <input
-            aria-label={t`Write as the contact`}
-            placeholder={t`Write as the contact`}
-            className="input-box h-9 min-w-0 flex-1"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <IconButton
-            label={t`Send as the contact`}
-            type="submit"
-            disabled={text.trim() === '' || write.isPending}
-          >
-            <SendHorizontal className="size-4" aria-hidden="true" />
-          </IconButton>
-        </form>
-        {unread.length > 0 && (
-          <Button
-            small
-            icon={<CheckCheck className="size-3.5" aria-hidden="true" />}
-            onClick={() => void readAll()}
-          >
-            <Trans>Read it all</Trans>
-          </Button>
-        )}
-      </div>
-    </>
-  );
-}
-
-const ARRIVED: ReadonlySet<string> = new Set(['sent', 'delivered', 'fallback']);

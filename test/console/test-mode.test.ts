@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { openTestMode } from '#test/support/test-mode.ts';
@@ -92,24 +93,24 @@ test('the phone of a contact gets what is sent, answers, reacts and reads, and t
   await account('Test mode');
   await tab.go('/inbox');
   await page.getByRole('button', { name: 'Phone' }).click();
-  const phone = page.getByRole('complementary', { name: 'Phone of a contact' });
-  await phone.getByText('Nothing from').waitFor();
-  await phone.getByLabel('Write as the contact').fill('Is it still free?');
-  await phone.getByLabel('Write as the contact').press('Enter');
-  await phone.getByRole('log').getByText('Is it still free?').waitFor();
+  const held = page.getByRole('complementary', { name: 'Phone of a contact' });
+  await held.getByText('Nothing from').waitFor();
+  await held.getByLabel('Write as the contact').fill('Is it still free?');
+  await held.getByLabel('Write as the contact').press('Enter');
+  await held.getByRole('log').getByText('Is it still free?').waitFor();
   const row = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem').first();
   await row.getByText('Is it still free?').click();
   await page.getByRole('textbox', { name: 'Reply' }).fill('It is.');
   await page.getByRole('textbox', { name: 'Reply' }).press('Control+Enter');
-  await phone.getByRole('log').getByText('It is.').waitFor();
+  await held.getByRole('log').getByText('It is.').waitFor();
   expect(await inaccessible(page)).toEqual([]);
-  await phone.getByRole('button', { name: 'Read it all' }).click();
+  await held.getByRole('button', { name: 'Read it all' }).click();
   await page
     .getByRole('log', { name: 'Messages' })
     .getByText(/^Read /)
     .waitFor();
-  await phone.getByRole('button', { name: 'Love the last message' }).click();
-  await page.getByRole('list', { name: 'Reactions' }).waitFor();
+  await held.getByRole('button', { name: 'Love the last message' }).click();
+  await page.getByRole('list', { name: 'Reactions', exact: true }).waitFor();
 
   const before = Date.parse((await api('GET', '/api/test/clock')).body.now);
   await page.getByRole('button', { name: 'Turn the clock' }).click();
@@ -119,7 +120,7 @@ test('the phone of a contact gets what is sent, answers, reacts and reads, and t
     before + 72 * 3_600_000,
   );
   await page.getByRole('button', { name: 'Put the phone away' }).click();
-  await phone.waitFor({ state: 'detached' });
+  await held.waitFor({ state: 'detached' });
 
   // The live workspace knows nothing of the conversation that is open.
   const asked: string[] = [];
@@ -130,4 +131,80 @@ test('the phone of a contact gets what is sent, answers, reacts and reads, and t
   await page.getByRole('heading', { name: 'Home' }).waitFor();
   await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
   expect(asked.filter((url) => url.includes('/api/conversations/%2B'))).toEqual([]);
+});
+
+test('one plays with the phone of a contact: it shows what was done with messages, and does it', async () => {
+  const { page } = tab;
+  const { api } = await openTestMode(tab.app, workspace);
+  await api('POST', '/api/test/reset', {});
+  const { name } = (await api('GET', '/api/workspace')).body.workspace;
+  const from = phone();
+  const write = async (text: string) => (await api('POST', '/api/test/inbound', { from, text })).body;
+  const { replyId, lineId } = await write('Is it still free?');
+  await write('And is it quiet?');
+  await api('PATCH', `/api/lines/${lineId}`, { readReceipts: 'on_reply' });
+  const path = `/api/conversations/${encodeURIComponent(from)}`;
+  const said = async (text: string) =>
+    (await api('GET', path)).body.messages.find(({ message }: { message: string }) => message === text);
+  await account('Test mode');
+  await tab.go(`/inbox/${encodeURIComponent(from)}`);
+  await page.getByRole('button', { name: 'Phone' }).click();
+  const held = page.getByRole('complementary', { name: 'Phone of a contact' });
+  const shown = held.getByRole('log');
+  await shown.getByText('And is it quiet?').waitFor();
+  await shown.getByText('Delivered').waitFor();
+
+  // What the line does.
+  await api('POST', `${path}/typing`, { state: 'on' });
+  await shown.getByText(`${name} types`).waitFor();
+  await api('POST', `/api/messages/${replyId}/reactions`, { reaction: 'like' });
+  await shown.getByRole('list', { name: 'Reactions on the phone' }).getByText(name).waitFor();
+  const answer = { phone: from, message: 'It is free.', replyToMessageId: replyId, effect: 'slam' };
+  const { _id } = (await api('POST', '/api/inbox/send-reply', answer)).body;
+  await shown.getByText('It is free.').waitFor();
+  await shown.getByText('Answers').locator('..').getByText('Is it still free?').waitFor();
+  await shown.getByText('Sent with Slam').waitFor();
+  await shown.getByText(`${name} types`).waitFor({ state: 'detached' });
+  await shown.getByText(/Read \d/).waitFor();
+  await api('PATCH', `/api/messages/${_id}`, { message: 'It is free now.' });
+  await shown.getByText('It is free now.').waitFor();
+  await shown.getByText('Edited').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+
+  // What the person does, by keyboard.
+  const hold = async (text: string, entry: string): Promise<void> => {
+    const bubble = shown.locator('.group\\/item').filter({ hasText: text });
+    await bubble.getByRole('button', { name: 'Hold this message' }).last().press('Enter');
+    await page.locator('[role=menu]:focus, [role=menu] :focus').waitFor();
+    await page.keyboard.type(entry.toLowerCase());
+    await page.getByRole('menuitem', { name: entry }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Enter');
+  };
+  const field = held.getByLabel('Write as the contact');
+  await hold('It is free now.', 'Laugh');
+  await expect.poll(async () => (await said('It is free now.')).reactions[0]?.reaction).toBe('laugh');
+  await hold('It is free now.', 'Answer this message');
+  await held.getByText('Answering:').waitFor();
+  await field.and(page.locator(':focus')).waitFor();
+  await page.keyboard.type('How much?');
+  await page.keyboard.press('Enter');
+  await shown.getByText('How much?').waitFor();
+  expect(await said('How much?')).toMatchObject({ replyToMessageId: _id });
+  await held.getByText('Answering:').waitFor({ state: 'detached' });
+  await hold('How much?', 'Edit');
+  await expect.poll(() => field.inputValue()).toBe('How much?');
+  await page.keyboard.type(' Per week');
+  await page.keyboard.press('Enter');
+  await expect.poll(async () => (await said('How much? Per week'))?.editedAt ?? null).not.toBeNull();
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  await hold('How much? Per week', 'Unsend');
+  await shown.getByText('You unsent a message').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('group', { name: 'What was said' }).getByText('Removed by the contact').waitFor();
+  await api('POST', `/api/messages/${_id}/unsend`);
+  await shown.getByText(`${name} unsent a message`).first().waitFor();
+  await page.getByRole('button', { name: 'Leave test mode' }).click();
+  await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
 });

@@ -3,12 +3,11 @@ import { z } from 'zod';
 import { isDelivered } from '#db/commands/inbox/carrier-events.ts';
 import { type CrossesTransfers, LineLeft, receiveCarrierEvents } from '#db/commands/inbox/carrier-reports.ts';
 import { type CallbackLine, findCallbackLine } from '#db/queries/lines/callback-lines.ts';
-import { findWelcomeContact } from '#db/queries/inbox/conversations.ts';
 import { happenedIn } from '#db/connection/message-traces.ts';
 import { systemDb, withAuth, withTenant } from '#db/connection/transactions.ts';
 import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
 import { type CarrierEvent, CarrierReport, type ReportedTyping } from '#domain/lines/carrier-event.ts';
-import { CONTACT_TYPING_EVENT, CONTACT_TYPING_SECONDS } from '#domain/inbox/presence.ts';
+import { CONTACT_TYPING_SECONDS } from '#domain/inbox/presence.ts';
 import { createFairQueue } from '#domain/base/fair-queue.ts';
 import { isId } from '#domain/base/ids.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from '#providers/carriers/carrier.ts';
 import { notReached } from '#providers/carriers/connection-checks.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
+import { tellTyping } from '../inbox/contact-typing.ts';
 import { checkServers } from './line-settings.ts';
 import { moveServer } from '#db/commands/lines/line-carriers.ts';
 import { currentTime, realTime } from '#domain/base/clock.ts';
@@ -151,28 +151,14 @@ function unlessLeft(error: unknown): false {
   throw error;
 }
 
-/** Tells who looks at the conversation that its contact types. Nothing is stored, and strangers have no conversation. */
 async function showTyping(
-  { from, isOn, at: reportedAt }: ReportedTyping,
+  { from, isOn, at }: ReportedTyping,
   workspaceId: string,
   { pools, presence }: Pick<Services, 'pools' | 'presence'>,
 ): Promise<void> {
-  const at = realTime();
-  const lastsMs = CONTACT_TYPING_SECONDS * 1000;
   // A report that was repeated until it arrived.
-  if (reportedAt.getTime() < at.getTime() - lastsMs) return;
-  await withTenant(pools, workspaceId, async (db) => {
-    const address = await findWelcomeContact(db, from);
-    if (address === null) return;
-    await presence.tell(db, {
-      event: CONTACT_TYPING_EVENT,
-      timestamp: at.toISOString(),
-      workspaceId,
-      address,
-      state: isOn ? 'on' : 'off',
-      expiresAt: new Date(at.getTime() + lastsMs).toISOString(),
-    });
-  });
+  if (at.getTime() < realTime().getTime() - CONTACT_TYPING_SECONDS * 1000) return;
+  await withTenant(pools, workspaceId, (db) => tellTyping(db, presence, { from, isOn }));
 }
 
 /** The accounts whose secret may have signed the callback: the line's own, and the workspace's fallback account. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { receiveOwnEvents } from '#db/commands/inbox/carrier-reports.ts';
 import { groupInTestMode } from '#db/commands/messages/group-recipients.ts';
 import { readTestClock } from '#db/commands/test-mode/clock.ts';
+import { answeredSend, contactAction } from '#db/commands/test-mode/contact-actions.ts';
 import {
   emptyTwin,
   insertTestLine,
@@ -13,6 +14,7 @@ import { recordClick } from '#db/commands/messages/message-links.ts';
 import { linksOf } from '#db/queries/messages/message-links.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { findReplyOf } from '#db/queries/inbox/replies.ts';
+import { contactPhone } from '#db/queries/test-mode/contact-phone.ts';
 import { lineForInbound } from '#db/queries/test-mode/test-lines.ts';
 import { lastTestAttempt, listTestSends, type TestSendRow } from '#db/queries/test-mode/test-sends.ts';
 import { type TenantDb, withSystemShare, withTenant } from '#db/connection/transactions.ts';
@@ -26,6 +28,7 @@ import { MAX_RECIPIENTS } from '#domain/inbox/group.ts';
 import { Line } from '#domain/lines/line.ts';
 import { LineRequestInput } from '#domain/lines/line-request.ts';
 import { textReactions } from '#domain/inbox/text-reaction.ts';
+import { ContactAction } from '#domain/test-mode/contact-action.ts';
 import { MAX_ADVANCE_SECONDS } from '#domain/test-mode/test-mode.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
@@ -33,6 +36,7 @@ import { Instant, NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { perMinute, TEST_LIMIT } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { messageNotFound } from '../messages/messages.ts';
+import { tellTyping } from '../inbox/contact-typing.ts';
 import { lineNotFound } from '../lines/lines.ts';
 
 const Done = z.object({ success: z.literal(true) });
@@ -42,7 +46,12 @@ const InboundInput = z
     from: z.string().max(320).meta({ description: 'The phone number or email address of the contact.' }),
     to: z.string().max(320).optional().meta({ description: 'The address of the line. Instead of `lineId`.' }),
     lineId: Id.optional().meta({
-      description: 'Default: the line that the contact was last in touch with, otherwise the oldest.',
+      description:
+        'Default: the line of the message that is answered, or that the contact was last in touch with, otherwise the oldest.',
+    }),
+    replyToMessageId: Id.optional().meta({
+      description:
+        'The message that the contact answers in particular. The line must be able to do `replies`.',
     }),
     text: z.string().max(MAX_TEXT),
     channel: Channel.optional(),
@@ -141,16 +150,21 @@ export const testModeRoutes = [
         lineId: Id,
       }),
     },
-    errors: ['NOT_FOUND', 'CONFLICT', 'UNSUPPORTED_BY_CARRIER'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'INVALID_STATE', 'UNSUPPORTED_BY_CARRIER'],
     async handler({ db, caller, carriers, body, now, links }) {
       const { country } = caller.workspace;
       const from = addressIn('from', body.from, country);
       const to = body.to === undefined ? null : addressIn('to', body.to, country);
-      const { lineId: named = null, text, group } = body;
+      const { text, group, replyToMessageId } = body;
       const others = (group?.participants ?? []).map((other, index) =>
         addressIn(`group.participants.${index}`, other, country),
       );
       const channel = body.channel ?? (group ? 'imessage' : null);
+      const answered =
+        replyToMessageId === undefined
+          ? null
+          : await answeredSend(db, replyToMessageId, carriers.capabilitiesOf);
+      const named = body.lineId ?? (to === null ? answered?.lineId : undefined) ?? null;
       const lineId = await lineForInbound(db, { from, lineId: named, to, channel });
       if (lineId === null) throw new ApiError('NOT_FOUND', 'There is no such line');
       const written =
@@ -170,6 +184,7 @@ export const testModeRoutes = [
         text,
         attachments: [],
         autoReply: false,
+        ...(answered && { replyTo: answered.carrierMessageId }),
         ...(written && { group: written }),
       });
       const replyId = await findReplyOf(db, { lineId, carrierMessageId });
@@ -212,6 +227,62 @@ export const testModeRoutes = [
           : { kind: 'receipt', ...about, status, ...(reason !== undefined && { reason }) },
       );
       return { status: 200, body: { success: true } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'testAction',
+    method: 'POST',
+    path: '/api/test/actions',
+    tag: 'Test mode',
+    scope: 'send',
+    mode: 'test',
+    limit: TEST_LIMIT,
+    summary: 'React to a message as a contact, edit or unsend one of theirs, or type, in test mode',
+    description: 'The line must be able to `edit` and `unsend`.',
+    body: ContactAction,
+    responses: { 200: Done },
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'UNSUPPORTED_BY_CARRIER'],
+    async handler({ db, caller, carriers, presence, body, now, links }) {
+      const { country } = caller.workspace;
+      if (body.kind === 'typing') {
+        const from = addressIn('from', body.from, country);
+        await tellTyping(db, presence, { from, isOn: body.state === 'on' });
+        return { status: 200, body: { success: true } };
+      }
+      const named = body.kind === 'reaction' ? body.from : undefined;
+      const from = named === undefined ? undefined : addressIn('from', named, country);
+      const { capabilitiesOf } = carriers;
+      const { lineId, event } = await contactAction(db, body, from, { capabilitiesOf, now });
+      await report(db, links, lineId, event);
+      return { status: 200, body: { success: true } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getTestPhone',
+    method: 'GET',
+    path: '/api/test/phone',
+    tag: 'Test mode',
+    mode: 'test',
+    limit: TEST_LIMIT,
+    summary: 'Get what the phone of a contact shows besides messages, in test mode',
+    query: z.object({ contact: z.string().max(320) }),
+    responses: {
+      200: Done.extend({
+        typing: z.boolean().meta({ description: 'Whether a line shows that somebody types.' }),
+        read: z
+          .object({ messageId: Id, at: z.iso.datetime() })
+          .nullable()
+          .meta({ description: 'The last message of the contact that is shown as read.' }),
+      }),
+    },
+    async handler({ db, caller, query, now }) {
+      const contact = addressIn('contact', query.contact, caller.workspace.country);
+      const { isTyping, readMessageId, readAt } = await contactPhone(db, contact, now);
+      const read =
+        readMessageId !== null && readAt ? { messageId: readMessageId, at: readAt.toISOString() } : null;
+      return { status: 200, body: { success: true, typing: isTyping, read } };
     },
   }),
 

@@ -571,6 +571,7 @@ const NOT_RECORDED: Record<string, string> = {
   openTestMode: 'makes the twin that test keys need, and whose keys are recorded',
   createTestLine: 'happens in test mode only',
   moveTestClock: 'happens in test mode only',
+  testAction: 'happens in test mode only',
   testInbound: 'happens in test mode only',
   testReceipt: 'happens in test mode only',
   resetTestMode: 'happens in test mode only',

@@ -7,6 +7,7 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint, verify } from '#test/support/endpoint.ts';
+import { openEventStream } from '#test/support/event-stream.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { openTestMode, type TestMode } from '#test/support/test-mode.ts';
@@ -280,6 +281,113 @@ describe('a message from a contact in test mode', () => {
   it('needs a line that there is', async () => {
     const input = { from: '+14155550100', lineId: newId(), text: 'Hi' };
     expect((await api('POST', '/api/test/inbound', input)).status).toBe(404);
+  });
+});
+
+describe('the phone of a contact in test mode', () => {
+  const act = (kind: string, messageId: string, fields: object = {}) =>
+    api('POST', '/api/test/actions', { kind, messageId, ...fields });
+  const thread = async (address: string) =>
+    (await api('GET', `/api/conversations/${encodeURIComponent(address)}`)).body.messages;
+  const shown = async (contact: string) =>
+    (await api('GET', `/api/test/phone?contact=${encodeURIComponent(contact)}`)).body;
+  const write = async (from: string, fields: object = {}): Promise<string> =>
+    (await api('POST', '/api/test/inbound', { from, text: 'Tell me more', ...fields })).body.replyId;
+
+  it('reacts, answers one message, edits and unsends, as carriers report it', async () => {
+    const to = phone();
+    const [first, second] = [await send(to), await send(to)];
+    await Promise.all([first, second].map((id) => until(id, 'sent')));
+    expect((await act('reaction', second, { reaction: 'love' })).body).toEqual({ success: true });
+    const [, , written] = [
+      await act('reaction', first, { reaction: 'emoji', emoji: '🎉' }),
+      await act('reaction', first, { reaction: 'emoji', emoji: '🎉', remove: true }),
+      await write(to, { replyToMessageId: first }),
+    ];
+    expect(await thread(to)).toMatchObject([
+      { messageId: written, replyToMessageId: first, message: 'Tell me more', editedAt: null },
+      { messageId: second, reactions: [{ by: 'contact', reaction: 'love', from: to }] },
+      { messageId: first, reactions: [] },
+    ]);
+    await act('edit', written, { text: 'STOP' });
+    expect((await thread(to))[0]).toMatchObject({ message: 'STOP', editedAt: expect.any(String) });
+    expect((await api('GET', `/api/opt-outs?address=${encodeURIComponent(to)}`)).body.optOuts).toHaveLength(
+      1,
+    );
+    await act('unsend', written);
+    expect((await thread(to))[0]).toMatchObject({ message: '', unsentAt: expect.any(String) });
+    expect((await act('edit', written, { text: 'Hi' })).body.code).toBe('INVALID_STATE');
+  });
+
+  it('shows that somebody types, and that messages were read', async () => {
+    const from = phone();
+    const messageId = await write(from);
+    const path = `/api/conversations/${encodeURIComponent(from)}`;
+    const { lineId } = (await thread(from))[0];
+    await api('PATCH', `/api/lines/${lineId}`, { readReceipts: 'on_reply' });
+    expect(await shown(from)).toEqual({ success: true, typing: false, read: null });
+    await api('POST', `${path}/typing`, { state: 'on' });
+    await eventually(async () => (await shown(from)).typing);
+    await api('POST', `${path}/typing`, { state: 'off' });
+    await eventually(async () => !(await shown(from)).typing);
+    await api('POST', '/api/inbox/send-reply', { phone: from, message: 'Gladly' });
+    const { read } = await eventually(async () => {
+      const now = await shown(from);
+      return now.read !== null && now;
+    });
+    expect(read.messageId).toBe(messageId);
+  });
+
+  it('types, which the stream shows', async () => {
+    const from = phone();
+    await write(from);
+    const stream = await openEventStream(app.url, twin.key, { query: '?presence=true' });
+    const type = (state: string) => api('POST', '/api/test/actions', { kind: 'typing', from, state });
+    expect([(await type('on')).status, (await type('off')).status]).toEqual([200, 200]);
+    const told = () => stream.events.filter(({ event }) => event === 'conversation.typing');
+    await eventually(async () => told().length === 2);
+    const about = { workspaceId: twin.id, address: from };
+    expect(told().map(({ data }) => JSON.parse(data))).toMatchObject([
+      { ...about, state: 'on' },
+      { ...about, state: 'off' },
+    ]);
+    stream.close();
+  });
+
+  it('does what its line can do, and only to what its contact has', async () => {
+    const to = phone();
+    const [sent, waiting] = [
+      await send(to),
+      await send(to, { scheduledDate: new Date(Date.now() + 86_400_000) }),
+    ];
+    await until(sent, 'sent');
+    const bySms = await write(phone(), { channel: 'sms' });
+    const answers = [
+      await act('edit', bySms, { text: 'Hi' }),
+      await act('unsend', bySms),
+      await act('edit', sent, { text: 'Hi' }),
+      await act('reaction', bySms, { reaction: 'love' }),
+      await act('reaction', waiting, { reaction: 'love' }),
+      await act('reaction', newId(), { reaction: 'love' }),
+      await act('reaction', sent, { reaction: 'emoji' }),
+      await api('POST', '/api/test/inbound', { from: to, text: 'Hi', replyToMessageId: waiting }),
+      await api('POST', '/api/test/inbound', { from: to, text: 'Hi', replyToMessageId: bySms }),
+      await act('typing', '', { from: 'Ada', state: 'on' }),
+      await api('GET', '/api/test/phone?contact=Ada'),
+    ];
+    expect(answers.map(({ body }) => body.capability ?? body.issues?.[0]?.path ?? body.code)).toEqual([
+      'edit',
+      'unsend',
+      'INVALID_STATE',
+      'INVALID_STATE',
+      'INVALID_STATE',
+      'NOT_FOUND',
+      'emoji',
+      'INVALID_STATE',
+      'replies',
+      'from',
+      'contact',
+    ]);
   });
 });
 

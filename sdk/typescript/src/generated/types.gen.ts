@@ -1636,9 +1636,13 @@ export type TestInboundInput = {
      */
     to?: string;
     /**
-     * Default: the line that the contact was last in touch with, otherwise the oldest.
+     * Default: the line of the message that is answered, or that the contact was last in touch with, otherwise the oldest.
      */
     lineId?: string;
+    /**
+     * The message that the contact answers in particular. The line must be able to do `replies`.
+     */
+    replyToMessageId?: string;
     text: string;
     channel?: 'imessage' | 'sms' | 'email';
     /**
@@ -1663,6 +1667,44 @@ export type TestReceiptInput = {
      * Why it has failed.
      */
     reason?: string;
+};
+
+export type TestActionInput = {
+    reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji';
+    /**
+     * One emoji, if `reaction` is `emoji`.
+     */
+    emoji?: string;
+    /**
+     * Removes the reaction again.
+     */
+    remove?: boolean;
+    kind: 'reaction';
+    /**
+     * The message that it is about.
+     */
+    messageId: string;
+    /**
+     * In a group, who reacts. Default: the contact to whom the message went.
+     */
+    from?: string;
+} | {
+    kind: 'edit';
+    /**
+     * The message that it is about.
+     */
+    messageId: string;
+    text: string;
+} | {
+    kind: 'unsend';
+    /**
+     * The message that it is about.
+     */
+    messageId: string;
+} | {
+    kind: 'typing';
+    from: string;
+    state: 'on' | 'off';
 };
 
 export type TestLineInput = {
@@ -2293,11 +2335,15 @@ export type Conversation = {
     tags: Array<string>;
     optedOut: boolean;
     /**
-     * Empty if there is no message yet; `lastDirection` and `lastAt` are null then.
+     * Empty if it was unsent or has files only, and if there is no message yet; `lastDirection` and `lastAt` are null then.
      */
     lastMessage: string;
     lastDirection: 'in' | 'out' | null;
     lastAt: string | null;
+    /**
+     * When the last message was unsent.
+     */
+    lastUnsentAt: string | null;
     lastInboundAt: string | null;
     lastOutboundAt: string | null;
     inboxHref: string;
@@ -3669,11 +3715,15 @@ export type ContactExport = {
         tags: Array<string>;
         optedOut: boolean;
         /**
-         * Empty if there is no message yet; `lastDirection` and `lastAt` are null then.
+         * Empty if it was unsent or has files only, and if there is no message yet; `lastDirection` and `lastAt` are null then.
          */
         lastMessage: string;
         lastDirection: 'in' | 'out' | null;
         lastAt: string | null;
+        /**
+         * When the last message was unsent.
+         */
+        lastUnsentAt: string | null;
         lastInboundAt: string | null;
         lastOutboundAt: string | null;
         inboxHref: string;
@@ -15138,9 +15188,13 @@ export type PostApiTestInboundData = {
          */
         to?: string;
         /**
-         * Default: the line that the contact was last in touch with, otherwise the oldest.
+         * Default: the line of the message that is answered, or that the contact was last in touch with, otherwise the oldest.
          */
         lineId?: string;
+        /**
+         * The message that the contact answers in particular. The line must be able to do `replies`.
+         */
+        replyToMessageId?: string;
         text: string;
         channel?: 'imessage' | 'sms' | 'email';
         /**
@@ -15220,6 +15274,109 @@ export type PostApiTestReceiptsResponses = {
 };
 
 export type PostApiTestReceiptsResponse = PostApiTestReceiptsResponses[keyof PostApiTestReceiptsResponses];
+
+export type PostApiTestActionsData = {
+    body: {
+        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji';
+        /**
+         * One emoji, if `reaction` is `emoji`.
+         */
+        emoji?: string;
+        /**
+         * Removes the reaction again.
+         */
+        remove?: boolean;
+        kind: 'reaction';
+        /**
+         * The message that it is about.
+         */
+        messageId: string;
+        /**
+         * In a group, who reacts. Default: the contact to whom the message went.
+         */
+        from?: string;
+    } | {
+        kind: 'edit';
+        /**
+         * The message that it is about.
+         */
+        messageId: string;
+        text: string;
+    } | {
+        kind: 'unsend';
+        /**
+         * The message that it is about.
+         */
+        messageId: string;
+    } | {
+        kind: 'typing';
+        from: string;
+        state: 'on' | 'off';
+    };
+    path?: never;
+    query?: never;
+    url: '/api/test/actions';
+};
+
+export type PostApiTestActionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiTestActionsError = PostApiTestActionsErrors[keyof PostApiTestActionsErrors];
+
+export type PostApiTestActionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type PostApiTestActionsResponse = PostApiTestActionsResponses[keyof PostApiTestActionsResponses];
+
+export type GetApiTestPhoneData = {
+    body?: never;
+    path?: never;
+    query: {
+        contact: string;
+    };
+    url: '/api/test/phone';
+};
+
+export type GetApiTestPhoneErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiTestPhoneError = GetApiTestPhoneErrors[keyof GetApiTestPhoneErrors];
+
+export type GetApiTestPhoneResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * Whether a line shows that somebody types.
+         */
+        typing: boolean;
+        /**
+         * The last message of the contact that is shown as read.
+         */
+        read: {
+            messageId: string;
+            at: string;
+        } | null;
+    };
+};
+
+export type GetApiTestPhoneResponse = GetApiTestPhoneResponses[keyof GetApiTestPhoneResponses];
 
 export type GetApiTestSentData = {
     body?: never;

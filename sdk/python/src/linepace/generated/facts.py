@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "0f006b3809ebff1f26a39dcd1a4570c6e2d04ba82553cec5b3641c5374a88566"
+DIGEST = "baf8cd50826ee26762827fc23a401887c0839eb3bc31f518c5f90723d54cfc01"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

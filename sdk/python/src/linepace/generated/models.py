@@ -615,6 +615,7 @@ TestInboundInput = TypedDict(
         "from": str,
         "to": NotRequired[str],
         "lineId": NotRequired[str],
+        "replyToMessageId": NotRequired[str],
         "text": str,
         "channel": NotRequired[Literal["imessage", "sms", "email"]],
         "group": NotRequired[TestInboundInputGroup],
@@ -626,6 +627,43 @@ class TestReceiptInput(TypedDict):
     messageId: str
     status: Literal["delivered", "read", "clicked", "failed"]
     reason: NotRequired[str]
+
+
+TestActionInputTestActionInput = TypedDict(
+    "TestActionInputTestActionInput",
+    {
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji"],
+        "emoji": NotRequired[str],
+        "remove": NotRequired[bool],
+        "kind": Literal["reaction"],
+        "messageId": str,
+        "from": NotRequired[str],
+    },
+)
+
+
+class TestActionInputTestActionInput1(TypedDict):
+    kind: Literal["edit"]
+    messageId: str
+    text: str
+
+
+class TestActionInputTestActionInput2(TypedDict):
+    kind: Literal["unsend"]
+    messageId: str
+
+
+TestActionInputTestActionInput3 = TypedDict(
+    "TestActionInputTestActionInput3",
+    {
+        "kind": Literal["typing"],
+        "from": str,
+        "state": Literal["on", "off"],
+    },
+)
+
+
+TestActionInput: TypeAlias = TestActionInputTestActionInput | TestActionInputTestActionInput1 | TestActionInputTestActionInput2 | TestActionInputTestActionInput3
 
 
 class TestLineInput(TypedDict):
@@ -4754,6 +4792,7 @@ TestInboundRequest = TypedDict(
         "from": str,
         "to": NotRequired[str],
         "lineId": NotRequired[str],
+        "replyToMessageId": NotRequired[str],
         "text": str,
         "channel": NotRequired[Literal["imessage", "sms", "email"]],
         "group": NotRequired[TestInboundRequestGroup],
@@ -4775,6 +4814,62 @@ class TestReceiptRequest(TypedDict):
 
 class TestReceiptResponse(TypedDict):
     success: Literal[True]
+
+
+TestActionRequestTestActionRequest = TypedDict(
+    "TestActionRequestTestActionRequest",
+    {
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji"],
+        "emoji": NotRequired[str],
+        "remove": NotRequired[bool],
+        "kind": Literal["reaction"],
+        "messageId": str,
+        "from": NotRequired[str],
+    },
+)
+
+
+class TestActionRequestTestActionRequest1(TypedDict):
+    kind: Literal["edit"]
+    messageId: str
+    text: str
+
+
+class TestActionRequestTestActionRequest2(TypedDict):
+    kind: Literal["unsend"]
+    messageId: str
+
+
+TestActionRequestTestActionRequest3 = TypedDict(
+    "TestActionRequestTestActionRequest3",
+    {
+        "kind": Literal["typing"],
+        "from": str,
+        "state": Literal["on", "off"],
+    },
+)
+
+
+TestActionRequest: TypeAlias = TestActionRequestTestActionRequest | TestActionRequestTestActionRequest1 | TestActionRequestTestActionRequest2 | TestActionRequestTestActionRequest3
+
+
+class TestActionResponse(TypedDict):
+    success: Literal[True]
+
+
+class GetTestPhoneParametersQuery(TypedDict):
+    contact: str
+
+
+class GetTestPhoneResponseRead(TypedDict):
+    messageId: str
+    at: str
+
+
+class GetTestPhoneResponse(TypedDict):
+    success: Literal[True]
+    typing: bool
+    read: GetTestPhoneResponseRead | None
 
 
 class ListTestSendsParametersQuery(TypedDict):
@@ -5892,6 +5987,7 @@ class Conversation(TypedDict):
     lastMessage: str
     lastDirection: Literal["in", "out"] | None
     lastAt: str | None
+    lastUnsentAt: str | None
     lastInboundAt: str | None
     lastOutboundAt: str | None
     inboxHref: str
@@ -6023,6 +6119,7 @@ class ContactExportConversation(TypedDict):
     lastMessage: str
     lastDirection: Literal["in", "out"] | None
     lastAt: str | None
+    lastUnsentAt: str | None
     lastInboundAt: str | None
     lastOutboundAt: str | None
     inboxHref: str

@@ -3000,6 +3000,18 @@ class TestMode:
         A key needs the scope `send`."""
         return self._transport.call("POST", "/api/test/receipts", body=body)
 
+    def test_action(self, **body: Unpack[models.TestActionRequest]) -> models.TestActionResponse:
+        """React to a message as a contact, edit or unsend one of theirs, or type, in test mode.
+
+        The line must be able to `edit` and `unsend`. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/test/actions", body=body)
+
+    def get_test_phone(self, **query: Unpack[models.GetTestPhoneParametersQuery]) -> models.GetTestPhoneResponse:
+        """Get what the phone of a contact shows besides messages, in test mode.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/test/phone", query=query)
+
     def list_test_sends(self, **query: Unpack[models.ListTestSendsParametersQuery]) -> models.ListTestSendsResponse:
         """List the messages that contacts would have received, newest first, in test mode.
 
@@ -3046,6 +3058,18 @@ class AsyncTestMode:
 
         A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/test/receipts", body=body)
+
+    async def test_action(self, **body: Unpack[models.TestActionRequest]) -> models.TestActionResponse:
+        """React to a message as a contact, edit or unsend one of theirs, or type, in test mode.
+
+        The line must be able to `edit` and `unsend`. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/test/actions", body=body)
+
+    async def get_test_phone(self, **query: Unpack[models.GetTestPhoneParametersQuery]) -> models.GetTestPhoneResponse:
+        """Get what the phone of a contact shows besides messages, in test mode.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/test/phone", query=query)
 
     async def list_test_sends(self, **query: Unpack[models.ListTestSendsParametersQuery]) -> models.ListTestSendsResponse:
         """List the messages that contacts would have received, newest first, in test mode.
