@@ -99,13 +99,16 @@ export const RichFields = z.object({
 
 /** One text, or several that are sent one after the other. */
 export const Bubbles = z
-  .union([
-    TemplateText,
-    z
-      .array(TemplateText.refine((text) => text.trim() !== '', 'must not be empty'))
-      .min(2)
-      .max(5),
-  ])
+  .union(
+    [
+      TemplateText,
+      z
+        .array(TemplateText.refine((text) => text.trim() !== '', 'must not be empty'))
+        .min(2)
+        .max(5),
+    ],
+    'must be a text, or 2 to 5 texts',
+  )
   .meta({
     description:
       'A Liquid template, or 2 to 5 of them, which are sent one after the other, 1 to 3 seconds apart. They have one place under the limits, and those that have not left are canceled if the contact writes.',

@@ -103,10 +103,10 @@ describe('what an agency suppresses', () => {
     await suppress(owner, { csv: `${address},asked\nsuppressed.example\n` });
     await first.api('PATCH', `/api/lines/${lines[0]}`, { isActive: true });
     expect((await ends(first.api, waiting, 'failed')).errorMessage).toBe('recipient_suppressed');
-    const mail = { messageType: 'email', recipientEmail: 'ada@suppressed.example' };
-    expect((await ends(first.api, await send(first.api, mail), 'failed')).errorMessage).toBe(
-      'recipient_suppressed',
-    );
+    for (const recipientEmail of ['ada@suppressed.example', '"ada@home"@suppressed.example']) {
+      const mail = await send(first.api, { messageType: 'email', recipientEmail });
+      expect((await ends(first.api, mail, 'failed')).errorMessage).toBe('recipient_suppressed');
+    }
     const elsewhere = { messageType: 'email', recipientEmail: 'ada@sub.suppressed.example' };
     await ends(first.api, await send(first.api, elsewhere), 'delivered');
 

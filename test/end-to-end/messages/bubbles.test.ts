@@ -85,6 +85,9 @@ test('bubbles are 2 to 5 texts, and no emails', async () => {
     const { status, body } = await call('POST', '/api/messages', { message: texts, recipientPhone: phone() });
     expect([status, body.issues[0].path.split('.')[0]]).toEqual([400, 'message']);
   }
+  expect((await call('POST', '/api/messages', { message: 5, recipientPhone: phone() })).body.error).toBe(
+    'message: must be a text, or 2 to 5 texts',
+  );
   await createLine(app, workspace.id, 'email');
   const { status, body } = await call('POST', '/api/messages', {
     message: ['One', 'Two'],
