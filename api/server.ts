@@ -10,7 +10,6 @@ import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
 import { awaitPart } from '#providers/await-part.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
-import { chatParts } from '#providers/chats/parts.ts';
 import { startChatPolling } from './routes/drafts/chat-polling.ts';
 import { createChats } from '#providers/chats/registry.ts';
 import { createCrms } from '#providers/crms/registry.ts';
@@ -18,8 +17,9 @@ import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
 import { whyUnreadable } from '#providers/named-files.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
-import { createPayments, paymentsCheck } from '#providers/payments/provider.ts';
+import { createPayments } from '#providers/payments/provider.ts';
 import { createIdentityProvider, type IdentityProvider } from '#providers/identity-provider.ts';
+import { outsideParts } from '#providers/outside-parts.ts';
 import { watchParts } from '#providers/parts.ts';
 import { observeReadiness } from '#providers/readiness.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
@@ -147,11 +147,17 @@ async function openServices(
   const provider = identityProvider(config, metrics);
   const chats = createChats(config, signer);
   const parts = watchParts(
-    outsideParts(config, { storage, identityProvider: provider, sessions, carriers, chats }),
     {
-      registry: metrics.registry,
-      logger,
+      ...outsideParts(config, { storage, carriers, chats }),
+      identityProvider:
+        provider === null && config.auth.jwksUrl === null
+          ? null
+          : {
+              title: 'the identity provider',
+              check: () => Promise.all([provider?.check(), sessions.checkKeys()]),
+            },
     },
+    { registry: metrics.registry, logger },
   );
   const required = requiredChecks({ pools, temporal, secrets, signer });
   observeReadiness(required, metrics.registry);
@@ -215,36 +221,6 @@ async function openServices(
       await clock.stop();
       await pools.close();
     },
-  };
-}
-
-/** What is checked besides the database and Temporal; null: not configured. */
-function outsideParts(
-  config: Config,
-  {
-    storage,
-    identityProvider: provider,
-    sessions,
-    carriers,
-    chats,
-  }: Pick<Services, 'storage' | 'identityProvider' | 'sessions' | 'carriers' | 'chats'>,
-): Parameters<typeof watchParts>[0] {
-  const payments = paymentsCheck(config);
-  return {
-    storage: { title: 'the file store', check: () => storage.check() },
-    identityProvider:
-      provider === null && config.auth.jwksUrl === null
-        ? null
-        : {
-            title: 'the identity provider',
-            check: () => Promise.all([provider?.check(), sessions.checkKeys()]),
-          },
-    payments: payments && { title: 'the payment provider', check: payments },
-    twilio: carriers.checkNumberAccount && {
-      title: 'the account for new numbers',
-      check: carriers.checkNumberAccount,
-    },
-    ...chatParts(chats),
   };
 }
 

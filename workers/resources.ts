@@ -12,16 +12,16 @@ import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
 import { awaitPart } from '#providers/await-part.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
-import { chatParts } from '#providers/chats/parts.ts';
 import { createChats } from '#providers/chats/registry.ts';
 import { createCrms } from '#providers/crms/registry.ts';
 import { createEgress } from '#providers/egress.ts';
+import { outsideParts } from '#providers/outside-parts.ts';
 import { watchParts, type WatchedParts } from '#providers/parts.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createMailer } from '#providers/mail/mailer.ts';
 import { createModel, createTestModel } from '#providers/models/registry.ts';
 import { createTranscriber } from '#providers/models/transcriber.ts';
-import { createPayments, paymentsCheck } from '#providers/payments/provider.ts';
+import { createPayments } from '#providers/payments/provider.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
@@ -99,19 +99,12 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     onCall: onCarrierCall,
   });
   metrics.expectCallsOf(carriers.names);
-  const payments = paymentsCheck(config);
   const chats = createChats(config, signer);
   const parts = watchParts(
     {
-      storage: { title: 'the file store', check: () => storage.check() },
+      ...outsideParts(config, { storage, carriers, chats }),
       model: model && { title: 'the language model', check: () => model.check() },
-      payments: payments && { title: 'the payment provider', check: payments },
       mail: mailer && { title: 'the mail server', check: () => mailer.check() },
-      twilio: carriers.checkNumberAccount && {
-        title: 'the account for new numbers',
-        check: carriers.checkNumberAccount,
-      },
-      ...chatParts(chats),
     },
     { registry: metrics.registry, logger },
   );
