@@ -140,7 +140,9 @@ test('a pacer continues as new before its history grows long, and keeps sending'
       .getHandle(linePacerId(lineId))
       .describe();
     if (description.runId !== runId) return true;
-    await signalWorkflow(app.temporal, linePacerId(lineId), workspaceId, 'messagesDue');
+    // Each look comes later than the one before.
+    for (let signals = 0; signals < 10; signals += 1)
+      await signalWorkflow(app.temporal, linePacerId(lineId), workspaceId, 'messagesDue');
     return historyLength > 1000 && historyLength;
   });
   expect(length).toBe(true);
