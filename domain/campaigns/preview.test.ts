@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { atOnce } from '#test/support/at-once.ts';
 import { allPaths, type Assumptions, NO_FACTS, previewWalk } from './preview.ts';
+import type { OnReply } from './campaign.ts';
 import { CampaignStep } from './step.ts';
 
 const now = new Date('2026-03-10T12:00:00Z');
@@ -28,8 +29,8 @@ const steps = [
   { id: 'bye', message: 'Bye', delay: { hours: 2 } },
 ].map((step) => CampaignStep.parse(step));
 
-const goes = (assume: Assumptions) =>
-  atOnce(previewWalk(steps, NO_FACTS, { assume, reaches: () => true, stopWhen: [], now })).map(
+const goes = (assume: Assumptions, onReply: OnReply = 'continue', through = steps) =>
+  atOnce(previewWalk(through, NO_FACTS, { assume, reaches: () => true, stopWhen: [], onReply, now })).map(
     ({ stepId, outcome, at }) => [stepId, outcome, (Date.parse(at) - now.getTime()) / 3_600_000],
   );
 
@@ -71,6 +72,22 @@ describe('a preview', () => {
   ] as const)('follows a lead of whom is assumed: %s', (_, assume, events) =>
     expect(goes(assume as unknown as Assumptions)).toEqual(events),
   );
+
+  it.each([
+    ['stop', 'stopped'],
+    ['pause', 'paused'],
+  ] as const)('goes no further after an answer to a campaign that does: %s', (onReply, outcome) => {
+    const replies = ['Yes!'];
+    expect(goes({ replies }, onReply)).toEqual([
+      ['hi', null, 0],
+      ['answer', outcome, 0],
+    ]);
+    const [, , , bye] = steps;
+    const row = [CampaignStep.parse({ id: 'hi', message: 'Hi' }), bye].filter((step) => step !== undefined);
+    expect(goes({ replies }, onReply, row).at(-1)).toEqual(['bye', outcome, 0]);
+    expect(goes({}, onReply, row).at(-1)).toEqual(['bye', null, 2]);
+    expect(goes({ replies }, onReply, row.slice(0, 1))).toEqual([['hi', null, 0]]);
+  });
 
   it('knows all ways through the steps', () => {
     const paths = allPaths(steps);

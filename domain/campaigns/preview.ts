@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { durationMs } from '../base/duration.ts';
 import { BLANK_LEAD } from '../contacts/lead.ts';
+import type { OnReply } from './campaign.ts';
 import type { Condition, Facts } from './condition.ts';
 import {
   type BranchStep,
@@ -42,11 +43,13 @@ const At = z.iso.datetime();
 export const PreviewEvent = z
   .object({
     stepId: z.string(),
-    kind: z.enum(['message', ...DecidingStep.options]),
+    kind: z.enum(['message', ...DecidingStep.options, 'reply']).meta({
+      description: '`reply`: the answer, of a campaign that then stops or pauses, in place of the step.',
+    }),
     at: At.meta({ description: 'At the earliest: without windows, quiet hours and the pace of lines.' }),
     outcome: z.string().nullable().meta({
       description:
-        'The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`; null: a message.',
+        'The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended`, `stopped` or `paused`; null: a message.',
     }),
     why: z.string().nullable(),
     message: z.string().nullable().meta({
@@ -90,6 +93,11 @@ export const NO_FACTS: Facts = {
   consented: new Set(),
 };
 
+const AFTER_REPLY = {
+  stop: { outcome: 'stopped', why: 'a reply stops the campaign for the lead' },
+  pause: { outcome: 'paused', why: 'a reply pauses the campaign for the lead' },
+} as const;
+
 /**
  * What happens to a lead that enters now, if what is assumed holds and nothing else changes. Waits pass at once.
  * @param reaches whether a message of the step can be sent to the lead.
@@ -103,12 +111,14 @@ export function* previewWalk(
     reaches,
     textOf = () => null,
     stopWhen,
+    onReply,
     now,
   }: {
     assume: Assumptions;
     reaches: (step: MessageStep) => boolean;
     textOf?: (step: MessageStep, stepId: string) => string | null;
     stopWhen: readonly Condition[];
+    onReply: OnReply;
     now: Date;
   },
 ): Generator<void, PreviewEvent[]> {
@@ -132,17 +142,16 @@ export function* previewWalk(
       continue;
     }
     let at = rest.from;
-    for (const { id, step } of rest.run) {
+    for (const { id, step, next } of rest.run) {
       at = new Date(at.getTime() + durationMs(step.delay));
-      if (reaches(step))
-        events.push({
-          stepId: id,
-          kind: 'message',
-          at: at.toISOString(),
-          outcome: null,
-          why: null,
-          message: textOf(step, id),
-        });
+      if (!reaches(step)) continue;
+      const sentAt = at.toISOString();
+      const message = textOf(step, id);
+      events.push({ stepId: id, kind: 'message', at: sentAt, outcome: null, why: null, message });
+      if (replies.length === 0 || onReply === 'continue') continue;
+      const outcome = AFTER_REPLY[onReply];
+      if (next !== null) events.push({ stepId: next, kind: 'reply', at: sentAt, ...outcome, message: null });
+      return events;
     }
     const sent = at;
     facts = {

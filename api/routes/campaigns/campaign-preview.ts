@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { planEntry } from '#db/commands/campaigns/campaign-entry.ts';
 import { type StepMessage, stepTimes, variantOf } from '#db/commands/campaigns/step-messages.ts';
-import { type CampaignRow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { type CampaignRow, findCampaign, replyRule } from '#db/queries/campaigns/campaigns.ts';
 import { factsOf } from '#db/queries/campaigns/facts.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
 import { findLead, type LeadRow, presentLead } from '#db/queries/contacts/leads.ts';
@@ -121,6 +121,7 @@ export const previewCampaign = workspaceRoute({
         reaches: ({ messageType }) => lead === null || addressOn(messageType, lead) !== null,
         ...(texts && { textOf: texts.toSend }),
         stopWhen,
+        onReply: replyRule(campaign),
         now,
       }),
     );

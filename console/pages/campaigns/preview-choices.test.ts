@@ -9,7 +9,7 @@ const branch = (...when: object[]): AnyStep =>
     branches: when.map((condition, index) => ({ name: `${index}`, when: [condition], steps: [] })),
     else: [],
   }) as unknown as AnyStep;
-const campaign = (steps: AnyStep[], onReply: 'stop' | 'continue' = 'continue') => ({
+const campaign = (steps: AnyStep[], onReply: 'stop' | 'pause' | 'continue' = 'continue') => ({
   steps,
   onReply,
   stopWhen: [],
@@ -39,8 +39,11 @@ test('a preview offers what the campaign asks about, and nothing else', () => {
   expect(choicesOf({ ...campaign([]), stopWhen: [{ field: 'clicked' }] }).deeds).toEqual(['clicked']);
 });
 
-test('an answer that stops the campaign is not offered', () => {
-  expect(choicesOf(campaign([branch({ field: 'replied' })], 'stop')).replies).toBeNull();
+test('any answer is the same to a campaign that stops or pauses then, and none to one that goes on', () => {
+  const words = branch({ field: 'replied', op: 'contains', value: ['yes', 'sure'] });
+  expect(choicesOf(campaign([words], 'stop')).replies).toEqual([]);
+  expect(choicesOf(campaign([], 'pause')).replies).toEqual([]);
+  expect(choicesOf(campaign([], 'continue')).replies).toBeNull();
 });
 
 test('only what is chosen is assumed', () => {

@@ -31,13 +31,14 @@ export function choicesOf({
     ...allSteps(steps).flatMap((step) => [...conditionsOf(step), ...(step.stopWhen ?? [])]),
   ];
   const about = (field: string): Condition[] => asked.filter((condition) => condition.field === field);
-  const isOpen = onReply === 'continue' && (about('replied').length > 0 || about('no_reply_for').length > 0);
-  const words = about('replied').flatMap(({ value }) => {
+  const goesOn = onReply === 'continue';
+  const isAsked = about('replied').length > 0 || about('no_reply_for').length > 0;
+  const words = (goesOn ? about('replied') : []).flatMap(({ value }) => {
     const [first] = [value].flat();
     return typeof first === 'string' ? [first] : [];
   });
   return {
-    replies: isOpen ? [...new Set(words)] : null,
+    replies: isAsked || !goesOn ? [...new Set(words)] : null,
     deeds: (['read', 'clicked', 'missed'] as const).filter((deed) => about(ASKED[deed]).length > 0),
   };
 }

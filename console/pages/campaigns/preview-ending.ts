@@ -11,9 +11,11 @@ interface Preview {
   walk: readonly Pick<Response['walk'][number], 'stepId' | 'kind'>[];
 }
 
-/** What comes after the messages that are sent whatever happens. */
+/** What comes after the messages that are shown. */
 export function restOf<P extends Preview>({ steps: shown, walk }: P): P['walk'][number][] {
-  const last = walk.findLastIndex(({ stepId }) => shown.some((step) => step.stepId === stepId));
+  const last = walk.findLastIndex(
+    ({ stepId, kind }) => kind !== 'reply' && shown.some((step) => step.stepId === stepId),
+  );
   return walk.slice(last + 1);
 }
 

@@ -128,6 +128,10 @@ function decisionText(kind: Exclude<Event['kind'], 'message'>, outcome: string):
       return t`It changes the contact`;
     case 'end':
       return t`It comes to its end`;
+    case 'reply':
+      return outcome === 'paused'
+        ? t`The reply pauses the campaign for this lead, until a member lets it go on`
+        : t`The reply stops the campaign for this lead`;
     case 'stop':
       return t`A condition to stop holds`;
   }

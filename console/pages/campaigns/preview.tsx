@@ -107,6 +107,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
   const name = lead.data && nameOf(lead.data.lead);
   const ending = preview.data ? endingSentence(campaign.steps, preview.data) : null;
   const rest = preview.data ? restOf(preview.data) : [];
+  const shown = preview.data && stepsSent(preview.data);
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center justify-between gap-3">
@@ -119,9 +120,9 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
       </div>
       {preview.error && !preview.data ? (
         <ErrorState error={preview.error} retry={() => void preview.refetch()} />
-      ) : !preview.data ? (
+      ) : !shown ? (
         <SkeletonRows rows={2} />
-      ) : preview.data.steps.length === 0 ? (
+      ) : shown.length === 0 ? (
         ending === null && (
           <EmptyState title={t`No messages`}>
             <Trans>The lead has no contact details for any step.</Trans>
@@ -129,7 +130,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
         )
       ) : (
         <ol className="flex flex-col gap-3">
-          {preview.data.steps.map((step) => (
+          {shown.map((step) => (
             <li key={step.stepIndex} className="rounded-lg border border-line p-3">
               <div className="flex flex-wrap items-center gap-2">
                 <Badge>{CHANNELS[step.messageType]}</Badge>
@@ -173,7 +174,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
         </ol>
       )}
       {ending !== null && <p className="text-muted">{ending}</p>}
-      {rest.length > 0 && preview.data?.walk.some(({ kind }) => kind === 'message') && (
+      {(preview.data?.walk.length ?? 0) > 1 && preview.data?.walk.some(({ kind }) => kind === 'message') && (
         <>
           <WhatIf
             choices={choices}
@@ -182,11 +183,18 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
             onReply={(next) => change({ reply: next })}
             onDone={(next) => change({ does: next.join(',') })}
           />
-          <Rest campaign={campaign} events={rest} />
+          {rest.length > 0 && <Rest campaign={campaign} events={rest} />}
         </>
       )}
     </div>
   );
+}
+
+/** The messages up to the first decision, or until a reply ends them. */
+function stepsSent({ steps, walk }: ResponseOf<'POST /api/campaigns/{id}/preview'>): Step[] {
+  if (!walk.some(({ kind }) => kind === 'reply')) return steps;
+  const sent = new Set(walk.flatMap(({ kind, stepId }) => (kind === 'message' ? [stepId] : [])));
+  return steps.filter(({ stepId }) => sent.has(stepId));
 }
 
 function stepOf({ steps }: Campaign, stepId: string): CampaignStep | undefined {

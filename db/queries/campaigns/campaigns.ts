@@ -66,6 +66,13 @@ export const CampaignRow = z.object({
 });
 export type CampaignRow = z.infer<typeof CampaignRow>;
 
+/** What a reply does to a lead of the campaign. */
+export const replyRule = ({
+  stopOnReply,
+  pauseOnReply,
+}: Pick<CampaignRow, 'stopOnReply' | 'pauseOnReply'>): OnReply =>
+  stopOnReply ? 'stop' : pauseOnReply ? 'pause' : 'continue';
+
 const onReplyOf = (stopOnReply: boolean): OnReply => (stopOnReply ? 'stop' : 'continue');
 
 export async function findCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
@@ -287,7 +294,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     quietHours: row.quietHours,
     requireConsent: row.requireConsent,
     stopOnReply: row.stopOnReply,
-    onReply: row.stopOnReply ? 'stop' : row.pauseOnReply ? 'pause' : 'continue',
+    onReply: replyRule(row),
     stopWhen: row.stopWhen,
     finishBy: row.finishBy?.toISOString() ?? null,
     isLate: row.isLate,
