@@ -12,6 +12,7 @@ import { VariantName } from '../messages/variant-name.ts';
 const SKIP_REASONS = [
   'reply',
   'opt_out',
+  'suppressed',
   'failed',
   'no_consent',
   'removed',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { Lead } from '../contacts/lead.ts';
+import { WaitingFor } from '../sending/waiting.ts';
 import { VariantName } from '../messages/variant-name.ts';
 
 /** A lead that has entered a campaign, and where it is. */
@@ -12,7 +13,7 @@ export const CampaignLead = z
     state: z.enum(['running', 'finished', 'stopped']),
     stopReason: z.string().nullable().meta({
       description:
-        'Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it did not.',
+        'Why it stopped: `reply`, `opt_out`, `suppressed`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it did not.',
     }),
     stepId: z.string().nullable().meta({
       description: 'The step that comes next or at which it waits; null: none does.',
@@ -22,6 +23,9 @@ export const CampaignLead = z
     }),
     waitsUntil: z.iso.datetime().nullable().meta({
       description: 'When time alone lets it continue; null: it does not wait at a step, or is paused.',
+    }),
+    waitingFor: WaitingFor.pick({ reason: true, until: true }).nullable().meta({
+      description: 'Why its next message is not sent yet; null: none waits.',
     }),
     pausedAt: z.iso.datetime().nullable(),
     pauseReason: z.enum(['reply', 'out_of_office', 'member']).nullable(),

@@ -28,7 +28,7 @@ export const ContactTimelineEntry = z
       campaign,
       reason: z.string().nullable().meta({
         description:
-          '`reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it had all messages.',
+          '`reply`, `opt_out`, `suppressed`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it had all messages.',
       }),
     }),
     z.object({

@@ -34,10 +34,10 @@ export const campaignEntryRoutes = [
       200: z.object({ success: z.literal(true), leads: z.array(CampaignLead), nextCursor: NextCursor }),
     },
     errors: ['NOT_FOUND'],
-    async handler({ db, params, query: { limit, cursor, ...filter } }) {
+    async handler({ db, params, query: { limit, cursor, ...filter }, now }) {
       const campaign = await findCampaign(db, params.id);
       if (!campaign) throw campaignNotFound();
-      const found = await listCampaignLeads(db, campaign, filter, { limit: limit + 1, cursor });
+      const found = await listCampaignLeads(db, campaign, filter, { limit: limit + 1, cursor }, now);
       const leads = found.slice(0, limit);
       const nextCursor = found.length > limit ? (leads.at(-1)?.leadId ?? null) : null;
       return { status: 200, body: { success: true, leads, nextCursor } };
@@ -60,7 +60,7 @@ export const campaignEntryRoutes = [
       if (!campaign) throw campaignNotFound();
       if (!(await lockSequence(db, id, leadId))) throw placeNotFound();
       await stopLead(db, id, leadId, now);
-      return { status: 200, body: { success: true, place: await placeOf(db, campaign, leadId) } };
+      return { status: 200, body: { success: true, place: await placeOf(db, campaign, leadId, now) } };
     },
   }),
 ];
@@ -76,10 +76,10 @@ export const leadCampaignRoutes = [
     params: PlaceParams,
     responses: { 200: OnePlace },
     errors: ['NOT_FOUND'],
-    async handler({ db, params: { id, campaignId } }) {
+    async handler({ db, params: { id, campaignId }, now }) {
       const campaign = await findCampaign(db, campaignId);
       if (!campaign) throw placeNotFound();
-      return { status: 200, body: { success: true, place: await placeOf(db, campaign, id) } };
+      return { status: 200, body: { success: true, place: await placeOf(db, campaign, id, now) } };
     },
   }),
 
@@ -103,12 +103,12 @@ export const leadCampaignRoutes = [
     async handler({ db, params: { id, campaignId }, body, now }) {
       const campaign = await lockCampaign(db, campaignId);
       if (!campaign || !(await lockSequence(db, campaignId, id))) throw placeNotFound();
-      const { state } = await placeOf(db, campaign, id);
+      const { state } = await placeOf(db, campaign, id, now);
       if (state !== 'running') throw new ApiError('INVALID_STATE', `The lead has ${state}`);
       const until = body.resumesAt === null ? null : new Date(body.resumesAt);
       if (until !== null && until <= now) await resumeLead(db, campaign, id, now);
       else await pauseLead(db, campaignId, id, until, now);
-      return { status: 200, body: { success: true, place: await placeOf(db, campaign, id) } };
+      return { status: 200, body: { success: true, place: await placeOf(db, campaign, id, now) } };
     },
   }),
 ];
@@ -116,8 +116,13 @@ export const leadCampaignRoutes = [
 const placeNotFound = (): ApiError => new ApiError('NOT_FOUND', 'The lead is not in the campaign');
 
 /** @throws NOT_FOUND */
-async function placeOf(db: TenantDb, campaign: CampaignRow, leadId: string): Promise<CampaignLead> {
-  const place = await findCampaignLead(db, campaign, leadId);
+async function placeOf(
+  db: TenantDb,
+  campaign: CampaignRow,
+  leadId: string,
+  now: Date,
+): Promise<CampaignLead> {
+  const place = await findCampaignLead(db, campaign, leadId, now);
   if (!place) throw placeNotFound();
   return place;
 }

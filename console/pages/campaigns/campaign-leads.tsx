@@ -16,7 +16,15 @@ import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { statusName } from '#console/lib/status-names.ts';
 import { placeOf, placeOfIndex } from '#console/lib/step-places.ts';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
-import { type CampaignLead, countName, type Counted, pauseReasonName, stopReasonName } from './lead-names.ts';
+import {
+  type CampaignLead,
+  countName,
+  type Counted,
+  pauseReasonName,
+  stopReasonName,
+  untilText,
+  waitText,
+} from './lead-names.ts';
 
 const REFRESH_MS = 15_000;
 const STATES = ['running', 'finished', 'stopped'] as const;
@@ -175,10 +183,11 @@ function LeadRow({ campaign, lead }: { campaign: Campaign; lead: CampaignLead })
 /** Where it is: the step that comes next, until when it waits there or is paused, or why nothing comes. */
 function Place({ campaign, lead }: { campaign: Campaign; lead: CampaignLead }) {
   const zone = useTimeZone();
-  const { stepId, waitsUntil, stopReason, pausedAt, pauseReason, resumesAt } = lead;
+  const { stepId, waitsUntil, waitingFor, stopReason, pausedAt, pauseReason, resumesAt } = lead;
   const text = [
     stopReason === null ? placeText(placeOf(campaign.steps, stepId ?? '')) : stopReasonName(stopReason),
     pausedAt !== null && pauseReasonName(pauseReason),
+    pausedAt === null && waitingFor && waitText(waitingFor, zone),
     waitsUntil !== null && mostText(fullTimeOf(waitsUntil, zone)),
     resumesAt !== null && untilText(fullTimeOf(resumesAt, zone)),
   ]
@@ -188,7 +197,6 @@ function Place({ campaign, lead }: { campaign: Campaign; lead: CampaignLead }) {
 }
 
 const mostText = (until: string): string => t`until ${until} at most`;
-const untilText = (until: string): string => t`until ${until}`;
 
 function placeText(number: number): string {
   return number === 0 ? '' : t`At step ${number}`;

@@ -116,6 +116,7 @@ function Head({
 const REASONS: Record<FunnelStep['skipped'][number]['reason'], (leads: number) => string> = {
   reply: (leads) => plural(leads, { one: '# replied before', other: '# replied before' }),
   opt_out: (leads) => plural(leads, { one: '# opted out before', other: '# opted out before' }),
+  suppressed: (leads) => plural(leads, { one: '# was suppressed before', other: '# were suppressed before' }),
   failed: (leads) =>
     plural(leads, { one: '# could not be reached before', other: '# could not be reached before' }),
   no_consent: (leads) => plural(leads, { one: '# had not consented', other: '# had not consented' }),

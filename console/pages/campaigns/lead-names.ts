@@ -1,4 +1,6 @@
 import { t } from '@lingui/core/macro';
+import { dateOf, timeOf } from '#console/lib/format.ts';
+import { reasonName } from '#console/lib/wait-names.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 
 export type CampaignLead = ResponseOf<'GET /api/campaigns/{id}/leads'>['leads'][number];
@@ -30,12 +32,21 @@ export const stopReasonName = (reason: string): string =>
   ({
     reply: t`Replied`,
     opt_out: t`Opted out`,
+    suppressed: t`Suppressed by the agency`,
     failed: t`Could not be reached`,
     no_address: t`Has no address for any step`,
     no_consent: t`Has not consented`,
     removed: t`Removed`,
     stop_condition: t`A condition to stop holds`,
   })[reason] ?? reason;
+
+/** Why the next message of a lead is not sent yet, and until when. */
+export function waitText({ reason, until }: NonNullable<CampaignLead['waitingFor']>, zone: string): string {
+  const name = reasonName(reason);
+  return until === null ? name : `${name} ${untilText(`${dateOf(until, zone)}, ${timeOf(until, zone)}`)}`;
+}
+
+export const untilText = (until: string): string => t`until ${until}`;
 
 /** Why a lead is paused. */
 export function pauseReasonName(reason: CampaignLead['pauseReason']): string {

@@ -8,7 +8,7 @@ import { Status } from '#console/components/badge.tsx';
 import { fullTimeOf } from '#console/lib/format.ts';
 import { allSteps, placeOf } from '#console/lib/step-places.ts';
 import { type Campaign, isMessage } from '../campaigns/campaign.ts';
-import { type CampaignLead, pauseReasonName } from '../campaigns/lead-names.ts';
+import { type CampaignLead, pauseReasonName, waitText } from '../campaigns/lead-names.ts';
 import { stepTexts } from '../campaigns/step-text.ts';
 
 /** The campaigns in which a lead is under way, and what comes next in each. */
@@ -59,7 +59,7 @@ function Place({ leadId, campaignId }: { leadId: string; campaignId: string }) {
 
 /** What comes next, and until when nothing does. */
 function placeTexts(campaign: Campaign, place: CampaignLead, zone: string): string[] {
-  const { stepId, waitsUntil, pausedAt, pauseReason, resumesAt } = place;
+  const { stepId, waitsUntil, waitingFor, pausedAt, pauseReason, resumesAt } = place;
   const number = placeOf(campaign.steps, stepId ?? '');
   const step = allSteps(campaign.steps)[number - 1];
   const until = waitsUntil && fullTimeOf(waitsUntil, zone);
@@ -69,6 +69,7 @@ function placeTexts(campaign: Campaign, place: CampaignLead, zone: string): stri
       (isMessage(step)
         ? t`Step ${number} is next: a message.`
         : `${t`At step ${number}`}: ${stepTexts(step).join(' ')}`),
+    pausedAt === null && waitingFor && `${waitText(waitingFor, zone)}.`,
     until !== null && t`It goes on by ${until}.`,
     pausedAt !== null && `${pauseReasonName(pauseReason)}.`,
     resumes !== null && t`It goes on at ${resumes}.`,

@@ -251,6 +251,7 @@ function decidedText({
 const LEFT: Record<string, MessageDescriptor> = {
   reply: msg`The contact replied`,
   opt_out: msg`The contact opted out`,
+  suppressed: msg`The agency suppresses the address`,
   failed: msg`A message could not be delivered`,
   no_address: msg`There is no address for the channel`,
   no_consent: msg`The contact has not consented`,

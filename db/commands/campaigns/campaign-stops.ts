@@ -1,6 +1,7 @@
 import { emitCanceled } from '#db/commands/messages/message-events.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
+import { UNTRIED } from '#domain/campaigns/campaign-funnel.ts';
 import type { Channel } from '#domain/base/channel.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
@@ -9,7 +10,14 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
 
 /** Why a lead's sequence is stopped. */
-export type StopReason = 'reply' | 'opt_out' | 'failed' | 'removed' | 'no_consent' | 'stop_condition';
+export type StopReason =
+  | 'reply'
+  | 'opt_out'
+  | 'suppressed'
+  | 'failed'
+  | 'removed'
+  | 'no_consent'
+  | 'stop_condition';
 
 /**
  * Stops the sequences of all leads with this address, in the transaction of the cause, and cancels their unsent steps.
@@ -58,15 +66,29 @@ export async function stopWithoutConsent(
 /** Stops the sequences of messages that failed permanently. Requires `lockSequences`. */
 export async function stopFailed(
   db: TenantDb,
-  failed: readonly Pick<MessageRow, 'campaignId' | 'leadId'>[],
+  failed: readonly Pick<MessageRow, 'campaignId' | 'leadId' | 'errorMessage'>[],
   now: Date,
 ): Promise<void> {
-  const sequences = failed.flatMap(({ campaignId, leadId }) =>
-    campaignId === null || leadId === null ? [] : [[campaignId, leadId]],
+  const sequences = failed.flatMap(({ campaignId, leadId, errorMessage }) =>
+    campaignId === null || leadId === null ? [] : [{ reason: reasonOf(errorMessage), campaignId, leadId }],
   );
-  if (sequences.length === 0) return;
-  const these = sql.fragment`(campaign_id, lead_id) in (select * from ${sql.unnest(sequences, ['text', 'text'])})`;
-  await stop(db, 'failed', now, these);
+  for (const [reason, stopped] of Map.groupBy(sequences, (one) => one.reason)) {
+    const ids = stopped.map(({ campaignId, leadId }) => [campaignId, leadId]);
+    const these = sql.fragment`(campaign_id, lead_id) in (select * from ${sql.unnest(ids, ['text', 'text'])})`;
+    await stop(db, reason, now, these);
+  }
+}
+
+/** As the funnel counts them: what was not tried has not failed. */
+function reasonOf(errorMessage: string | null): StopReason {
+  switch (UNTRIED.find((one) => one === errorMessage)) {
+    case 'recipient_opted_out':
+      return 'opt_out';
+    case 'recipient_suppressed':
+      return 'suppressed';
+    case undefined:
+      return 'failed';
+  }
 }
 
 /** Stops the sequences of leads that are removed, and cancels their unsent steps. Requires the locks of both. */

@@ -3,8 +3,11 @@ import { z } from 'zod';
 import { CampaignLead, type CampaignLeadFilter, type FunnelCount } from '#domain/campaigns/campaign-lead.ts';
 import { QUEUED, SENT, UNTRIED } from '#domain/campaigns/campaign-funnel.ts';
 import { stepNumbers, stepsById } from '#domain/campaigns/step.ts';
+import { whyItWaits } from '#domain/sending/why-it-waits.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { findLeads, type LeadRow } from '../contacts/leads.ts';
+import { findMessages } from '../messages/messages.ts';
+import { findWaits, type FoundMessage } from '../messages/shown-messages.ts';
 import type { CampaignRow } from './campaigns.ts';
 
 const EnteredRow = z.object({
@@ -17,7 +20,8 @@ const EnteredRow = z.object({
   pausedAt: z.date().nullable(),
   pauseReason: CampaignLead.shape.pauseReason,
   resumesAt: z.date().nullable(),
-  /** Of its first message that is not sent. */
+  /** Its first message that is not sent. */
+  nextMessageId: z.string().nullable(),
   nextStepId: z.string().nullable(),
 });
 
@@ -27,18 +31,20 @@ export async function listCampaignLeads(
   campaign: CampaignRow,
   filter: CampaignLeadFilter & { leadId?: string },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
+  now: Date,
 ): Promise<CampaignLead[]> {
   const { state, stepIndex, leadId } = filter;
   const order = sql.array([...stepsById(campaign.steps).keys()], 'text');
   const rows = await db.any(sql.type(EnteredRow)`
     select l.lead_id, l.state, l.stop_reason, l.entered_at, l.step_id, l.due_at,
-      l.paused_at, l.pause_reason, l.resumes_at, (
-      select coalesce(step_id, (step_index + 1)::text) from messages
+      l.paused_at, l.pause_reason, l.resumes_at, next.id next_message_id, next.step_id next_step_id
+    from campaign_leads l left join lateral (
+      select id, coalesce(step_id, (step_index + 1)::text) step_id from messages
       where workspace_id = ${db.workspaceId} and campaign_id = ${campaign.id} and lead_id = l.lead_id
         and status in ('pending', 'scheduled')
       order by array_position(${order}, coalesce(step_id, (step_index + 1)::text)) limit 1
-    ) next_step_id
-    from campaign_leads l where ${sql.and([
+    ) next on true
+    where ${sql.and([
       sql.fragment`l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaign.id}`,
       leadId !== undefined && sql.fragment`l.lead_id = ${leadId}`,
       state !== undefined && sql.fragment`l.state = ${state}`,
@@ -51,7 +57,14 @@ export async function listCampaignLeads(
     db,
     rows.map((row) => row.leadId),
   );
-  return rows.map((row) => present(campaign, row, leads.get(row.leadId)));
+  const unsent = await findMessages(
+    db,
+    rows.flatMap(({ nextMessageId }) => nextMessageId ?? []),
+  );
+  const next = new Map((await findWaits(db, unsent, now)).map((found) => [found.row.id, found]));
+  return rows.map((row) =>
+    present(campaign, row, leads.get(row.leadId), next.get(row.nextMessageId ?? ''), now),
+  );
 }
 
 /** null: it has not entered. */
@@ -59,8 +72,9 @@ export async function findCampaignLead(
   db: TenantDb,
   campaign: CampaignRow,
   leadId: string,
+  now: Date,
 ): Promise<CampaignLead | null> {
-  return (await listCampaignLeads(db, campaign, { leadId }, { limit: 1 }))[0] ?? null;
+  return (await listCampaignLeads(db, campaign, { leadId }, { limit: 1 }, now))[0] ?? null;
 }
 
 /** The leads that a number of the funnel counts, as `funnelOf` does. */
@@ -119,8 +133,11 @@ function present(
   campaign: CampaignRow,
   { leadId, state, stopReason, enteredAt, stepId, nextStepId, ...times }: z.infer<typeof EnteredRow>,
   lead: LeadRow | undefined,
+  next: FoundMessage | undefined,
+  now: Date,
 ): CampaignLead {
   const isAt = stepsById(campaign.steps).get(nextStepId ?? stepId ?? '')?.id ?? null;
+  const wait = next?.facts && whyItWaits(next.facts.line, next.facts.message, now);
   const { dueAt, pausedAt, pauseReason, resumesAt } = times;
   const runs = state === 'running';
   return {
@@ -135,6 +152,7 @@ function present(
     stepId: runs ? isAt : null,
     stepIndex: runs && isAt !== null ? (stepNumbers(campaign).get(isAt) ?? null) : null,
     waitsUntil: runs && pausedAt === null ? (dueAt?.toISOString() ?? null) : null,
+    waitingFor: runs && wait ? { reason: wait.reason, until: wait.until?.toISOString() ?? null } : null,
     pausedAt: runs ? (pausedAt?.toISOString() ?? null) : null,
     pauseReason: runs ? pauseReason : null,
     resumesAt: runs ? (resumesAt?.toISOString() ?? null) : null,

@@ -88,8 +88,23 @@ describe('a lead in a campaign', () => {
     const { body } = await api('GET', `/api/campaigns/${id}/leads`);
     expect(body).toMatchObject({
       leads: [
-        { leadId: failed.body.leadId, state: 'stopped', stopReason: 'failed', stepIndex: null },
-        { leadId, phone: to, state: 'running', stopReason: null, stepIndex: 1, waitsUntil: null },
+        {
+          leadId: failed.body.leadId,
+          state: 'stopped',
+          stopReason: 'failed',
+          stepIndex: null,
+          waitingFor: null,
+        },
+        {
+          leadId,
+          phone: to,
+          state: 'running',
+          stopReason: null,
+          stepIndex: 1,
+          waitsUntil: null,
+          // As of its message.
+          waitingFor: { reason: 'scheduled', until: (await stepsOf(id, leadId))[1]?.scheduledDate },
+        },
       ],
       nextCursor: null,
     });
@@ -214,11 +229,14 @@ describe('a lead in a campaign', () => {
 
     it('by an opt-out that is found when its message is due', async () => {
       const slow = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 10_000 });
-      const { id, to } = await enterLast({ steps: [now], eligibleLineIds: [slow] });
+      const { id, to, leadId } = await enterLast({ steps: [now], eligibleLineIds: [slow] });
       await asleep(id);
       await insertRow(app, 'opt_outs', { workspace_id: workspace.id, address: to, source: 'api' });
       await api('PATCH', `/api/lines/${slow}`, { minGapSeconds: 0 });
       await eventually(async () => (await statusOf(id)) === 'completed');
+      // As the funnel says: it has not failed.
+      const { place } = (await api('GET', `/api/leads/${leadId}/campaigns/${id}`)).body;
+      expect(place.stopReason).toBe('opt_out');
     });
   });
 
