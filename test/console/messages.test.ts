@@ -16,9 +16,11 @@ test('messages can be filtered, explain what they wait for, and can be canceled'
     scheduledDate: new Date(Date.now() + 86_400_000).toISOString(),
     correlationId: 'visit-7',
   });
+  const to = phone();
+  await api('POST', '/api/leads', { leads: [{ firstName: 'Ada', lastName: 'Lee', phone: to }] });
   const { body: sent } = await api('POST', '/api/messages', {
     message: 'It is open today',
-    recipientPhone: phone(),
+    recipientPhone: to,
   });
   await eventually(async () => (await api('GET', `/api/messages/${sent._id}`)).body.sentAt !== null);
   const { body: timeline } = await api('GET', `/api/messages/${message._id}/timeline`);
@@ -26,7 +28,7 @@ test('messages can be filtered, explain what they wait for, and can be canceled'
   await page.getByText('No message matches').waitFor();
   const statuses = page.getByRole('combobox', { name: 'Status' });
   await statuses.selectOption('Latest sent');
-  await page.getByRole('row', { name: /It is open today/ }).waitFor();
+  await page.getByRole('row', { name: /Ada Lee.*It is open today/ }).waitFor();
   expect(await page.getByRole('row', { name: /See you tomorrow/ }).count()).toBe(0);
   await statuses.selectOption('Waits to be sent');
   await page.getByRole('row', { name: /See you tomorrow/ }).waitFor();

@@ -6,6 +6,7 @@ import { ACCEPTED, Accepted, actionRequest } from './message-actions.ts';
 import { emitEdited, renderFor, rewriteMessage } from '#db/commands/messages/own-changes.ts';
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { cancelWaitingMessage } from '#db/commands/sending/message-orders.ts';
+import { namesAt } from '#db/queries/inbox/conversations.ts';
 import { findMessage, presentMessage } from '#db/queries/messages/messages.ts';
 import {
   findWaits,
@@ -31,6 +32,12 @@ import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, PageQuery } from '#api/http/page.ts';
 import { perMinute } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
+
+const ListedMessage = Message.extend({
+  contactName: z.string().nullable().meta({
+    description: 'The name of the lead with the address, else `recipientName`.',
+  }),
+}).meta({ id: 'ListedMessage' });
 
 const MessageParams = z.object({ id: Id });
 
@@ -94,17 +101,22 @@ export const messageRoutes = [
       }),
     }),
     responses: {
-      200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),
+      200: z.object({ success: z.literal(true), messages: z.array(ListedMessage), nextCursor: NextCursor }),
     },
     transaction: false,
     async handler({ caller, query: { limit, cursor, waiting, ...filter }, now, pools, taskQueues }) {
       const isWaiting = waiting === undefined ? undefined : waiting === 'true';
-      const page = await withTenant(pools, caller.workspace.id, (db) =>
-        listShownMessages(db, { ...filter, waiting: isWaiting }, { limit, cursor }, now),
-      );
-      const messages = await noteUnserved(page.messages, taskQueues, now);
-      const body = { messages: messages.map((one) => presentFound(one, now)), nextCursor: page.nextCursor };
-      return { status: 200, body: { success: true, ...body } };
+      const { names, ...page } = await withTenant(pools, caller.workspace.id, async (db) => {
+        const shown = await listShownMessages(db, { ...filter, waiting: isWaiting }, { limit, cursor }, now);
+        const rows = shown.messages.map(({ row }) => row);
+        return { ...shown, names: await namesAt(db, rows) };
+      });
+      const found = await noteUnserved(page.messages, taskQueues, now);
+      const messages = found.map((one) => ({
+        ...presentFound(one, now),
+        contactName: names.get(one.row.address) || one.row.recipientName,
+      }));
+      return { status: 200, body: { success: true, messages, nextCursor: page.nextCursor } };
     },
   }),
 

@@ -1,7 +1,8 @@
 import type { ResponseOf } from '#console/api/routes.ts';
 import { reasonName } from '#console/lib/wait-names.ts';
 
-export type Message = ResponseOf<'GET /api/messages'>['messages'][number];
+export type Message = ResponseOf<'GET /api/messages/{id}'>;
+export type Listed = ResponseOf<'GET /api/messages'>['messages'][number];
 
 export const STATUSES = [
   'pending',

@@ -15,7 +15,7 @@ import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Filters, useFilters } from './filters.tsx';
-import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
+import { addressOf, isWaiting, type Listed, type Message, reasonOf } from './message.ts';
 import { MessageDrawer } from './message-drawer.tsx';
 
 export default function Messages() {
@@ -61,7 +61,7 @@ const Empty = ({ filtered }: { filtered: boolean }) => (
   </EmptyState>
 );
 
-function columnsWith(lines: readonly Line[]): readonly Column<Message>[] {
+function columnsWith(lines: readonly Line[]): readonly Column<Listed>[] {
   const names = new Map(lines.map((line) => [line._id, lineName(line)]));
   return [
     {
@@ -70,8 +70,8 @@ function columnsWith(lines: readonly Line[]): readonly Column<Message>[] {
       cell: (message) => (
         <>
           <p className="truncate font-medium">
-            {message.recipientName ?? addressName(addressOf(message))}
-            {message.recipientName !== null && (
+            {message.contactName ?? addressName(addressOf(message))}
+            {message.contactName !== null && (
               <span className="ml-2 font-normal text-muted">{addressName(addressOf(message))}</span>
             )}
           </p>

@@ -221,10 +221,19 @@ export async function presentConversations(
   });
 }
 
+/** The names by which leads are known at the addresses of messages. */
+export async function namesAt(
+  db: TenantDb,
+  rows: readonly Pick<ConversationRow, 'address' | 'leadId'>[],
+): Promise<ReadonlyMap<string, string>> {
+  const leads = await leadsOf(db, rows);
+  return new Map([...leads].map(([address, lead]) => [address, contactName(lead, null, '')]));
+}
+
 /** By address: the lead of the last message, or if that has none or was deleted, a lead that has the address. */
 async function leadsOf(
   db: TenantDb,
-  rows: readonly ConversationRow[],
+  rows: readonly Pick<ConversationRow, 'address' | 'leadId'>[],
 ): Promise<ReadonlyMap<string, LeadRow>> {
   const leads = await findLeads(
     db,

@@ -55,6 +55,19 @@ test('a field in a template that no contact can have is a warning with the one t
   expect(of(campaign)).toMatchObject(unknown);
 });
 
+test('a list names the contact of a message that was sent to an address alone', async () => {
+  const to = phone();
+  await call('POST', '/api/leads', { leads: [{ firstName: 'Ada', lastName: 'Lee', phone: to }] });
+  await call('POST', '/api/messages', { message: 'Hi', recipientPhone: to });
+  await call('POST', '/api/messages', { message: 'Hi', recipientPhone: phone(), recipientName: 'Grace' });
+  await call('POST', '/api/messages', { message: 'Hi', recipientPhone: phone() });
+  expect((await call('GET', '/api/messages')).body.messages).toMatchObject([
+    { contactName: null, recipientName: null },
+    { contactName: 'Grace', recipientName: 'Grace' },
+    { contactName: 'Ada Lee', recipientName: null, recipientPhone: to },
+  ]);
+});
+
 test('what has left is listed by when it left, page by page, and nothing that waits', async () => {
   const at = (minutes: number) => new Date(Date.now() - minutes * 60_000);
   // In the order of creation. An SMS in place of a message has no time of its own.
