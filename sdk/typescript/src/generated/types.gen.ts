@@ -2209,6 +2209,117 @@ export type Error = {
     requestId: string;
 };
 
+export type ListedMessage = {
+    _id: string;
+    workspaceId: string;
+    /**
+     * The template; once the message is sent, the rendered text.
+     */
+    message: string;
+    messageType: 'imessage' | 'sms' | 'email';
+    /**
+     * Of an email: as given; once the message is sent, as sent.
+     */
+    subject: string | null;
+    status: MessageStatus;
+    /**
+     * Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.
+     */
+    holdReason: string | null;
+    fromLineId: string | null;
+    poolId: string | null;
+    recipientPhone: string | null;
+    recipientEmail: string | null;
+    recipientName: string | null;
+    leadId: string | null;
+    /**
+     * The group to which it is sent, if it is no contact.
+     */
+    groupId: string | null;
+    createdByUserId: string | null;
+    attachmentUrls: Array<string>;
+    attachmentNames: Array<string>;
+    voiceNote: boolean;
+    /**
+     * The message that it answers.
+     */
+    replyToMessageId: string | null;
+    effect: Effect | null;
+    /**
+     * It is canceled if the contact writes before it is sent.
+     */
+    cancelIfReply: boolean;
+    /**
+     * The first of the texts that were given as one `message`, if it is a later one of them.
+     */
+    bubbleOf: string | null;
+    fallbackSmsDispatched: boolean;
+    source: string;
+    correlationId: string | null;
+    traceId: string | null;
+    scheduledDate: string | null;
+    batchId: string | null;
+    stepIndex: number | null;
+    /**
+     * The A/B text of the campaign's step; null: the step has none.
+     */
+    variant: VariantName | null;
+    campaignId: string | null;
+    errorMessage: string | null;
+    /**
+     * How it went; null: it has not left, or is an email.
+     */
+    transport: Transport | null;
+    sentAt: string | null;
+    deliveredAt: string | null;
+    readAt: string | null;
+    /**
+     * When its text was last replaced after it was sent.
+     */
+    editedAt: string | null;
+    /**
+     * When it was taken back.
+     */
+    unsentAt: string | null;
+    /**
+     * Of the contact, and our own.
+     */
+    reactions: Array<{
+        by: 'us' | 'contact';
+        /**
+         * The part of the message, of those with several: a text and its files. Absent: the first.
+         */
+        part?: number;
+        /**
+         * One of the six tapbacks, `emoji`, or `sticker`.
+         */
+        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+        /**
+         * The emoji, if `reaction` is `emoji`.
+         */
+        emoji?: string;
+        from: string;
+        at: string;
+        /**
+         * Of ours: whether the carrier has taken it.
+         */
+        status: 'pending' | 'sent' | 'failed';
+    }>;
+    createdAt: string;
+    updatedAt: string;
+    crmAContactId?: string;
+    crmAPortalId?: string;
+    crmBContactId?: string;
+    crmBLocationId?: string;
+    crmCCompanyId?: string;
+    crmCPersonId?: string;
+    crmCLeadId?: string;
+    /**
+     * The name of the lead with the address, else `recipientName`.
+     */
+    contactName: string | null;
+};
+
 export type Timeline = {
     messageId: string;
     status: MessageStatus;
@@ -3506,7 +3617,7 @@ export type CampaignLead = {
     email: string | null;
     state: 'running' | 'finished' | 'stopped';
     /**
-     * Why it stopped: `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it did not.
+     * Why it stopped: `reply`, `opt_out`, `suppressed`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it did not.
      */
     stopReason: string | null;
     /**
@@ -3521,6 +3632,19 @@ export type CampaignLead = {
      * When time alone lets it continue; null: it does not wait at a step, or is paused.
      */
     waitsUntil: string | null;
+    /**
+     * Why its next message is not sent yet; null: none waits.
+     */
+    waitingFor: {
+        /**
+         * A `holdReason`, for example `daily_new_cap`.
+         */
+        reason: string;
+        /**
+         * null: until something changes.
+         */
+        until: string | null;
+    } | null;
     pausedAt: string | null;
     pauseReason: 'reply' | 'out_of_office' | 'member' | null;
     /**
@@ -3544,7 +3668,7 @@ export type ContactTimelineEntry = {
     at: string;
     campaign: ContactTimelineCampaign;
     /**
-     * `reply`, `opt_out`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it had all messages.
+     * `reply`, `opt_out`, `suppressed`, `failed`, `no_address`, `no_consent`, `removed` or `stop_condition`; null: it had all messages.
      */
     reason: string | null;
 } | {
@@ -4520,7 +4644,7 @@ export type FunnelStep = {
      * Leads that do not get the step, by reason, the most frequent first.
      */
     skipped: Array<{
-        reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'step_removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+        reason: 'reply' | 'opt_out' | 'suppressed' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'step_removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
         leads: number;
     }>;
     /**
@@ -4582,7 +4706,7 @@ export type FunnelStep = {
          * Leads that do not get the step, by reason, the most frequent first.
          */
         skipped: Array<{
-            reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'step_removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+            reason: 'reply' | 'opt_out' | 'suppressed' | 'failed' | 'no_consent' | 'removed' | 'stop_condition' | 'step_removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
             leads: number;
         }>;
         /**
@@ -4638,13 +4762,16 @@ export type FunnelComparison = {
 
 export type CampaignPreviewEvent = {
     stepId: string;
-    kind: 'message' | 'wait' | 'wait_until' | 'branch' | 'do' | 'end' | 'stop';
+    /**
+     * `reply`: the answer, of a campaign that then stops or pauses, in place of the step.
+     */
+    kind: 'message' | 'wait' | 'wait_until' | 'branch' | 'do' | 'end' | 'stop' | 'reply';
     /**
      * At the earliest: without windows, quiet hours and the pace of lines.
      */
     at: string;
     /**
-     * The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended` or `stopped`; null: a message.
+     * The name of the branch, `else`, `continued`, `timed_out`, `done`, `ended`, `stopped` or `paused`; null: a message.
      */
     outcome: string | null;
     why: string | null;
@@ -5915,7 +6042,7 @@ export type GetApiMessagesResponses = {
      */
     200: {
         success: true;
-        messages: Array<MessageOutput>;
+        messages: Array<ListedMessage>;
         /**
          * null on the last page.
          */

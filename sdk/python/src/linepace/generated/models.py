@@ -909,6 +909,72 @@ class Error(TypedDict):
     requestId: str
 
 
+ListedMessageReaction = TypedDict(
+    "ListedMessageReaction",
+    {
+        "by": Literal["us", "contact"],
+        "part": NotRequired[int],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
+        "from": str,
+        "at": str,
+        "status": Literal["pending", "sent", "failed"],
+    },
+)
+
+
+class ListedMessage(TypedDict):
+    _id: str
+    workspaceId: str
+    message: str
+    messageType: Literal["imessage", "sms", "email"]
+    subject: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    holdReason: str | None
+    fromLineId: str | None
+    poolId: str | None
+    recipientPhone: str | None
+    recipientEmail: str | None
+    recipientName: str | None
+    leadId: str | None
+    groupId: str | None
+    createdByUserId: str | None
+    attachmentUrls: list[str]
+    attachmentNames: list[str]
+    voiceNote: bool
+    replyToMessageId: str | None
+    effect: Literal["slam", "loud", "gentle", "invisible_ink", "echo", "spotlight", "balloons", "confetti", "love", "lasers", "fireworks", "shooting_star", "celebration"] | None
+    cancelIfReply: bool
+    bubbleOf: str | None
+    fallbackSmsDispatched: bool
+    source: str
+    correlationId: str | None
+    traceId: str | None
+    scheduledDate: str | None
+    batchId: str | None
+    stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
+    campaignId: str | None
+    errorMessage: str | None
+    transport: Literal["imessage", "rcs", "sms"] | None
+    sentAt: str | None
+    deliveredAt: str | None
+    readAt: str | None
+    editedAt: str | None
+    unsentAt: str | None
+    reactions: list[ListedMessageReaction]
+    createdAt: str
+    updatedAt: str
+    crmAContactId: NotRequired[str]
+    crmAPortalId: NotRequired[str]
+    crmBContactId: NotRequired[str]
+    crmBLocationId: NotRequired[str]
+    crmCCompanyId: NotRequired[str]
+    crmCPersonId: NotRequired[str]
+    crmCLeadId: NotRequired[str]
+    contactName: str | None
+
+
 class WaitingForData(TypedDict):
     messageId: str
 
@@ -1488,6 +1554,11 @@ class Pool(TypedDict):
     updatedAt: str
 
 
+class CampaignLeadWaitingFor(TypedDict):
+    reason: str
+    until: str | None
+
+
 class CampaignLead(TypedDict):
     campaignId: str
     leadId: str
@@ -1500,6 +1571,7 @@ class CampaignLead(TypedDict):
     stepId: str | None
     stepIndex: int | None
     waitsUntil: str | None
+    waitingFor: CampaignLeadWaitingFor | None
     pausedAt: str | None
     pauseReason: Literal["reply", "out_of_office", "member"] | None
     resumesAt: str | None
@@ -1954,7 +2026,7 @@ class CampaignStepCorrection(TypedDict):
 
 
 class FunnelStepSkippedItem(TypedDict):
-    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "step_removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    reason: Literal["reply", "opt_out", "suppressed", "failed", "no_consent", "removed", "stop_condition", "step_removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
     leads: int
 
 
@@ -1964,7 +2036,7 @@ class FunnelStepVersion(TypedDict):
 
 
 class FunnelStepVariantSkippedItem(TypedDict):
-    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "stop_condition", "step_removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    reason: Literal["reply", "opt_out", "suppressed", "failed", "no_consent", "removed", "stop_condition", "step_removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
     leads: int
 
 
@@ -1986,7 +2058,7 @@ class FunnelComparison(TypedDict):
 
 class CampaignPreviewEvent(TypedDict):
     stepId: str
-    kind: Literal["message", "wait", "wait_until", "branch", "do", "end", "stop"]
+    kind: Literal["message", "wait", "wait_until", "branch", "do", "end", "stop", "reply"]
     at: str
     outcome: str | None
     why: str | None
@@ -2691,7 +2763,7 @@ class ListMessagesParametersQuery(TypedDict):
 
 class ListMessagesResponse(TypedDict):
     success: Literal[True]
-    messages: list[MessageOutput]
+    messages: list[ListedMessage]
     nextCursor: str | None
 
 
