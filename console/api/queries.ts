@@ -157,6 +157,8 @@ export async function refreshReads(
 
 interface Callbacks<D> {
   onSuccess?: (data: D) => void;
+  /** Before them, also after the session has ended or another workspace was chosen: for what is kept by workspace and person. */
+  onEnd?: (isAccepted: boolean) => void;
   /** Like `onSuccess`, unless the component has gone or was reset: for what closes something or navigates. */
   whileShown?: (data: D) => void;
   /** Like `whileShown`, after the refetch: for what closes a form that may be opened again with what it has changed. */
@@ -199,11 +201,13 @@ export function useWrite<E extends WriteEndpoint>(
     mutationFn: ({ input }) =>
       request<Endpoint>(endpoint, input, { idempotencyKey: crypto.randomUUID() }) as Promise<ResponseOf<E>>,
     onSuccess: (response, call) => {
+      call.callbacks.onEnd?.(true);
       if (!isCurrent(call)) return;
       call.callbacks.onSuccess?.(response);
       if (call.generation === generation.current) call.callbacks.whileShown?.(response);
     },
     onError: (failure, call) => {
+      call.callbacks.onEnd?.(false);
       if (isCurrent(call)) call.callbacks.onError?.(failure);
       // The workspace was read before it stopped; every page says it then.
       if (isStopped(failure)) void refreshReads(['GET /api/workspace']);

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { ApiFailure, send } from '#console/api/client.ts';
 import { endedSession } from '#console/api/session.ts';
 import { signInAs } from '#console/api/sign-in.ts';
@@ -142,6 +142,15 @@ const AtProvider = ({ failure }: { failure: string | undefined }) => (
   </>
 );
 
+/** Whoever was writing when the session ended goes on by keyboard. */
+function useFirstField(): RefObject<HTMLFormElement | null> {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (endedSession()) form.current?.querySelector('input')?.focus();
+  }, []);
+  return form;
+}
+
 /** Sends JSON without a credential. @throws ApiFailure */
 const post = (path: string, body: unknown): Promise<Response> =>
   send('POST', path, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
@@ -165,6 +174,7 @@ function linkRefusal(error: unknown): string {
 
 /** With a link by email or a passkey. */
 function ByEmail({ failure, onSignedIn }: { failure: string | undefined; onSignedIn: () => void }) {
+  const form = useFirstField();
   const [email, setEmail] = useState('');
   const [sentTo, setSentTo] = useState<string>();
   const [busy, setBusy] = useState<'link' | 'passkey'>();
@@ -214,7 +224,12 @@ function ByEmail({ failure, onSignedIn }: { failure: string | undefined; onSigne
       <p className="mt-1.5 text-muted">
         <Trans>You get a link by email that signs in this browser.</Trans>
       </p>
-      <form className="mt-6 flex flex-col gap-4" noValidate onSubmit={(event) => void submit(event)}>
+      <form
+        ref={form}
+        className="mt-6 flex flex-col gap-4"
+        noValidate
+        onSubmit={(event) => void submit(event)}
+      >
         <TextField
           label={t`Email address`}
           type="email"
@@ -251,6 +266,7 @@ function WithCredential({
   busy: boolean;
   failure: string | undefined;
 }) {
+  const form = useFirstField();
   const [credential, setCredential] = useState('');
   const [isChecking, setChecking] = useState(false);
   const [refusal, setRefusal] = useState<string>();
@@ -284,7 +300,7 @@ function WithCredential({
           <Trans>Paste a session token. It stays in this tab, and is forgotten when you close it.</Trans>
         )}
       </p>
-      <form className="mt-6 flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
+      <form ref={form} className="mt-6 flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
         <TextField
           label={keys ? t`Workspace key` : t`Session token`}
           type="password"
@@ -293,7 +309,10 @@ function WithCredential({
           placeholder={keys ? 'svc_…' : 'eyJ…'}
           className="font-mono"
           value={credential}
-          onChange={(event) => setCredential(event.target.value)}
+          onChange={(event) => {
+            setCredential(event.target.value);
+            setRefusal(undefined);
+          }}
           error={refusal ?? failure}
           required
         />

@@ -32,11 +32,11 @@ export function NoteBox({ address, close }: { address: string; close: () => void
     write.mutate(
       { params: { address }, body },
       {
-        onSuccess: () => {
+        onEnd: (isAccepted) => {
           // What was written meanwhile stays.
-          if (unsent.current() === text) unsent.change(null);
-          toast(t`The note was added`);
+          if (isAccepted && unsent.current() === text) unsent.change(null);
         },
+        onSuccess: () => toast(t`The note was added`),
         whileShown: () => {
           // So that everybody who views the conversation refetches its notes.
           if (userId !== null) void reportPresence(address, 'viewing');

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
-import { currentSession, type Session } from '#console/api/session.ts';
+import { onSessionChange } from '#console/api/session.ts';
 import type { ThreadItem } from './conversations.ts';
 
 /** A reply that is on its way to the API, or that the thread does not show yet. */
@@ -13,13 +13,16 @@ export interface Sending {
   messageId: string | null;
 }
 
-let replies: readonly (Sending & { session: Session | null })[] = [];
+let replies: readonly Sending[] = [];
 const listeners = new Set<() => void>();
 
 function keep(next: typeof replies): void {
   replies = next;
   for (const listener of listeners) listener();
 }
+
+// What comes of them is read anew. A reply that was refused because its session had ended is in its box.
+onSessionChange(() => keep([]));
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
@@ -30,7 +33,7 @@ export function beginSending(reply: Omit<Sending, 'messageId'>): {
   accepted(messageId: string): void;
   refused(): void;
 } {
-  let own: (typeof replies)[number] = { ...reply, messageId: null, session: currentSession() };
+  let own: Sending = { ...reply, messageId: null };
   keep([...replies, own]);
   return {
     accepted(messageId) {
@@ -54,7 +57,6 @@ export function useSending(address: string, messages: readonly ThreadItem[] = []
     const isDone = ({ messageId }: Sending): boolean => messageId !== null && shown.has(messageId);
     if (all.some(isDone)) keep(replies.filter((one) => !isDone(one)));
   }, [all, messages]);
-  const session = currentSession();
   return useMemo(() => {
     // The thread may be read again before the API has answered with the ID. No reply is sent before its time.
     const isShown = ({ messageId, at, text }: Sending): boolean =>
@@ -63,6 +65,6 @@ export function useSending(address: string, messages: readonly ThreadItem[] = []
           ? item.direction === 'out' && item.at >= at && item.message === text
           : item.messageId === messageId,
       );
-    return all.filter((one) => one.address === address && one.session === session && !isShown(one));
-  }, [all, address, messages, session]);
+    return all.filter((one) => one.address === address && !isShown(one));
+  }, [all, address, messages]);
 }
