@@ -11,7 +11,7 @@ interface Props {
   onClose: () => void;
   /**
    * Whether closing it loses something. Default: whether somebody has changed a form in it since it was last saved, without those
-   * that `useUnsentForm` keeps, which have `data-kept`.
+   * that are kept (`KeptForm`).
    */
   unsaved?: boolean;
   title: string;

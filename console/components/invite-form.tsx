@@ -1,8 +1,12 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
+import { useEdits } from '#console/lib/unsent.ts';
 import { Button } from './button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from './field.tsx';
+import { KeptForm } from './kept-form.tsx';
 import { toast } from './toast.tsx';
+
+const NOBODY = { email: '' };
 
 /** Invites somebody by email. */
 export function InviteForm({
@@ -18,16 +22,18 @@ export function InviteForm({
   role?: ReactNode;
 }) {
   const { t } = useLingui();
-  const [email, setEmail] = useState('');
+  const edits = useEdits(role ? 'invite member' : 'invite', NOBODY);
+  const { email } = edits.values;
   return (
-    <form
+    <KeptForm
+      edits={edits}
       className="flex flex-col gap-3 p-4"
       onSubmit={(event) => {
         event.preventDefault();
         invite(email, {
           onSuccess: () => {
             toast(t`${email} was invited`);
-            setEmail('');
+            edits.discard();
           },
         });
       }}
@@ -40,7 +46,7 @@ export function InviteForm({
             required
             autoComplete="off"
             value={email}
-            onChange={(event) => setEmail(event.target.value)}
+            onChange={(event) => edits.change({ email: event.target.value })}
             error={issueOf(error, 'email')}
           />
         </div>
@@ -50,6 +56,6 @@ export function InviteForm({
         </Button>
       </div>
       <FormError>{generalErrorOf(error, ['email', 'role'])}</FormError>
-    </form>
+    </KeptForm>
   );
 }

@@ -44,8 +44,9 @@ interface Unsent {
 }
 
 /**
- * What somebody has written and not sent or saved, by the name of its editor. It belongs to the user and the workspace, survives
- * reloads, the end of the session and switches of the workspace, and ends when the user signs out or closes the tab.
+ * What somebody has written and not sent or saved, by the name of its editor. It belongs to the workspace and the user, or whoever has
+ * a key of the workspace. It survives reloads, the end of the session and switches of the workspace, and ends when the user signs out or
+ * closes the tab.
  */
 export function useUnsent(editor: string): Unsent {
   const key = useKey(editor);
@@ -55,50 +56,61 @@ export function useUnsent(editor: string): Unsent {
 
 function useKey(editor: string): string {
   const { workspace, caller } = useIdentity();
-  return `${PREFIX}${workspace._id} ${caller.id} ${editor}`;
+  const writer = caller.type === 'key' ? 'key' : caller.id;
+  return `${PREFIX}${workspace._id} ${writer} ${editor}`;
 }
 
-export interface UnsentForm<T> {
-  value: T;
+/** What somebody has changed in a form, and what it shows. */
+export interface Edits<T> {
+  values: T;
+  /** Only what differs from what is stored. */
+  edits: Partial<T>;
   /** May be called after the component is gone, for what takes a while. */
-  change(update: (current: T) => T): void;
+  change(part: Partial<T> | ((now: T) => Partial<T>)): void;
   isChanged: boolean;
-  /** Whether it was written before the component was shown. */
+  /** Whether some was changed before the component was shown, and is not saved. */
   isKept: boolean;
-  /** Called once it is saved or discarded: what is shown stays, and is not kept. */
+  /** Shows what is stored. */
+  discard(): void;
+  /** Called once they are saved: what is shown stays, and is not kept. */
   forget(): void;
 }
 
 /**
- * A form, kept like `useUnsent` while it differs from what it begins with.
+ * The edits of what is stored, or of an empty form, kept like `useUnsent`; `KeptForm` shows them. Fields that nobody has edited stay as
+ * they are stored, because somebody else may change them meanwhile.
  * @param storable what survives a reload. Default: all of it; secrets should not.
  */
-export function useUnsentForm<T extends object>(
+export function useEdits<T extends object>(
   editor: string,
-  saved: T,
-  storable: (value: T) => T = (value) => value,
-): UnsentForm<T> {
+  stored: T,
+  storable: (values: T) => T = (values) => values,
+): Edits<T> {
   const key = useKey(editor);
-  const [kept] = useState(() => formOf(texts.get(key)) as T | null);
-  const [value, setValue] = useState(kept ?? saved);
-  const latest = useRef(value);
-  const asText = JSON.stringify(saved);
+  const [kept] = useState(() => editsOf(texts.get(key)) as Partial<T> | null);
+  const [edits, setEdits] = useState<Partial<T>>(kept ?? {});
+  const latest = useRef(edits);
+  const show = (next: Partial<T>): void => {
+    latest.current = next;
+    setEdits(next);
+    if (Object.keys(next).length === 0) return store(key, null);
+    const lasting = differing(storable({ ...stored, ...next }), stored);
+    store(key, JSON.stringify(next), JSON.stringify(lasting));
+  };
+  const isChanged = Object.keys(differing(edits, stored)).length > 0;
   return {
-    value,
-    change(update) {
-      latest.current = update(latest.current);
-      setValue(latest.current);
-      const text = JSON.stringify(latest.current);
-      if (text === asText) store(key, null);
-      else store(key, text, JSON.stringify(storable(latest.current)));
+    values: { ...stored, ...edits },
+    edits: differing(edits, stored),
+    change(part) {
+      const now = { ...stored, ...latest.current };
+      show(differing({ ...latest.current, ...(typeof part === 'function' ? part(now) : part) }, stored));
     },
-    isChanged: JSON.stringify(value) !== asText,
-    isKept: kept !== null,
+    isChanged,
+    isKept: kept !== null && isChanged,
+    discard: () => show({}),
     forget: () => store(key, null),
   };
 }
-
-const NO_EDITS = {};
 
 const differing = <T extends object>(edits: Partial<T>, stored: T): Partial<T> =>
   Object.fromEntries(
@@ -107,25 +119,7 @@ const differing = <T extends object>(edits: Partial<T>, stored: T): Partial<T> =
     ),
   ) as Partial<T>;
 
-/**
- * The edits of what is stored, kept like `useUnsent`. Fields that nobody has edited stay as they are stored, because somebody else may
- * change them meanwhile.
- */
-export function useEdits<T extends object>(editor: string, stored: T) {
-  const edits = useUnsentForm<Partial<T>>(editor, NO_EDITS);
-  const values: T = { ...stored, ...edits.value };
-  return {
-    values,
-    change: (part: Partial<T>): void => edits.change((now) => differing({ ...now, ...part }, stored)),
-    discard: (): void => edits.change(() => NO_EDITS),
-    /** Called once they are saved. */
-    forget: edits.forget,
-    /** Whether some were made before the component was shown, and are not saved. */
-    isKept: edits.isKept && JSON.stringify(values) !== JSON.stringify(stored),
-  };
-}
-
-function formOf(text: string | undefined): unknown {
+function editsOf(text: string | undefined): unknown {
   try {
     return text === undefined ? null : JSON.parse(text);
   } catch {

@@ -7,10 +7,10 @@ import { Check } from '#console/components/check.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { Page } from '#console/components/page.tsx';
-import { KeptNote } from '#console/components/kept-note.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { numberOf } from '#console/lib/format.ts';
 import { toast } from '#console/components/toast.tsx';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 import { localIn, momentIn } from '#console/lib/workspace-time.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import {
@@ -65,14 +65,12 @@ export default function CampaignForm({
   const [saved] = useState<CampaignDraft>(() => (campaign ? draftOf(campaign) : NEW_CAMPAIGN()));
   const [editor] = useState(campaign ? `campaign ${campaign._id} ${campaign.updatedAt}` : 'campaign new');
   // What was written over an older version is not shown over a newer one.
-  const form = useUnsentForm(editor, saved);
-  const draft = form.value;
-  const setDraft = form.change;
+  const form = useEdits(editor, saved);
+  const { values: draft, change } = form;
   const [uploads, setUploads] = useState(0);
   const [asks, setAsks] = useState(false);
   const [version] = useState(campaign?.version ?? 1);
   const [review, setReview] = useState<Edit | null>(null);
-  const change = (next: Partial<CampaignDraft>): void => setDraft((current) => ({ ...current, ...next }));
   const { steps } = draft;
   const create = useWrite('POST /api/campaigns', OPTIONS);
   const update = useWrite('PATCH /api/campaigns/{id}', OPTIONS);
@@ -120,11 +118,11 @@ export default function CampaignForm({
           : t`It is saved as a draft; nothing is sent until it is started.`
       }
     >
-      <form
+      <KeptForm
+        edits={form}
         className="flex max-w-3xl flex-col gap-4 [&_:is(input,select,textarea,button)]:scroll-mb-24"
         onSubmit={submit}
       >
-        {form.isKept && <KeptNote />}
         <TextField
           label={t`Name`}
           value={draft.name}
@@ -142,7 +140,7 @@ export default function CampaignForm({
           steps={steps}
           listId={draft.listId}
           isReplyOpen={draft.onReply === ''}
-          change={(update) => setDraft((current) => ({ ...current, steps: update(current.steps) }))}
+          change={(update) => change((now) => ({ steps: update(now.steps) }))}
           onBusy={(busy) => setUploads((count) => count + (busy ? 1 : -1))}
           errorOf={(path) => issueOf(error, path)}
         />
@@ -188,7 +186,7 @@ export default function CampaignForm({
             {edited ? t`Review changes` : campaign ? t`Save` : t`Create draft`}
           </Button>
         </div>
-      </form>
+      </KeptForm>
       {review && <EditReview edit={review} onSave={save} close={() => setReview(null)} />}
       <ConfirmDialog
         open={asks}

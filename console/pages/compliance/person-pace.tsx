@@ -1,14 +1,16 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { Check } from '#console/components/check.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { useEdits } from '#console/lib/unsent.ts';
 
 type Cap = ResponseOf<'GET /api/workspace/frequency-cap'>['frequencyCap'];
 
@@ -38,7 +40,8 @@ function CapForm({ saved }: { saved: Cap }) {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const initial = { messages: String(saved?.messages ?? ''), days: String(saved?.days ?? DEFAULT_DAYS) };
-  const [values, setValues] = useState(initial);
+  const edits = useEdits('frequency cap', initial);
+  const { values, change } = edits;
   const save = useWrite('PUT /api/workspace/frequency-cap', {
     refresh: ['GET /api/workspace/frequency-cap'],
   });
@@ -51,16 +54,23 @@ function CapForm({ saved }: { saved: Cap }) {
     save.mutate(
       { body: bodyOf(values) },
       {
-        onSuccess: () =>
+        onSuccess: () => {
+          edits.forget();
           toast(t`The cap was saved`, {
             undo: () => save.mutate({ body: bodyOf(initial) }, { onError: toastError }),
-          }),
+          });
+        },
       },
     );
   };
-  const isChanged = JSON.stringify(values) !== JSON.stringify(initial);
   return (
-    <form aria-label={t`Frequency cap`} className="flex flex-col gap-3" noValidate onSubmit={submit}>
+    <KeptForm
+      edits={edits}
+      aria-label={t`Frequency cap`}
+      className="flex flex-col gap-3"
+      noValidate
+      onSubmit={submit}
+    >
       <p className="text-muted">
         <Trans>
           Over all campaigns and lines. What exceeds it waits; answers and messages outside of campaigns do
@@ -74,7 +84,7 @@ function CapForm({ saved }: { saved: Cap }) {
           min={1}
           placeholder={t`No cap`}
           value={values.messages}
-          onChange={({ target }) => setValues({ ...values, messages: target.value })}
+          onChange={({ target }) => change({ messages: target.value })}
           error={issueOf(save.error, 'messages')}
         />
         <TextField
@@ -82,17 +92,17 @@ function CapForm({ saved }: { saved: Cap }) {
           type="number"
           min={1}
           value={values.days}
-          onChange={({ target }) => setValues({ ...values, days: target.value })}
+          onChange={({ target }) => change({ days: target.value })}
           error={issueOf(save.error, 'days')}
         />
         {isAdmin && (
-          <Button type="submit" busy={save.isPending} disabled={!isChanged}>
+          <Button type="submit" busy={save.isPending} disabled={!edits.isChanged}>
             <Trans>Save the cap</Trans>
           </Button>
         )}
       </fieldset>
       <FormError>{generalErrorOf(save.error, ['messages', 'days'])}</FormError>
-    </form>
+    </KeptForm>
   );
 }
 

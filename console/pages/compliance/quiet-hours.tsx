@@ -8,9 +8,10 @@ import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { CheckList } from '#console/components/check-list.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Card } from '#console/components/page.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { type Edits, useEdits } from '#console/lib/unsent.ts';
 import { type Hours, WouldHaveWaited } from './would-have-waited.tsx';
 
 const states = () => [
@@ -32,7 +33,8 @@ const FIELDS = ['enabled', 'start', 'end', 'law', 'appliesTo'];
 export function QuietHours({ saved }: { saved: Hours }) {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
-  const { value: hours, isChanged, change, forget } = useUnsentForm('quiet hours', saved);
+  const edits = useEdits('quiet hours', saved);
+  const { values: hours, isChanged } = edits;
   const { start, end } = saved;
   return (
     <Card
@@ -41,13 +43,7 @@ export function QuietHours({ saved }: { saved: Hours }) {
     >
       <div className="grid gap-x-8 gap-y-6 p-4 lg:grid-cols-2">
         {isAdmin ? (
-          <Form
-            hours={hours}
-            saved={saved}
-            isChanged={isChanged}
-            onChange={(next) => change(() => next)}
-            onSaved={forget}
-          />
+          <Form saved={saved} edits={edits} />
         ) : (
           <p>
             {saved.enabled ? (
@@ -69,20 +65,9 @@ export function QuietHours({ saved }: { saved: Hours }) {
   );
 }
 
-function Form({
-  hours,
-  saved,
-  isChanged,
-  onChange,
-  onSaved,
-}: {
-  hours: Hours;
-  saved: Hours;
-  isChanged: boolean;
-  onChange: (hours: Hours) => void;
-  onSaved: () => void;
-}) {
+function Form({ saved, edits }: { saved: Hours; edits: Edits<Hours> }) {
   const { t } = useLingui();
+  const { values: hours, change, isChanged, isKept } = edits;
   const save = useWrite('PUT /api/workspace/quiet-hours', { refresh: ['GET /api/compliance'] });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -90,7 +75,7 @@ function Form({
       { body: hours },
       {
         onSuccess: () => {
-          onSaved();
+          edits.forget();
           toast(t`The quiet hours were saved`, {
             undo: () => save.mutate({ body: saved }, { onError: toastError }),
           });
@@ -98,9 +83,8 @@ function Form({
       },
     );
   };
-  const change = (part: Partial<Hours>): void => onChange({ ...hours, ...part });
   return (
-    <form aria-label={t`Quiet hours`} className="flex flex-col gap-4" onSubmit={submit}>
+    <KeptForm edits={edits} aria-label={t`Quiet hours`} className="flex flex-col gap-4" onSubmit={submit}>
       <SelectField
         label={t`State`}
         options={states()}
@@ -148,12 +132,12 @@ function Form({
         <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged}>
           <Trans>Save</Trans>
         </Button>
-        {isChanged && (
-          <Button onClick={() => onChange(saved)}>
+        {isChanged && !isKept && (
+          <Button onClick={edits.discard}>
             <Trans>Discard</Trans>
           </Button>
         )}
       </div>
-    </form>
+    </KeptForm>
   );
 }

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf } from '#console/components/field.tsx';
-import { KeptNote } from '#console/components/kept-note.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useEdits } from '#console/lib/unsent.ts';
 import { bodyOf, FIELDS, type Lead, LEADS, type LeadValues, valuesOf } from './lead.ts';
@@ -13,7 +13,8 @@ export function EditLead({ lead }: { lead: Lead }) {
   const { t } = useLingui();
   // As it was when the form was opened: what somebody else has changed since is not changed back.
   const [initial, setInitial] = useState(() => valuesOf(lead));
-  const { values, change, discard, isKept } = useEdits(`lead ${lead._id}`, initial);
+  const edits = useEdits(`lead ${lead._id}`, initial);
+  const { values, change, discard } = edits;
   const update = useWrite('PATCH /api/leads/{id}', { refresh: LEADS });
   const changed = FIELDS.filter((name) => values[name] !== initial[name]);
   const show = (saved: Lead): void => {
@@ -44,8 +45,7 @@ export function EditLead({ lead }: { lead: Lead }) {
     );
   };
   return (
-    <form data-kept className="flex flex-col gap-4" onSubmit={submit}>
-      {isKept && <KeptNote discard={discard} />}
+    <KeptForm edits={edits} className="flex flex-col gap-4" onSubmit={submit}>
       <LeadFields values={values} onChange={change} errorOf={(name) => issueOf(update.error, name)} />
       <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
       <div>
@@ -53,6 +53,6 @@ export function EditLead({ lead }: { lead: Lead }) {
           <Trans>Save</Trans>
         </Button>
       </div>
-    </form>
+    </KeptForm>
   );
 }

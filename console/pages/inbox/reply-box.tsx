@@ -9,7 +9,7 @@ import { toastError } from '#console/components/toast.tsx';
 import { inserted } from '#console/lib/insert.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
-import { useUnsent, useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits, useUnsent } from '#console/lib/unsent.ts';
 import { isGroup, recipientOf, REFRESH } from './conversations.ts';
 import { sendAfterUndo, stopOf, toastWithUndo } from './send-with-undo.ts';
 import { beginSending, useSending } from './sending.ts';
@@ -33,7 +33,10 @@ export function ReplyBox({
   const { t } = useLingui();
   const unsent = useUnsent(`reply ${address}`);
   const text = unsent.text ?? '';
-  const { value: files, change: setFiles } = useUnsentForm<UploadedFile[]>(`files ${address}`, NO_FILES);
+  const { values, change: changeFiles } = useEdits(`attached ${address}`, { files: NO_FILES });
+  const { files } = values;
+  const setFiles = (update: (now: UploadedFile[]) => UploadedFile[]): void =>
+    changeFiles((now) => ({ files: update(now.files) }));
   const [uploading, setUploading] = useState(false);
   // What is on its way is shown in the thread, and comes back here if it is refused.
   const isSending = useSending(address).some((one) => one.messageId === null && one.text === text);
@@ -59,6 +62,11 @@ export function ReplyBox({
     if (written !== text) change([text, written].filter((part) => part !== '').join('\n'));
     setFiles((current) => [...files, ...current.filter((file) => !files.includes(file))]);
   };
+  /** What was written or attached meanwhile stays. */
+  const takeOut = (): void => {
+    if ((unsent.current() ?? '') === text) change('');
+    setFiles((current) => current.filter((file) => !files.includes(file)));
+  };
   const canSend = (shown.trim() !== '' || shownFiles.length > 0) && !uploading;
   /** @param at null: after the seconds in which it can be undone. */
   const submit = (at: Date | null = null): void => {
@@ -76,11 +84,9 @@ export function ReplyBox({
         },
       },
       {
+        onEnd: (isAccepted) => (isAccepted ? takeOut() : putBack()),
         onSuccess: ({ _id }) => {
           sending?.accepted(_id);
-          // What was written or attached meanwhile stays.
-          if ((unsent.current() ?? '') === text) change('');
-          setFiles((current) => current.filter((file) => !files.includes(file)));
           toastWithUndo(_id, line, {
             at,
             onTakenBack: () => {
@@ -91,7 +97,6 @@ export function ReplyBox({
         },
         onError: (error) => {
           sending?.refused();
-          putBack();
           toastError(error);
         },
       },

@@ -6,9 +6,10 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
 import { FormError, generalErrorOf, issueOf, TextAreaField, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 
 type Snippet = ResponseOf<'GET /api/snippets'>['snippets'][number];
 
@@ -136,8 +137,9 @@ function SnippetForm({
   const [saved] = useState(
     snippet ? { name: snippet.name, text: snippet.text } : { ...EMPTY, text: written },
   );
-  const form = useUnsentForm(`snippet ${snippet?._id ?? 'new'}`, saved);
-  const { name, text } = form.value;
+  const form = useEdits(`snippet ${snippet?._id ?? 'new'}`, saved);
+  const { change, values } = form;
+  const { name, text } = values;
   const create = useWrite('POST /api/snippets', { refresh: [LIST] });
   const update = useWrite('PATCH /api/snippets/{id}', { refresh: [LIST] });
   const error = create.error ?? update.error;
@@ -147,14 +149,13 @@ function SnippetForm({
       toast(snippet ? t`The snippet was changed` : t`The snippet was added`);
     },
     whileShown: () => {
-      form.change(() => EMPTY);
-      form.forget();
+      form.discard();
       done();
     },
   };
-  const change = (part: Partial<typeof EMPTY>): void => form.change((current) => ({ ...current, ...part }));
   return (
-    <form
+    <KeptForm
+      edits={form}
       aria-label={snippet ? t`Change the snippet` : t`New snippet`}
       className="flex flex-col gap-3"
       onSubmit={(event) => {
@@ -192,6 +193,6 @@ function SnippetForm({
           </Button>
         )}
       </div>
-    </form>
+    </KeptForm>
   );
 }

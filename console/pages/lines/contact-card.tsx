@@ -5,7 +5,7 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { KeptNote } from '#console/components/kept-note.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
 import { useEdits } from '#console/lib/unsent.ts';
@@ -40,7 +40,8 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
     organization: saved?.organization ?? '',
     photoUrl: saved?.photoUrl ?? '',
   };
-  const { values, change, discard, forget, isKept } = useEdits(`contact card ${line._id}`, initial);
+  const edits = useEdits(`contact card ${line._id}`, initial);
+  const { values, change, forget } = edits;
   const save = useWrite('PUT /api/lines/{id}/contact-card', {
     refresh: ['GET /api/lines/{id}/contact-card'],
   });
@@ -72,8 +73,13 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
   };
   const isChanged = saved === null || JSON.stringify(values) !== JSON.stringify(initial);
   return (
-    <form data-kept aria-label={t`Contact card`} className="flex flex-col gap-4" noValidate onSubmit={submit}>
-      {isKept && <KeptNote discard={discard} />}
+    <KeptForm
+      edits={edits}
+      aria-label={t`Contact card`}
+      className="flex flex-col gap-4"
+      noValidate
+      onSubmit={submit}
+    >
       <div className="grid gap-4 sm:grid-cols-2">
         {FIELDS.map((name) => (
           <TextField
@@ -91,7 +97,7 @@ function Form({ line, saved }: { line: Line; saved: Card }) {
           <Trans>Save</Trans>
         </Button>
       </div>
-    </form>
+    </KeptForm>
   );
 }
 

@@ -6,7 +6,7 @@ import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
-import { KeptNote } from '#console/components/kept-note.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
 import { useEdits } from '#console/lib/unsent.ts';
@@ -61,7 +61,8 @@ export function LimitsForm({ line }: { line: Line }) {
   const { t } = useLingui();
   // As it was when the form was opened: what somebody else has changed since is not changed back.
   const [initial, setInitial] = useState(() => valuesOf(line));
-  const { values, change, discard, isKept } = useEdits(`limits ${line._id}`, initial);
+  const edits = useEdits(`limits ${line._id}`, initial);
+  const { values, change, discard } = edits;
   const update = useWrite('PATCH /api/lines/{id}', {
     refresh: ['GET /api/lines/by-user', 'GET /api/lines/{id}/pace'],
   });
@@ -92,8 +93,7 @@ export function LimitsForm({ line }: { line: Line }) {
     );
   };
   return (
-    <form data-kept className="flex flex-col gap-4" onSubmit={submit}>
-      {isKept && <KeptNote discard={discard} />}
+    <KeptForm edits={edits} className="flex flex-col gap-4" onSubmit={submit}>
       <div className="grid gap-4 sm:grid-cols-2">
         {FIELDS.map((name) => (
           <TextField
@@ -118,6 +118,6 @@ export function LimitsForm({ line }: { line: Line }) {
           <Trans>Save</Trans>
         </Button>
       </div>
-    </form>
+    </KeptForm>
   );
 }

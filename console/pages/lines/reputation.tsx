@@ -1,18 +1,20 @@
 import type { MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react';
+import { type FormEvent, lazy, Suspense, useMemo } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useIsAdmin, useTimeZone } from '#console/api/workspace.ts';
 import { Badge, Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf, relativeTimeOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
 import { locale } from '#console/lib/locale.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
 
@@ -154,21 +156,31 @@ function Effects({ reputation: { state, policy, override, lineId, effects } }: {
 }
 
 const FIELDS = ['hours', 'reason'];
+const NO_OVERRIDE = { hours: '24', reason: '' };
 
 function Override({ lineId }: { lineId: string }) {
   const { t } = useLingui();
-  const [hours, setHours] = useState('24');
-  const [reason, setReason] = useState('');
+  const edits = useEdits(`override ${lineId}`, NO_OVERRIDE);
+  const { hours, reason } = edits.values;
   const override = useWrite('POST /api/lines/{id}/reputation/override', { refresh: [...READS] });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     override.mutate(
       { params: { id: lineId }, body: { hours: Number(hours), reason } },
-      { onSuccess: () => toast(t`The line sends at its full pace`) },
+      {
+        onSuccess: () => {
+          edits.forget();
+          toast(t`The line sends at its full pace`);
+        },
+      },
     );
   };
   return (
-    <form className="flex flex-col gap-3 rounded-lg border border-line p-3" onSubmit={submit}>
+    <KeptForm
+      edits={edits}
+      className="flex flex-col gap-3 rounded-lg border border-line p-3"
+      onSubmit={submit}
+    >
       <h3 className="font-medium">
         <Trans>Lift its effects for some hours</Trans>
       </h3>
@@ -177,14 +189,14 @@ function Override({ lineId }: { lineId: string }) {
           label={t`Hours`}
           inputMode="numeric"
           value={hours}
-          onChange={(event) => setHours(event.target.value)}
+          onChange={(event) => edits.change({ hours: event.target.value })}
           error={issueOf(override.error, 'hours')}
         />
         <TextField
           label={t`Reason`}
           hint={t`The audit log records it.`}
           value={reason}
-          onChange={(event) => setReason(event.target.value)}
+          onChange={(event) => edits.change({ reason: event.target.value })}
           error={issueOf(override.error, 'reason')}
         />
       </div>
@@ -194,7 +206,7 @@ function Override({ lineId }: { lineId: string }) {
           <Trans>Send at full pace</Trans>
         </Button>
       </div>
-    </form>
+    </KeptForm>
   );
 }
 

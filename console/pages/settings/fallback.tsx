@@ -14,7 +14,7 @@ import {
   TextField,
 } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
-import { KeptNote } from '#console/components/kept-note.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useEdits } from '#console/lib/unsent.ts';
@@ -80,7 +80,8 @@ function patchOf(values: Values, authToken: string): Patch {
 function Form({ config }: { config: Config | null }) {
   const { t } = useLingui();
   const initial = valuesOf(config);
-  const { values, change, discard, forget, isKept } = useEdits('SMS fallback', initial);
+  const edits = useEdits('SMS fallback', initial);
+  const { values, change, forget } = edits;
   // A secret is not kept.
   const [authToken, setAuthToken] = useState('');
   const save = useWrite('PATCH /api/workspace/fallback-config', {
@@ -110,16 +111,11 @@ function Form({ config }: { config: Config | null }) {
     onChange: ({ target }: { target: { value: string } }) => change({ [name]: target.value }),
     error: issueOf(save.error, name),
   });
-  const isChanged = authToken !== '' || JSON.stringify(values) !== JSON.stringify(initial);
+  const isChanged = authToken !== '' || edits.isChanged;
   return (
-    <form onSubmit={submit}>
+    <KeptForm edits={edits} className="flex flex-col gap-3" onSubmit={submit}>
       <Card title={t`SMS fallback`}>
         <div className="grid gap-4 p-4 sm:grid-cols-2">
-          {isKept && (
-            <div className="sm:col-span-2">
-              <KeptNote discard={discard} />
-            </div>
-          )}
           <SelectField label={t`State`} options={states()} {...field('enabled')} />
           <SelectField label={t`Provider`} options={providers()} {...field('provider')} />
           {values.provider === 'twilio' && (
@@ -162,6 +158,6 @@ function Form({ config }: { config: Config | null }) {
           </div>
         </div>
       </Card>
-    </form>
+    </KeptForm>
   );
 }

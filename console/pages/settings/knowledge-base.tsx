@@ -12,10 +12,11 @@ import {
   TextAreaField,
   TextField,
 } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 import { AUTOPILOT_FIELDS, AutopilotFields } from './autopilot.tsx';
 import { AutopilotTrial, useDryRun } from './autopilot-trial.tsx';
 import { Chats } from './chats.tsx';
@@ -48,12 +49,11 @@ export default function KnowledgeBase() {
 
 function Form({ saved }: { saved: Saved }) {
   const { t } = useLingui();
-  const form = useUnsentForm('copilot', saved);
-  const { value: values, isChanged } = form;
+  const form = useEdits('copilot', saved);
+  const { values, change, isChanged } = form;
   const save = useWrite('PUT /api/knowledge-base', { refresh: ['GET /api/knowledge-base'] });
   const { dryRun, isRecent } = useDryRun();
   const isUntried = values.mode === 'autopilot' && saved.mode !== 'autopilot' && !isRecent;
-  const change = (changes: Partial<Saved>): void => form.change((current) => ({ ...current, ...changes }));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     save.mutate(
@@ -78,7 +78,7 @@ function Form({ saved }: { saved: Saved }) {
     ...values.documents.flatMap((_, index) => [`documents.${index}.title`, `documents.${index}.text`]),
   ];
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit}>
+    <KeptForm edits={form} className="flex flex-col gap-4" onSubmit={submit}>
       <Card title={t`Drafts`}>
         <div className="grid gap-4 p-4 sm:grid-cols-2">
           <SelectField
@@ -137,8 +137,8 @@ function Form({ saved }: { saved: Saved }) {
         <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged || isUntried}>
           <Trans>Save</Trans>
         </Button>
-        {isChanged && (
-          <Button onClick={() => form.change(() => saved)}>
+        {isChanged && !form.isKept && (
+          <Button onClick={form.discard}>
             <Trans>Discard changes</Trans>
           </Button>
         )}
@@ -148,6 +148,6 @@ function Form({ saved }: { saved: Saved }) {
           </p>
         )}
       </div>
-    </form>
+    </KeptForm>
   );
 }

@@ -1,36 +1,39 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Card } from '#console/components/page.tsx';
 import { toast } from '#console/components/toast.tsx';
 import { numberOf } from '#console/lib/format.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 
 /** What the language model may cost a day, and what it has cost today. */
 export function ModelBudget() {
   const { t } = useLingui();
   const { aiTokensPerDay, aiTokensUsedToday, aiBudgetExhausted } = useIdentity().workspace;
   const isAdmin = useIsAdmin();
-  const [typed, setTyped] = useState<string | null>(null);
+  const edits = useEdits('budget', { tokens: String(aiTokensPerDay) });
+  const { tokens } = edits.values;
   const save = useWrite('PATCH /api/workspace', { refresh: ['GET /api/workspace'] });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     save.mutate(
-      { body: { aiTokensPerDay: Number(typed) } },
+      { body: { aiTokensPerDay: Number(tokens) } },
       {
         onSuccess: () => {
-          setTyped(null);
+          edits.forget();
           toast(t`The budget was saved`);
         },
+        afterRefetch: edits.discard,
       },
     );
   };
-  const isChanged = typed !== null && typed !== String(aiTokensPerDay);
   return (
     <Card title={t`Budget`}>
-      <form className="flex flex-col gap-4 p-4" onSubmit={submit}>
+      <KeptForm edits={edits} className="flex flex-col gap-4 p-4" onSubmit={submit}>
         <p className={aiBudgetExhausted ? 'text-bad' : ''}>
           {aiBudgetExhausted ? (
             <Trans>
@@ -51,17 +54,17 @@ export function ModelBudget() {
               min={0}
               max={1_000_000_000}
               required
-              value={typed ?? String(aiTokensPerDay)}
-              onChange={(event) => setTyped(event.target.value)}
+              value={tokens}
+              onChange={(event) => edits.change({ tokens: event.target.value })}
               error={issueOf(save.error, 'aiTokensPerDay')}
             />
-            <Button type="submit" busy={save.isPending} disabled={!isChanged}>
+            <Button type="submit" busy={save.isPending} disabled={!edits.isChanged}>
               <Trans>Save the budget</Trans>
             </Button>
           </div>
         )}
         <FormError>{generalErrorOf(save.error, ['aiTokensPerDay'])}</FormError>
-      </form>
+      </KeptForm>
     </Card>
   );
 }

@@ -7,10 +7,11 @@ import { useIsAdmin } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextAreaField, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 import { dayName } from '#console/pages/campaigns/campaign.ts';
 import { linesOf } from '#console/pages/campaigns/step-draft.ts';
 
@@ -48,8 +49,8 @@ export function OpeningHours() {
 function Form({ saved, timezone }: { saved: Saved; timezone: string }) {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
-  const form = useUnsentForm('opening hours', { hours: saved.hours, closedOn: saved.closedOn.join('\n') });
-  const { hours, closedOn } = form.value;
+  const form = useEdits('opening hours', { hours: saved.hours, closedOn: saved.closedOn.join('\n') });
+  const { hours, closedOn } = form.values;
   const save = useWrite('PUT /api/workspace/opening-hours', {
     refresh: ['GET /api/workspace/opening-hours'],
   });
@@ -67,7 +68,7 @@ function Form({ saved, timezone }: { saved: Saved; timezone: string }) {
       },
     );
   };
-  const change = (next: Partial<typeof form.value>): void => form.change((now) => ({ ...now, ...next }));
+  const { change } = form;
   const errorOf = (path: string): string | undefined => issueOf(save.error, path);
   const days = linesOf(closedOn);
   const paths = [
@@ -75,7 +76,12 @@ function Form({ saved, timezone }: { saved: Saved; timezone: string }) {
     ...days.map((_, index) => `closedOn.${index}`),
   ];
   return (
-    <form aria-label={t`Opening hours`} className="flex flex-col gap-4 p-4" onSubmit={submit}>
+    <KeptForm
+      edits={form}
+      aria-label={t`Opening hours`}
+      className="flex flex-col gap-4 p-4"
+      onSubmit={submit}
+    >
       <p className="text-muted">
         <Trans>
           Rules and the autopilot ask for them. By the clock of the workspace, {timezone}. Without hours,
@@ -118,14 +124,14 @@ function Form({ saved, timezone }: { saved: Saved; timezone: string }) {
           <Button kind="primary" type="submit" busy={save.isPending} disabled={!form.isChanged}>
             <Trans>Save</Trans>
           </Button>
-          {form.isChanged && (
-            <Button onClick={() => change({ hours: saved.hours, closedOn: saved.closedOn.join('\n') })}>
+          {form.isChanged && !form.isKept && (
+            <Button onClick={form.discard}>
               <Trans>Discard changes</Trans>
             </Button>
           )}
         </div>
       )}
-    </form>
+    </KeptForm>
   );
 }
 

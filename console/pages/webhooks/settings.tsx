@@ -6,7 +6,7 @@ import { useTimeZone, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
 import { FormError, generalErrorOf } from '#console/components/field.tsx';
-import { KeptNote } from '#console/components/kept-note.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf } from '#console/lib/format.ts';
@@ -60,7 +60,8 @@ const inOrder = ({ events, lineIds, campaignIds, ...rest }: Values & Delivering)
 function Form({ webhook }: { webhook: Webhook }) {
   const { t } = useLingui();
   const saved = valuesOf(webhook);
-  const { values, change, discard, forget, isKept } = useEdits(`webhook ${webhook._id}`, saved);
+  const edits = useEdits(`webhook ${webhook._id}`, saved);
+  const { values, change, discard, forget } = edits;
   const update = useWrite('PATCH /api/webhooks/{id}', {
     refresh: ['GET /api/webhooks', 'GET /api/webhooks/{id}'],
   });
@@ -84,8 +85,7 @@ function Form({ webhook }: { webhook: Webhook }) {
     );
   };
   return (
-    <form data-kept noValidate className="flex flex-col gap-4" onSubmit={submit}>
-      {isKept && <KeptNote discard={discard} />}
+    <KeptForm edits={edits} noValidate className="flex flex-col gap-4" onSubmit={submit}>
       <WebhookFields values={values} onChange={change} error={update.error} />
       <WebhookFilters values={values} onChange={change} error={update.error} />
       <FormError>{generalErrorOf(update.error, [...FIELDS, ...DELIVERING_FIELDS])}</FormError>
@@ -94,7 +94,7 @@ function Form({ webhook }: { webhook: Webhook }) {
           <Trans>Save</Trans>
         </Button>
       </div>
-    </form>
+    </KeptForm>
   );
 }
 
