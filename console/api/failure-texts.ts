@@ -72,11 +72,23 @@ export function textOfIssue(message: string): string {
   if (/^Invalid (input|option):/.test(message)) return t`This is not a valid value.`;
   if (locale === 'en') return message;
   const [, field, suggestion] = UNKNOWN_FIELD.exec(message) ?? [];
-  if (field !== undefined && suggestion !== undefined)
-    return t`No contact has a field ${field}, so it is always empty. Do you mean ${suggestion}?`;
+  if (field !== undefined && suggestion !== undefined) return unknownField(field, suggestion);
   if (field !== undefined) return t`No contact has a field ${field}, so it is always empty.`;
   const known = ISSUES[message];
   return known ? i18n._(known) : message;
+}
+
+const unknownField = (field: string, suggestion: string): string =>
+  t`No contact has a field ${field}, so it is always empty. Do you mean ${suggestion}?`;
+
+/** What a message about a field (`textOfIssue`) suggests to write in place of a name; null: it suggests nothing. */
+export function suggestionIn(message: string): { name: string; suggestion: string } | null {
+  const pattern = unknownField('NAME', 'SUGGESTION').replaceAll(/[.?¿]/g, String.raw`\$&`);
+  const found = new RegExp(
+    `^${pattern.replace('NAME', '(?<name>.+?)').replace('SUGGESTION', '(?<suggestion>.+?)')}$`,
+  ).exec(message);
+  const { name, suggestion } = found?.groups ?? {};
+  return name !== undefined && suggestion !== undefined ? { name, suggestion } : null;
 }
 
 const UNKNOWN_FIELD = /^No contact has a field (.+?), so it is always empty\.(?: Do you mean (.+)\?)?$/;

@@ -1,5 +1,8 @@
-import { type ComponentProps, type ReactNode, useEffect, useId, useRef } from 'react';
+import { Trans } from '@lingui/react/macro';
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { ApiFailure } from '#console/api/client.ts';
+import { suggestionIn } from '#console/api/failure-texts.ts';
+import { renamedField } from '#console/lib/renamed-field.ts';
 import { classes } from './class-names.ts';
 
 /** The API's message about a field of the body, by its path: `config.url`. */
@@ -16,7 +19,7 @@ export function generalErrorOf(error: unknown, fields: readonly string[]): strin
 interface Labelled {
   label: ReactNode;
   hint?: ReactNode;
-  /** Why the value is invalid (`issueOf`). */
+  /** Why the value is invalid (`issueOf`), until it is changed. */
   error?: string | undefined;
 }
 
@@ -24,9 +27,12 @@ interface Labelled {
 export function Field({
   label,
   hint,
-  error,
+  error: refusal,
+  value,
   children,
 }: Labelled & {
+  /** Of a controlled field, which its page may change, too. */
+  value?: unknown;
   children: (control: {
     id: string;
     'aria-describedby': string | undefined;
@@ -34,10 +40,11 @@ export function Field({
   }) => ReactNode;
 }) {
   const id = useId();
+  const { error, onInput } = useOpenError(refusal, value);
   useShownError(id, error);
   const notes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
-    <div className="flex flex-col gap-1.5">
+    <div className="flex flex-col gap-1.5" onInput={onInput}>
       <label htmlFor={id} className="font-medium">
         {label}
       </label>
@@ -49,10 +56,43 @@ export function Field({
       )}
       {error && (
         <p id={`${id}-error`} className="text-[0.8125rem] text-bad">
-          {error}
+          {error} <Suggestion error={error} id={id} />
         </p>
       )}
     </div>
+  );
+}
+
+/** What was refused is no longer there once it is changed. */
+function useOpenError(refusal: string | undefined, value: unknown) {
+  const [about, setAbout] = useState({ refusal, value, isChanged: false });
+  // The same refusal of another attempt comes after none.
+  if (about.refusal !== refusal) setAbout({ refusal, value, isChanged: false });
+  const isOpen = about.refusal === refusal && about.value === value && !about.isChanged;
+  return {
+    error: isOpen ? refusal : undefined,
+    onInput: (): void => {
+      if (value === undefined && !about.isChanged) setAbout({ ...about, isChanged: true });
+    },
+  };
+}
+
+/** A button that puts the suggested field in. */
+function Suggestion({ error, id }: { error: string; id: string }) {
+  const found = suggestionIn(error);
+  if (!found) return null;
+  const { name, suggestion } = found;
+  const put = (): void => {
+    const control = document.getElementById(id);
+    if (!(control instanceof HTMLTextAreaElement || control instanceof HTMLInputElement)) return;
+    control.focus();
+    control.setRangeText(renamedField(control.value, name, suggestion), 0, control.value.length, 'end');
+    control.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  };
+  return (
+    <button type="button" className="font-medium underline" onClick={put}>
+      <Trans>Write {suggestion}</Trans>
+    </button>
   );
 }
 
@@ -77,7 +117,7 @@ export const TextField = ({
   className,
   ...rest
 }: Labelled & Omit<ComponentProps<'input'>, 'id'>) => (
-  <Field label={label} hint={hint} error={error}>
+  <Field label={label} hint={hint} error={error} value={rest.value}>
     {(control) => <input {...rest} {...control} className={classes('input-box', className)} />}
   </Field>
 );
@@ -89,7 +129,7 @@ export const TextAreaField = ({
   className,
   ...rest
 }: Labelled & Omit<ComponentProps<'textarea'>, 'id'>) => (
-  <Field label={label} hint={hint} error={error}>
+  <Field label={label} hint={hint} error={error} value={rest.value}>
     {(control) => <textarea {...rest} {...control} className={classes('input-box min-h-20', className)} />}
   </Field>
 );
@@ -105,7 +145,7 @@ export const SelectField = ({
   Omit<ComponentProps<'select'>, 'id' | 'children'> & {
     options: readonly { value: string; label: string }[];
   }) => (
-  <Field label={label} hint={hint} error={error}>
+  <Field label={label} hint={hint} error={error} value={rest.value}>
     {(control) => (
       <select {...rest} {...control} className={classes('input-box', className)}>
         {options.map(({ value, label: text }) => (
@@ -118,15 +158,23 @@ export const SelectField = ({
   </Field>
 );
 
-/** An error of the whole form. */
+/** An error of the whole form, until something in it is changed. */
 export function FormError({ children }: { children: ReactNode }) {
   const element = useRef<HTMLParagraphElement>(null);
+  const [changed, setChanged] = useState<ReactNode>(null);
+  if (changed && changed !== children) setChanged(null);
+  useEffect(() => {
+    const form = element.current?.closest('form');
+    const hide = (): void => setChanged(children);
+    form?.addEventListener('input', hide);
+    return () => form?.removeEventListener('input', hide);
+  }, [children]);
   // It ends a form that may be longer than its window.
   useEffect(() => {
     // Newer browsers return a promise, which React would take for what to do in the end.
     element.current?.scrollIntoView({ block: 'nearest' });
   }, [children]);
-  return children ? (
+  return children && changed !== children ? (
     <p ref={element} role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-bad">
       {children}
     </p>
