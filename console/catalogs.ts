@@ -12,7 +12,7 @@ export const PAGE_CATALOGS = {
   webhooks: ['webhooks'],
   requests: ['requests'],
   analytics: ['analytics'],
-  compliance: ['compliance', 'lines'],
+  compliance: ['compliance'],
   settings: ['settings', 'campaigns'],
   operations: ['operations'],
   agency: ['agency', 'lines', 'settings', 'webhooks'],
@@ -25,6 +25,7 @@ export const PART_CATALOGS = {
   'inbox/explanation': ['messages'],
   'contacts/lead-campaigns': ['campaigns'],
   'contacts/judged': ['campaigns'],
+  'compliance/email-lines': ['lines'],
   'compliance/opt-outs': ['analytics', 'contacts', 'inbox'],
 } as const satisfies Record<string, readonly string[]>;
 

@@ -8,7 +8,7 @@ import { type Line, lineAddress, lineName } from '#console/lib/line.ts';
 import { RESULTS } from '#console/pages/lines/email-authentication.tsx';
 
 /** What receivers authenticate the emails of each line by. Shows nothing without lines for email. */
-export function EmailLines() {
+export default function EmailLines() {
   const { t } = useLingui();
   const lines = useRead('GET /api/lines/by-user', {}).data?.lines ?? [];
   const forEmail = lines.filter(

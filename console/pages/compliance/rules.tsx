@@ -1,14 +1,17 @@
 import { Plural, useLingui } from '@lingui/react/macro';
+import { Suspense } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Fact, Facts } from '#console/components/facts.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { pagePart } from '#console/lib/page-part.ts';
 import { Consent } from './consent.tsx';
-import { EmailLines } from './email-lines.tsx';
 import { PersonPace } from './person-pace.tsx';
 import { QuietHours } from './quiet-hours.tsx';
+
+const EmailLines = pagePart('compliance/email-lines', () => import('./email-lines.tsx'));
 
 /** What is on, and what it does. */
 export function Rules() {
@@ -21,7 +24,9 @@ export function Rules() {
       <PersonPace />
       <Consent counts={data.campaigns} />
       <NoMessages overview={data} />
-      <EmailLines />
+      <Suspense fallback={null}>
+        <EmailLines />
+      </Suspense>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { wordsOf } from '#console/lib/format.ts';
+import { hintOf } from './carrier-guides.ts';
 
 export type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
 
@@ -28,14 +29,16 @@ interface Property {
   description?: string;
 }
 
-/** The settings in a carrier's JSON Schema. */
-export function settingsOf(schema: Record<string, unknown>): Setting[] {
+/** The settings in the JSON Schema of a carrier. */
+export function settingsOf(carrier: Carrier | undefined): Setting[] {
+  if (!carrier) return [];
+  const { provider, settings: schema } = carrier;
   const properties = (schema['properties'] ?? {}) as Record<string, Property>;
   const required = (schema['required'] ?? []) as string[];
   return Object.entries(properties).map(([name, property]) => ({
     name,
     label: labelOf(name),
-    hint: property.description,
+    hint: hintOf(provider, name, property.description),
     // A secret of callbacks that is left out is generated.
     required: required.includes(name) && name !== 'callbackSecret',
     advanced: !required.includes(name) && ADVANCED.has(name),

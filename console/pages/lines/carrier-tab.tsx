@@ -5,13 +5,14 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
-import { KeptNote } from '#console/components/kept-note.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
-import { useUnsentForm } from '#console/lib/unsent.ts';
+import { useEdits } from '#console/lib/unsent.ts';
+import { guideOf } from './carrier-guides.ts';
 import { type Carrier, configOf, type Setting, settingsOf, valuesOf } from './carrier-settings.ts';
-import { ConnectLine, OnlyAdmins } from './connect-line.tsx';
+import ConnectLine, { OnlyAdmins } from './connect-line.tsx';
 import { TestConnection } from './connection-checks.tsx';
 import { EmailAuthentication } from './email-authentication.tsx';
 import { publicOf } from './line-draft.ts';
@@ -23,7 +24,7 @@ const isWaiting = ({ requestedLineType, provisioningStatus: status }: Line): boo
   requestedLineType === 'byo' && (status === 'provisioning' || status === 'failed');
 
 /** Connects a line to its carrier, and changes the settings of one that is connected. */
-export function CarrierTab({ line, onShow }: { line: Line; onShow: () => void }) {
+export default function CarrierTab({ line, onShow }: { line: Line; onShow: () => void }) {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
   // Once connected, it says what is left to do.
@@ -78,12 +79,12 @@ function CarrierForm({
     address: connection.address ?? '',
     values: isKnown ? valuesOf(connection.config) : {},
   };
-  const form = useUnsentForm(`carrier ${line._id}`, saved, (draft) => ({
+  const form = useEdits(`carrier ${line._id}`, saved, (draft) => ({
     ...draft,
     values: publicOf(draft.values, carrierOf(draft.provider)),
   }));
-  const { provider, address, values } = form.value;
-  const change = (part: Partial<typeof form.value>): void => form.change((now) => ({ ...now, ...part }));
+  const { provider, address, values } = form.values;
+  const { change } = form;
   const connect = useWrite('PUT /api/lines/{id}/carrier', {
     refresh: [
       'GET /api/lines/{id}/carrier',
@@ -91,7 +92,7 @@ function CarrierForm({
       'GET /api/lines/by-user',
     ],
   });
-  const settings = settingsOf(carrierOf(provider)?.settings ?? {});
+  const settings = settingsOf(carrierOf(provider));
   const fields = ['provider', 'address', ...settings.map(({ name }) => `config.${name}`)];
 
   const submit = (event: FormEvent): void => {
@@ -122,12 +123,11 @@ function CarrierForm({
   );
 
   return (
-    <form data-kept className="flex flex-col gap-4" onSubmit={submit}>
-      {form.isKept && form.isChanged && <KeptNote discard={() => form.change(() => saved)} />}
+    <KeptForm edits={form} className="flex flex-col gap-4" onSubmit={submit}>
       <SelectField
         label={t`Carrier`}
         value={provider}
-        options={carriers.map(({ provider: name, guide }) => ({ value: name, label: guide.title }))}
+        options={carriers.map((one) => ({ value: one.provider, label: guideOf(one).title }))}
         onChange={(event) => {
           change({ provider: event.target.value, values: {} });
           connect.reset();
@@ -180,6 +180,6 @@ function CarrierForm({
           onFocus={(event) => event.target.select()}
         />
       )}
-    </form>
+    </KeptForm>
   );
 }

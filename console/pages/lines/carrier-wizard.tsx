@@ -4,9 +4,11 @@ import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Section } from '#console/components/page.tsx';
 import { CHANNELS, type Line } from '#console/lib/line.ts';
-import type { UnsentForm } from '#console/lib/unsent.ts';
+import type { Edits } from '#console/lib/unsent.ts';
+import { guideOf } from './carrier-guides.ts';
 import { type Carrier, configOf, settingsOf } from './carrier-settings.ts';
 import { ConnectionChecks, failureText, TestConnection } from './connection-checks.tsx';
 import { EmailAuthentication } from './email-authentication.tsx';
@@ -32,12 +34,12 @@ export function CarrierWizard({
   lines: readonly Line[];
   /** That waits for its carrier. Default: a new one is requested. */
   line?: Line;
-  form: UnsentForm<LineDraft>;
+  form: Edits<LineDraft>;
   onDone: () => void;
   onShow?: (lineId: string) => void;
 }) {
   const { t } = useLingui();
-  const draft = form.value;
+  const draft = form.values;
   const { provider } = carrier;
   const { address, settings: values } = draft.at[provider] ?? NOTHING;
   const chosen = line?.requestedChannelType ?? draft.channel;
@@ -46,12 +48,13 @@ export function CarrierWizard({
   const isProvisioned = carriers.some(
     (other) => other.provisionsOwnLines && other.channels.includes(channel),
   );
-  const { connect, connection, paymentUrl, busy, error } = useConnect({ line, lines, isProvisioned }, onDone);
+  const { connect, connection, paymentUrl, isPaid, busy, error } = useConnect(
+    { line, lines, isProvisioned },
+    onDone,
+  );
 
   // The secret of callbacks is generated.
-  const settings = settingsOf(carrier.settings).filter(
-    ({ name }) => !/^(callback|inbound)Secret$/.test(name),
-  );
+  const settings = settingsOf(carrier).filter(({ name }) => !/^(callback|inbound)Secret$/.test(name));
   const body: Tested = {
     provider,
     channel,
@@ -76,10 +79,9 @@ export function CarrierWizard({
   };
   const fields = ['firstName', 'lastName', 'address', ...settings.map(({ name }) => `config.${name}`)];
 
-  const change = (part: Partial<LineDraft>): void => form.change((now) => ({ ...now, ...part }));
+  const { change } = form;
   const enter = (part: Partial<AtCarrier>): void =>
-    form.change((now) => ({
-      ...now,
+    change((now) => ({
       at: { ...now.at, [provider]: { ...NOTHING, ...now.at[provider], ...part } },
     }));
   const submit = (event: FormEvent): void => {
@@ -88,7 +90,7 @@ export function CarrierWizard({
     void connect({ firstName, lastName, channel, body });
   };
   if (connection) return <Finish carrier={carrier} connection={connection} {...(onShow && { onShow })} />;
-  const carrierName = carrier.guide.title;
+  const { title: carrierName, ...guide } = guideOf(carrier);
   const name = (field: 'firstName' | 'lastName', label: string) => (
     <TextField
       label={label}
@@ -100,9 +102,9 @@ export function CarrierWizard({
     />
   );
   return (
-    <form data-kept className="flex flex-col gap-5" onSubmit={submit}>
+    <KeptForm edits={form} noted className="flex flex-col gap-5" onSubmit={submit}>
       <Section title={t`At ${carrierName}`}>
-        <Sentences sentences={carrier.guide.before} />
+        <Sentences sentences={guide.before} />
       </Section>
       <Section title={t`Settings`}>
         <div className="grid gap-4 sm:grid-cols-2">
@@ -161,6 +163,11 @@ export function CarrierWizard({
           <Button kind="primary" type="submit" busy={busy} disabled={!(isTested && test.data?.works)}>
             <Trans>Connect the line</Trans>
           </Button>
+          {isPaid && (
+            <span role="status" className="text-good">
+              <Trans>The line is paid for.</Trans>
+            </span>
+          )}
           {!(isTested && test.data?.works) && (
             <span className="text-muted">
               <Trans>Once the test finds nothing that fails.</Trans>
@@ -169,13 +176,16 @@ export function CarrierWizard({
         </div>
       ) : (
         <p role="status" className="flex flex-wrap items-center gap-3">
-          <Trans>Your plan does not include the line. Connect it here once it is paid for.</Trans>
-          <a href={paymentUrl} className={buttonClasses('primary')}>
+          <Trans>
+            Your plan does not include the line. Pay for it in a new tab; what you have entered stays here.
+          </Trans>
+          {/* In this tab, the secret would have to be entered again. */}
+          <a href={paymentUrl} target="_blank" rel="noreferrer" className={buttonClasses('primary')}>
             <Trans>Pay for the line</Trans>
           </a>
         </p>
       )}
-    </form>
+    </KeptForm>
   );
 }
 
@@ -189,7 +199,7 @@ function Finish({
   onShow?: (lineId: string) => void;
 }) {
   const { t } = useLingui();
-  const carrierName = carrier.guide.title;
+  const { title: carrierName, ...guide } = guideOf(carrier);
   const message = useRef<HTMLParagraphElement>(null);
   // The button that had the focus is gone.
   useEffect(() => message.current?.focus(), []);
@@ -199,7 +209,7 @@ function Finish({
         <Trans>The line is connected.</Trans>
       </p>
       <Section title={t`What is left to do at ${carrierName}`}>
-        <Sentences sentences={carrier.guide.after} />
+        <Sentences sentences={guide.after} />
         <div className="mt-4 flex flex-col gap-4">
           <TextField
             label={t`Callback URL`}

@@ -5,9 +5,10 @@ import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { KeptNote } from '#console/components/kept-note.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import type { Line } from '#console/lib/line.ts';
+import { guideOf } from './carrier-guides.ts';
 import type { Carrier } from './carrier-settings.ts';
 import { CarrierWizard } from './carrier-wizard.tsx';
-import { NEW_LINE, useLineDraft } from './line-draft.ts';
+import { useLineDraft } from './line-draft.ts';
 import { NewLine } from './new-line.tsx';
 
 const ALL_CHANNELS = ['imessage', 'sms', 'email'] as const;
@@ -21,7 +22,7 @@ interface Props {
 }
 
 /** Chooses where the messages of a line leave from, and connects it. */
-export function ConnectLine(props: Props) {
+export default function ConnectLine(props: Props) {
   const carriers = useRead('GET /api/lines/carriers', {});
   const lines = useRead('GET /api/lines/by-user', {});
   if (!carriers.data || !lines.data) {
@@ -41,7 +42,7 @@ function Choice({
   const { workspace } = useIdentity();
   const isAdmin = useIsAdmin();
   const form = useLineDraft(carriers, line);
-  const [provider, setProvider] = useState(form.value.provider);
+  const [provider, setProvider] = useState(form.values.provider);
   const usable = line
     ? carriers.filter(
         ({ provisionsLines, channels }) => !provisionsLines && channels.includes(line.requestedChannelType),
@@ -50,17 +51,13 @@ function Choice({
   const carrier = usable.find((one) => one.provider === provider);
   const choose = (next: string): void => {
     setProvider(next);
-    form.change((draft) => ({ ...draft, provider: next }));
+    form.change({ provider: next });
   };
-  const forget = (): void => {
-    form.change(() => NEW_LINE);
-    form.forget();
-  };
-  const parts = { form, onDone: forget, ...(onShow && { onShow }) };
-  const note = form.isKept && form.isChanged && (
+  const parts = { form, onDone: form.discard, ...(onShow && { onShow }) };
+  const note = form.isKept && (
     <KeptNote
       discard={() => {
-        forget();
+        form.discard();
         setProvider('');
       }}
     />
@@ -78,22 +75,24 @@ function Choice({
       <fieldset>
         <legend className="mb-2 font-medium">{legend}</legend>
         <div className="grid gap-2 sm:grid-cols-2">
-          {usable.map(({ provider: name, guide }) => (
-            <label
-              key={name}
-              className="grid cursor-pointer grid-cols-[auto_1fr] content-start gap-x-2.5 rounded-lg border border-line p-3 hover:bg-hover has-checked:border-accent"
-            >
-              <input
-                type="radio"
-                name="carrier"
-                className="mt-0.5 size-4 shrink-0 accent-accent"
-                checked={provider === name}
-                onChange={() => choose(name)}
-              />
-              <span className="font-medium">{guide.title}</span>
-              <span className="col-start-2 text-muted">{guide.summary}</span>
-            </label>
-          ))}
+          {usable
+            .map((one) => ({ name: one.provider, guide: guideOf(one) }))
+            .map(({ name, guide }) => (
+              <label
+                key={name}
+                className="grid cursor-pointer grid-cols-[auto_1fr] content-start gap-x-2.5 rounded-lg border border-line p-3 hover:bg-hover has-checked:border-accent"
+              >
+                <input
+                  type="radio"
+                  name="carrier"
+                  className="mt-0.5 size-4 shrink-0 accent-accent"
+                  checked={provider === name}
+                  onChange={() => choose(name)}
+                />
+                <span className="font-medium">{guide.title}</span>
+                <span className="col-start-2 text-muted">{guide.summary}</span>
+              </label>
+            ))}
         </div>
       </fieldset>
       {carrier?.provisionsLines && (

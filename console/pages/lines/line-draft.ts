@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { type UnsentForm, useUnsent, useUnsentForm } from '#console/lib/unsent.ts';
+import { type Edits, useEdits, useUnsent } from '#console/lib/unsent.ts';
 import type { Line } from '#console/lib/line.ts';
 import { type Carrier, settingsOf } from './carrier-settings.ts';
 
@@ -42,16 +42,16 @@ export const AFTER_A_REQUEST = [
 const NEW = 'line';
 
 /** @param line that waits for its carrier; without it, the draft is of a new one. */
-export function useLineDraft(carriers: readonly Carrier[], line?: Line): UnsentForm<LineDraft> {
+export function useLineDraft(carriers: readonly Carrier[], line?: Line): Edits<LineDraft> {
   const { text } = useUnsent(NEW);
   // What was written before the line was paid for is about this line.
   const [editor] = useState(() => (line && !isAbout(line, text) ? `line ${line._id}` : NEW));
-  return useUnsentForm(editor, NEW_LINE, (draft) => withoutSecrets(draft, carriers));
+  return useEdits(editor, NEW_LINE, (draft) => withoutSecrets(draft, carriers));
 }
 
 function isAbout(line: Line, text: string | null): boolean {
   if (text === null) return false;
-  const { firstName, lastName } = JSON.parse(text) as LineDraft;
+  const { firstName, lastName } = { ...NEW_LINE, ...(JSON.parse(text) as Partial<LineDraft>) };
   return isOf(line, { firstName, lastName });
 }
 
@@ -79,6 +79,6 @@ const withoutSecrets = (draft: LineDraft, carriers: readonly Carrier[]): LineDra
 
 /** What may be stored of the settings. */
 export function publicOf(values: Readonly<Record<string, string>>, carrier: Carrier | undefined) {
-  const known = settingsOf(carrier?.settings ?? {}).filter(({ secret }) => !secret);
+  const known = settingsOf(carrier).filter(({ secret }) => !secret);
   return Object.fromEntries(known.flatMap(({ name }) => (values[name] ? [[name, values[name]]] : [])));
 }

@@ -1,14 +1,15 @@
 import { useLingui } from '@lingui/react/macro';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import { Drawer } from '#console/components/dialog.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { CHANNELS, type Line, lineAddress, lineName } from '#console/lib/line.ts';
-import { CarrierTab } from './carrier-tab.tsx';
 import { ContactCard } from './contact-card.tsx';
 import { DownEmails } from './down-emails.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { Overview } from './overview.tsx';
 import { ReputationTab } from './reputation.tsx';
+
+const CarrierTab = lazy(() => import('./carrier-tab.tsx'));
 
 /** Everything about one line. */
 export function LineDrawer({ line, close }: { line: Line | undefined; close: () => void }) {

@@ -2,10 +2,11 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { Status } from '#console/components/badge.tsx';
 import { toast } from '#console/components/toast.tsx';
 import { CHANNELS, lineAddress, lineState } from '#console/lib/line.ts';
-import type { UnsentForm } from '#console/lib/unsent.ts';
+import type { Edits } from '#console/lib/unsent.ts';
 import { AFTER_A_REQUEST, type Channel, type LineDraft, NOTHING } from './line-draft.ts';
 import { LinePrice } from './line-price.tsx';
 
@@ -22,12 +23,12 @@ export function NewLine({
 }: {
   channels: readonly Channel[];
   carrier?: string;
-  form: UnsentForm<LineDraft>;
+  form: Edits<LineDraft>;
   onDone: () => void;
   onShow?: (lineId: string) => void;
 }) {
   const { t } = useLingui();
-  const draft = form.value;
+  const draft = form.values;
   const channel = channels.find((one) => one === draft.channel) ?? channels[0] ?? 'imessage';
   const { address } = draft.at[carrier] ?? NOTHING;
   const wish = useWrite('POST /api/line-requests', {
@@ -41,7 +42,7 @@ export function NewLine({
   );
   const line = lines.data?.lines.find(({ _id }) => _id === requested?.line._id);
   const error = (name: string): string | undefined => issueOf(wish.error, name);
-  const change = (part: Partial<LineDraft>): void => form.change((now) => ({ ...now, ...part }));
+  const { change } = form;
   if (requested)
     return (
       <div role="status" className="flex flex-wrap items-center gap-3">
@@ -77,8 +78,9 @@ export function NewLine({
     );
   };
   return (
-    <form
-      data-kept
+    <KeptForm
+      edits={form}
+      noted
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
@@ -134,6 +136,6 @@ export function NewLine({
           <Trans>Set up the line</Trans>
         </Button>
       </div>
-    </form>
+    </KeptForm>
   );
 }

@@ -1,7 +1,10 @@
 import { useLingui } from '@lingui/react/macro';
+import { lazy, Suspense } from 'react';
 import { useBilling } from '#console/api/workspace.ts';
 import { Drawer } from '#console/components/dialog.tsx';
-import { ConnectLine } from './connect-line.tsx';
+import { SkeletonRows } from '#console/components/states.tsx';
+
+const ConnectLine = lazy(() => import('./connect-line.tsx'));
 
 /** Requests a line: granted by the plan, or paid for on the page that the answer names. */
 export function RequestLine({
@@ -26,13 +29,15 @@ export function RequestLine({
           : t`A new one, or one of your own at your carrier.`
       }
     >
-      <ConnectLine
-        legend={t`Where messages leave from`}
-        onShow={(lineId) => {
-          close();
-          onShow(lineId);
-        }}
-      />
+      <Suspense fallback={<SkeletonRows rows={3} />}>
+        <ConnectLine
+          legend={t`Where messages leave from`}
+          onShow={(lineId) => {
+            close();
+            onShow(lineId);
+          }}
+        />
+      </Suspense>
     </Drawer>
   );
 }

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { request } from '#console/api/client.ts';
-import { refreshReads } from '#console/api/queries.ts';
+import { refreshReads, useRead } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import type { Line } from '#console/lib/line.ts';
 import { AFTER_A_REQUEST, type Channel, isOf } from './line-draft.ts';
@@ -14,8 +14,23 @@ interface Wish {
   body: RequestTo<'PUT /api/lines/{id}/carrier'>['body'] & { channel: Channel };
 }
 
+/** How often it is looked whether a line has been paid for. */
+const PAID_MS = 3000;
 const STATE_MS = 1000;
 const STATE_READS = 60;
+
+/** A line of one's own that was requested under the names and waits for its carrier. */
+const waitingLine = (
+  lines: readonly Line[],
+  { firstName, lastName, channel }: Omit<Wish, 'body'>,
+): Line | undefined =>
+  lines.find(
+    (other) =>
+      other.requestedLineType === 'byo' &&
+      other.provisioningStatus === 'provisioning' &&
+      other.requestedChannelType === channel &&
+      isOf(other, { firstName, lastName }),
+  );
 
 /**
  * Connects a line of one's own, and requests it before unless there is one.
@@ -35,7 +50,9 @@ export function useConnect(
   onConnected: () => void,
 ) {
   const [connection, setConnection] = useState<Connection | null>(null);
-  const [paymentUrl, setPaymentUrl] = useState<string | null>(null);
+  const [unpaid, setUnpaid] = useState<(Omit<Wish, 'body'> & { url: string }) | null>(null);
+  const isPaid = unpaid !== null && waitingLine(lines, unpaid) !== undefined;
+  useRead('GET /api/lines/by-user', {}, { enabled: unpaid !== null, refetchInterval: !isPaid && PAID_MS });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   // That of an attempt before, whose connection was refused.
@@ -43,19 +60,13 @@ export function useConnect(
 
   /** @returns null if it has to be paid for first. */
   async function ownLine({ firstName, lastName, channel }: Wish): Promise<string | null> {
-    const waiting = lines.find(
-      (other) =>
-        other.requestedLineType === 'byo' &&
-        other.provisioningStatus === 'provisioning' &&
-        other.requestedChannelType === channel &&
-        isOf(other, { firstName, lastName }),
-    );
+    const waiting = waitingLine(lines, { firstName, lastName, channel });
     if (waiting) return waiting._id;
     const { line: requested, paymentUrl: payAt } = await request('POST /api/line-requests', {
       body: { channelType: channel, lineType: 'byo', firstName, lastName },
     });
     if (payAt === undefined) return requested._id;
-    setPaymentUrl(payAt);
+    setUnpaid({ url: payAt, firstName, lastName, channel });
     return null;
   }
 
@@ -86,5 +97,5 @@ export function useConnect(
       void refreshReads([...AFTER_A_REQUEST, 'GET /api/lines/{id}/carrier']);
     }
   }
-  return { connect, connection, paymentUrl, busy, error };
+  return { connect, connection, paymentUrl: isPaid ? null : (unpaid?.url ?? null), isPaid, busy, error };
 }

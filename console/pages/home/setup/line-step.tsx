@@ -1,7 +1,7 @@
 import { useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { lineAddress, lineName } from '#console/lib/line.ts';
-import { ConnectLine } from '#console/pages/lines/connect-line.tsx';
+import ConnectLine from '#console/pages/lines/connect-line.tsx';
 import type { StepProps } from './step-props.ts';
 
 /** Chooses where messages leave from, and connects it. */
