@@ -1,7 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
-import { Keyboard, LogOut, Moon, Settings, Sun } from 'lucide-react';
+import { Keyboard, LogOut, Megaphone, Moon, Settings, Sun, UserPlus } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { Spinner } from '#console/components/spinner.tsx';
 import { matchesWords } from '#console/lib/search-form.ts';
@@ -9,6 +9,7 @@ import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from '#console/lib/sign-out.ts';
 import { SETTINGS, useNavigation } from './navigation.ts';
 import { type Command, useFound } from './found.ts';
+import { usePauses } from './pauses.ts';
 
 /** Finds pages, settings and actions by parts of their names, and through the API what the workspace contains. */
 export default function CommandPalette({ close, openHelp }: { close: () => void; openHelp: () => void }) {
@@ -19,6 +20,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
   const [text, setText] = useState('');
   const [position, setPosition] = useState(0);
   const { found: things, isSearching, hasFailed } = useFound(text);
+  const pauses = usePauses(text);
   const commands: Command[] = [
     ...navigation.flat().map(({ to, title, icon, key }) => ({
       id: to,
@@ -34,6 +36,19 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
       detail: t`Settings`,
       run: () => void navigate({ to: '/settings', search: { tab: value } } as never),
     })),
+    {
+      id: 'new-campaign',
+      title: t`New campaign`,
+      icon: Megaphone,
+      run: () => void navigate({ to: '/campaigns/$campaignId', params: { campaignId: 'new' } }),
+    },
+    {
+      id: 'invite',
+      title: t`Invite somebody to the team`,
+      icon: UserPlus,
+      run: () => void navigate({ to: '/settings', search: { tab: 'team' } } as never),
+    },
+    ...pauses,
     { id: 'light', title: t`Light theme`, icon: Sun, run: () => setTheme('light') },
     { id: 'dark', title: t`Dark theme`, icon: Moon, run: () => setTheme('dark') },
     { id: 'help', title: t`Keyboard shortcuts`, icon: Keyboard, keys: '?', run: openHelp },

@@ -95,7 +95,7 @@ export function useFound(text: string): Found {
         run: () => open('/lines', { search: { line: line._id } }),
       })),
       ...(ofAgency ? (clients.data?.subAccounts ?? []) : [])
-        .filter(({ name }) => matchesWords(name, search))
+        .filter(({ name }) => matchesWords(name, search) || matchesWords(t`Switch to ${name}`, search))
         .slice(0, MOST)
         .map(({ idpOrgId, name }) => ({
           id: `client-${idpOrgId}`,

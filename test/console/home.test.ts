@@ -115,6 +115,13 @@ test('Ctrl K finds contacts, conversations, campaigns, lines and settings, witho
   await page.keyboard.press('Escape');
   await find('audit', /Audit log/);
   await page.getByRole('tab', { name: 'Audit log', selected: true }).waitFor();
+  // What can be done is found by what it does, and can be undone.
+  await find('invite', /Invite somebody/);
+  await page.getByRole('tab', { name: 'Team', selected: true }).waitFor();
+  await find('pause zoe', /Pause Zoë Åkesson/);
+  await page.getByText('Zoë Åkesson is paused').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await eventually(async () => !(await api('GET', '/api/lines/by-user')).body.lines[0].isPaused);
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: /Search/ }).fill('nobody has this name');
   await page.getByText('Nothing matches “nobody has this name”.').waitFor();
