@@ -8,9 +8,9 @@ export function Meter({ label, used, limit }: { label: string; used: number; lim
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
   return (
     <div className="min-w-0">
-      <div className="flex justify-between gap-2 text-xs">
-        <span className="truncate text-muted">{label}</span>
-        <span className="tabular-nums">
+      <div className="flex flex-wrap justify-between gap-x-2 text-xs">
+        <span className="text-muted">{label}</span>
+        <span className="whitespace-nowrap tabular-nums">
           <Trans>
             {usedText} <span className="text-muted">of {limitText}</span>
           </Trans>

@@ -36,7 +36,10 @@ export function EmptyState({
 /** An error with the request id for support, and a button to retry. */
 export function ErrorState({ error, retry }: { error: unknown; retry?: () => void }) {
   const { t } = useLingui();
-  const requestId = error instanceof ApiFailure ? error.requestId : null;
+  const { requestId = null, code = null } = error instanceof ApiFailure ? error : {};
+  // Nothing has failed, and another attempt does not help.
+  if (code === 'LIVE_MODE_ONLY')
+    return <EmptyState title={t`Not in test mode`}>{t`Leave test mode to see and change this.`}</EmptyState>;
   return (
     <div role="alert">
       <EmptyState

@@ -33,6 +33,9 @@ export interface TableProps<T> {
   className?: string;
 }
 
+/** More columns are closer to each other. */
+const MANY = 6;
+
 /** The next page is loaded this many rows before the end. */
 const AHEAD = 20;
 
@@ -87,7 +90,7 @@ export function Table<T>({
     event.preventDefault();
   };
 
-  const cells = 'grid items-center gap-4 px-4';
+  const cells = classes('grid items-center px-4', columns.length > MANY ? 'gap-2' : 'gap-4');
   const grid = { '--columns': columns.map(({ width }) => width).join(' '), '--narrow': narrow(columns) };
   return (
     <div
@@ -103,11 +106,12 @@ export function Table<T>({
           role="row"
           className={classes(
             cells,
-            'h-9 grid-cols-(--narrow) text-xs font-medium text-muted md:grid-cols-(--columns)',
+            'min-h-9 grid-cols-(--narrow) py-1 font-medium text-muted md:grid-cols-(--columns)',
+            columns.length > MANY ? 'text-[0.6875rem]' : 'text-xs',
           )}
         >
           {columns.map(({ header, right, wide }) => (
-            <div key={header} role="columnheader" className={cellClasses(right, wide)}>
+            <div key={header} role="columnheader" className={headerClasses(right, wide)}>
               {header}
             </div>
           ))}
@@ -161,5 +165,10 @@ export function Table<T>({
 const narrow = (columns: readonly { width: string; wide?: boolean }[]): string =>
   columns.flatMap(({ width, wide }) => (wide ? [] : [width])).join(' ');
 
+const placeClasses = (right?: boolean, wide?: boolean): string =>
+  classes('min-w-0', right && 'text-right tabular-nums', wide && 'max-md:hidden');
 const cellClasses = (right?: boolean, wide?: boolean): string =>
-  classes('min-w-0 truncate', right && 'text-right tabular-nums', wide && 'max-md:hidden');
+  classes('truncate', placeClasses(right, wide));
+/** Some languages need two lines. */
+const headerClasses = (right?: boolean, wide?: boolean): string =>
+  classes('leading-tight hyphens-auto wrap-break-word', placeClasses(right, wide));

@@ -17,7 +17,7 @@ export function Tabs({
 }) {
   return (
     <Base.Root value={value} onValueChange={(next) => onChange(String(next))}>
-      <Base.List aria-label={label} className="flex gap-1 overflow-x-auto border-b border-line">
+      <Base.List aria-label={label} className="flex gap-1 overflow-x-auto border-b border-line md:flex-wrap">
         {tabs.map((tab) => (
           <Base.Tab
             key={tab.value}

@@ -58,12 +58,12 @@ export const Toaster = () => (
   <Toast.Provider toastManager={manager} limit={2}>
     <Toast.Portal>
       {/*
-        Placed so that it covers no button: at the top of narrow screens, between the buttons in the corners; beside the
-        sidebar of wide ones, left of a drawer.
+        Placed so that it covers no button: at the top of narrow screens, between the buttons in the corners; in the sidebar of
+        wide ones, below its pages.
       */}
       <Toast.Viewport
         aria-label={t`Notifications`}
-        className="fixed inset-x-14 top-2 z-60 mx-auto flex max-w-80 flex-col gap-2 xl:inset-x-auto xl:top-auto xl:bottom-4 xl:left-64 xl:w-74"
+        className="fixed inset-x-14 top-2 z-60 mx-auto flex max-w-80 flex-col gap-2 md:inset-x-auto md:top-auto md:bottom-14 md:left-2 md:w-56"
       >
         <ToastList />
       </Toast.Viewport>
@@ -79,17 +79,17 @@ function ToastList() {
       toast={shown}
       className="rounded-xl border border-line bg-raised p-3 shadow-raised transition duration-200 data-ending-style:translate-y-2 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0"
     >
-      <Toast.Content className="flex items-start gap-3">
-        <div className="min-w-0 flex-1">
+      <Toast.Content className="relative flex flex-wrap items-start justify-end gap-x-3 gap-y-1">
+        <div className="min-w-0 flex-1 basis-40 pr-6 wrap-anywhere">
           <Toast.Title className="font-medium" />
           <Toast.Description className="mt-0.5 text-muted" />
         </div>
-        <Toast.Action className="rounded-md px-2 py-0.5 font-medium text-accent-ink hover:bg-hover" />
+        <Toast.Action className="mr-6 rounded-md px-2 py-0.5 font-medium text-accent-ink hover:bg-hover" />
         <Toast.Close
           aria-label={t`Dismiss`}
           // Otherwise only while the pointer is over the notifications, as if they were stacked.
           aria-hidden={false}
-          className="rounded-md p-0.5 text-muted hover:bg-hover hover:text-ink"
+          className="absolute top-0 right-0 rounded-md p-0.5 text-muted hover:bg-hover hover:text-ink"
         >
           <X className="size-4" aria-hidden="true" />
         </Toast.Close>

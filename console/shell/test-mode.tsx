@@ -46,10 +46,10 @@ export function TestModeBanner({
   return (
     <div
       role="status"
-      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b-4 border-warn bg-warn-soft px-4 py-2 text-warn"
+      className="flex shrink-0 flex-wrap items-center justify-end gap-x-3 gap-y-1 border-b-4 border-warn bg-warn-soft px-4 py-2 text-warn"
     >
       <FlaskConical className="size-4 shrink-0" aria-hidden="true" />
-      <p className="min-w-0 flex-1 font-semibold">
+      <p className="min-w-0 flex-1 basis-72 font-semibold">
         <Trans>Test mode: nothing here is sent to anybody.</Trans>
         {time !== null && (
           <span className="ml-2 font-normal">

@@ -41,7 +41,7 @@ const periods = () => [
 const columns = (hasPlans: boolean): readonly Column<Client>[] => [
   {
     header: t`Client`,
-    width: 'minmax(9rem, 2fr)',
+    width: 'minmax(8rem, 2fr)',
     cell: ({ name, plan }) => (
       <>
         <p className="truncate font-medium">{name}</p>
@@ -53,14 +53,14 @@ const columns = (hasPlans: boolean): readonly Column<Client>[] => [
   },
   {
     header: t`Needs attention`,
-    width: 'minmax(7rem, 2fr)',
+    width: 'minmax(6rem, 2fr)',
     cell: ({ trouble }) => {
       const text = troubleText(trouble);
       return text === '' ? <span className="text-muted">–</span> : <span className="text-warn">{text}</span>;
     },
   },
   ...(hasPlans ? [subscription()] : []),
-  { header: t`Lines`, width: '4rem', right: true, cell: ({ lineCount }) => numberOf(lineCount) },
+  { header: t`Lines`, width: '3.5rem', right: true, cell: ({ lineCount }) => numberOf(lineCount) },
   figure(t({ message: 'Sent', context: 'number of messages' }), ({ sent }) => numberOf(sent)),
   figure(t`Replied`, ({ uniqueReplied }) => numberOf(uniqueReplied), true),
   figure(t`Reply rate`, ({ repliedPct }) => percentOf(repliedPct), true),
@@ -97,7 +97,7 @@ const orders = (): { value: Order; label: string }[] => [
 
 const subscription = (): Column<Client> => ({
   header: t`Subscription`,
-  width: '8rem',
+  width: '7rem',
   wide: true,
   cell: ({ subscriptionStatus }) => <Status status={subscriptionStatus} />,
 });

@@ -94,8 +94,8 @@ function Shown({ preview }: { preview: Preview }) {
           </Suspense>
           <ul className="divide-y divide-line rounded-lg border border-line">
             {byPlace.slice(0, MOST_PLACES).map((place) => (
-              <li key={placeName(place)} className="flex items-baseline gap-3 px-3 py-1.5">
-                <span className="min-w-0 flex-1 truncate">{placeName(place)}</span>
+              <li key={placeName(place)} className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5">
+                <span className="min-w-0 flex-1 basis-40 wrap-anywhere">{placeName(place)}</span>
                 <span className="shrink-0 text-muted tabular-nums">{heldAt(place)}</span>
               </li>
             ))}

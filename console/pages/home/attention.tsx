@@ -131,7 +131,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
             </span>
             <span className="min-w-0 flex-1">
               <span className="block font-medium">{title}</span>
-              <span className="block truncate text-muted">{text}</span>
+              <span className="block text-muted">{text}</span>
             </span>
             <ChevronRight className="size-4 shrink-0 text-muted" aria-hidden="true" />
           </Link>

@@ -138,7 +138,7 @@ function useColumns(names: ReadonlyMap<string, string>): readonly Column<Entry>[
   return [
     {
       header: t`Time`,
-      width: '7.5rem',
+      width: '9rem',
       cell: ({ at }) => `${dateOf(at, zone)}, ${timeOf(at, zone)}`,
     },
     { header: t`Who`, width: 'minmax(4rem, 1fr)', cell: ({ actor }) => actorName(actor) },
