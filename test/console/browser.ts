@@ -131,13 +131,25 @@ export async function inaccessible(page: Page): Promise<string[]> {
   return found;
 }
 
-/** The buttons of the dialog or menu that is open which a notification covers. */
+/** The headings, buttons and lists of tabs that end before their text does. */
+export const cutTexts = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const named = 'h1, h2, h3, button, label, legend, dt, [role=tablist], [role=columnheader], [role=meter]';
+    return [...document.querySelectorAll(named)]
+      .map((element) => (element.role === 'meter' ? element.previousElementSibling.firstElementChild : element))
+      .filter((element) => element.checkVisibility() && !element.closest('.sr-only'))
+      .filter((element) => getComputedStyle(element).overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1)
+      .map((element) => element.textContent);
+  })()`);
+
+/** The buttons which a notification covers; on a phone, those of the dialog or menu that is open. */
 export const coveredButtons = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const region = document.querySelector('[role=region][aria-label=Notifications]');
     if (!region?.firstElementChild) throw new Error('there is no notification');
     const covering = [...region.children].map((toast) => toast.getBoundingClientRect());
-    const buttons = document.querySelectorAll('[role=dialog] :is(button, [role=tab]), [role=menu] [role=menuitem]');
+    const any = ':is(button, [role=tab], [role=menuitem])';
+    const buttons = document.querySelectorAll(innerWidth < 768 ? \`:is([role=dialog], [role=menu]) \${any}\` : any);
     return [...buttons]
       .filter((button) => !region.contains(button))
       .filter((button) => {

@@ -275,7 +275,8 @@ test('the numbers of a campaign open the leads that they count, and it is stoppe
   await page.getByRole('button', { name: 'Step 1: Sent' }).click();
   await expect.poll(() => rows.count()).toBe(2);
   const ada = rows.filter({ hasText: 'Ada' });
-  await ada.getByText(/At step [12]/).waitFor();
+  // Where it is, and why its next message waits.
+  await ada.getByText(/At step 2 · Scheduled until /).waitFor();
   await ada.getByRole('button', { name: 'Stop for this lead' }).click();
   const question = page.getByRole('dialog', { name: 'Stop the campaign for Ada?' });
   expect(await inaccessible(page)).toEqual([]);
@@ -546,6 +547,12 @@ test('the preview of a campaign that decides shows the way that a lead takes for
   expect(await inaccessible(page)).toEqual([]);
   await page.reload();
   await rest.getByText('Any questions?').waitFor();
+  await api('PATCH', `/api/campaigns/${campaign._id}`, { onReply: 'pause' });
+  await page.reload();
+  await rest.getByText('The reply pauses the campaign for this lead').waitFor();
+  await rest.getByText('No further message is sent.').waitFor();
+  await answer.selectOption('Does not reply');
+  await rest.getByText('Any questions?').waitFor();
 });
 
 test('a step of a campaign that runs is corrected for whoever has not got it, and a refusal is shown', async () => {
@@ -755,4 +762,12 @@ test('a name that no lead has is refused at its field, with the name that was me
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   expect(await inaccessible(page)).toEqual([]);
   expect((await api('GET', '/api/campaigns')).body.campaigns).toEqual([]);
+  await page.getByRole('button', { name: 'Write firstName' }).click();
+  const message = page.getByRole('textbox', { name: 'Message', exact: true });
+  expect(await message.inputValue()).toBe('Hallo {{ firstName }}');
+  await expect.poll(() => message.getAttribute('aria-invalid')).toBe('false');
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  await page.getByText('The campaign was created as a draft').waitFor();
+  const { campaigns } = (await api('GET', '/api/campaigns')).body;
+  expect(campaigns).toMatchObject([{ steps: [{ message: 'Hallo {{ firstName }}' }] }]);
 });

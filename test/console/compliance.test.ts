@@ -98,7 +98,12 @@ describe('the page Compliance', () => {
     await form.getByRole('button', { name: 'Save the cap' }).click();
     await form.getByText(/1 or more|at least 1|>= ?1/).waitFor();
     expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    // What was refused is not red once it is corrected, and not lost on another tab.
     await form.getByLabel('In how many days').fill('7');
+    expect(await form.locator('[aria-invalid=true]').count()).toBe(0);
+    await page.getByRole('tab', { name: 'Opt-in links' }).click();
+    await page.getByRole('tab', { name: 'Rules' }).click();
+    expect(await form.getByLabel('Messages at most').inputValue()).toBe('2');
     await form.getByRole('button', { name: 'Save the cap' }).click();
     await page.getByText('The cap was saved').waitFor();
     expect(await cap()).toEqual({ messages: 2, days: 7 });

@@ -3,8 +3,9 @@ import { afterEach, expect, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { createKey, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { arrive, callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
+import { signIn } from '#test/support/sessions.ts';
 import { inaccessible, PIXEL } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 import { countRequestsAfter, holdResponses } from './held-responses.ts';
@@ -350,6 +351,76 @@ test('a reply and a note survive Escape, another conversation, a reload and the 
   await isKept();
 });
 
+test('a reply that is refused because the session has ended is back in its box, and nowhere else', async () => {
+  const { page } = tab;
+  const { workspace } = await openInbox('Is it still free?');
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  await page.route(SEND, async (route) => {
+    await ended;
+    await route.fulfill({ status: 401, json: { error: 'The session has ended', code: 'UNAUTHORIZED' } });
+  });
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await log('Sending').waitFor();
+  await box().fill('See you then.');
+  end();
+  await page.getByText('Your session ended').waitFor();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  expect(tab.takeProblems().filter((problem) => !problem.includes('401'))).toEqual([]);
+  const credential = page.getByLabel('Workspace key');
+  await expect.poll(() => credential.and(page.locator(':focus')).count()).toBe(1);
+  const owner = { userId: workspace.ownerId, organizationId: workspace.id, role: 'org:admin' };
+  await credential.fill(await signIn(tab.app, owner));
+  await credential.press('Enter');
+  await log('Is it still free?').waitFor();
+  await expect.poll(() => box().inputValue()).toBe('It is.\nSee you then.');
+  expect(await log('Sending').count()).toBe(0);
+  expect(await log('It is.').count()).toBe(0);
+});
+
+test('a reply that was accepted before its session ended is not in its box again', async () => {
+  const { page } = tab;
+  const { workspace } = await openInbox('Is it still free?');
+  const send = await holdResponses(page, 'POST', SEND);
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await expect.poll(send.count).toBe(1);
+  await page.route('**/api/conversations/*', (route) =>
+    route.request().method() === 'PATCH'
+      ? route.fulfill({ status: 401, json: { error: 'The session has ended', code: 'UNAUTHORIZED' } })
+      : route.fallback(),
+  );
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await page.getByText('Your session ended').waitFor();
+  const answered = page.waitForResponse(SEND);
+  send.release();
+  await (await answered).finished();
+  expect(tab.takeProblems().filter((problem) => !problem.includes('401'))).toEqual([]);
+  await tab.signInAsOwner(workspace, page.url().split('/console')[1]);
+  await log('It is.').waitFor();
+  expect(await box().inputValue()).toBe('');
+});
+
+test('what is written with one key of a workspace is there for whoever signs in with another, and in no other workspace', async () => {
+  const { page, app } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  const endSession = () => page.evaluate(`sessionStorage.removeItem('linepace.session')`);
+  await endSession();
+  await tab.signIn(workspace.key, pathOf(contacts[0]));
+  await log('Is it still free?').waitFor();
+  expect(await box().inputValue()).toBe('');
+  await box().fill('It is.');
+  await endSession();
+  await tab.signIn(await createKey(app, 'workspace', workspace.id), pathOf(contacts[0]));
+  await expect.poll(() => box().inputValue()).toBe('It is.');
+  await endSession();
+  const other = await createWorkspaceWithLine(app);
+  await arrive(app, { lineId: other.lineId, from: contacts[0] ?? '', text: 'And this one?' });
+  await tab.signIn(other.key, pathOf(contacts[0]));
+  await log('And this one?').waitFor();
+  expect(await box().inputValue()).toBe('');
+});
+
 const selectAll = async (page: Page): Promise<Locator> => {
   await page
     .getByRole('checkbox', { name: /^Select/ })
@@ -658,6 +729,12 @@ test('a snippet is made from what is written, changed, and inserted at the curso
   await open('Add a snippet');
   const dialog = page.getByRole('dialog', { name: 'Snippets' });
   await dialog.getByLabel('Name').fill('Way');
+  // It is kept, and so it closes without a question.
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await open('Add a snippet');
+  await dialog.getByText('What you wrote before is here again').waitFor();
+  expect(await dialog.getByLabel('Name').inputValue()).toBe('Way');
   expect(await dialog.getByLabel('Text').inputValue()).toBe('Third floor, left.');
   expect(await inaccessible(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();

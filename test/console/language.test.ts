@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
-import { inaccessible, openTab, sharedBrowser, TAB } from './browser.ts';
+import { cutTexts, inaccessible, openTab, sharedBrowser, TAB } from './browser.ts';
 import { openConsole, signInTo } from './console-tab.ts';
 
 const tab = openConsole();
@@ -80,6 +80,19 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
     const reason = plan === 'oro' ? 'Se cumple: plan es “oro”' : 'Oro: No se cumple: plan es “oro”';
     await page.getByText(reason, { exact: true }).waitFor();
   }
+  // What is to be done at each carrier: nothing of what the API says in English.
+  await tab.go('/lines');
+  await page.getByRole('button', { name: 'Solicitar una línea' }).first().click();
+  const { carriers } = (await api('GET', '/api/lines/carriers')).body;
+  for (const [index, { guide, provisionsLines }] of carriers.entries()) {
+    await page.getByRole('radio').nth(index).check();
+    await expect
+      .poll(() => drawer.getByRole('listitem').count())
+      .toBe(provisionsLines ? 0 : guide.before.length);
+    const text = await drawer.innerText();
+    expect(text).toContain('Twilio');
+    expect([guide.summary, ...guide.before].filter((said) => text.includes(said))).toEqual([]);
+  }
   await tab.go('/contacts');
   await page.getByRole('button', { name: /Cuenta/ }).click();
   await page.getByRole('menuitem', { name: 'English' }).click();
@@ -105,6 +118,16 @@ test('a browser in Spanish starts in Spanish, from the sign-in on', async () => 
   await signInTo(page, app, key);
   // With the digits of the region that the browser names.
   await page.getByText('de 10,000').waitFor();
+  // Words are longer than in English.
+  for (const path of ['/', '/lines', '/settings', '/analytics', '/compliance', '/messages']) {
+    await page.evaluate(`history.pushState(null, '', '/console${path}')`);
+    await page.locator(`nav a[href="/console${path === '/' ? '' : path}"][aria-current=page]`).waitFor();
+    await page.getByRole('main').getByRole('status').first().waitFor({ state: 'detached' });
+    for (const width of [1100, 1180, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await cutTexts(page), `${path} at ${width} pixels`).toEqual([]);
+    }
+  }
   expect(takeProblems()).toEqual([]);
   await context.close();
 });

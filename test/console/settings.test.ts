@@ -50,7 +50,22 @@ describe('the settings', () => {
   it('rename the workspace, and move it to another time zone', async () => {
     const { page } = tab;
     await page.getByRole('tab', { name: 'Team' }).click();
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Harbour Homes');
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('Harbour Homes');
+    await page.getByRole('tab', { name: 'AI copilot' }).click();
+    await page.getByLabel('Tokens per day').fill('1234');
+    // Another tab does not lose what is not saved, nor does a reload.
+    await page.getByRole('tab', { name: 'Team' }).click();
+    expect(await name.inputValue()).toBe('Harbour Homes');
+    await page.getByRole('tab', { name: 'AI copilot' }).click();
+    await page.reload();
+    await page.getByText('What you wrote before is here again').waitFor();
+    expect(await page.getByLabel('Tokens per day').inputValue()).toBe('1234');
+    await page.getByRole('button', { name: 'Discard', exact: true }).click();
+    expect(await page.getByLabel('Tokens per day').inputValue()).not.toBe('1234');
+    await page.getByRole('tab', { name: 'Team' }).click();
+    await page.getByText('What you wrote before is here again').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
     await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
     await page.getByRole('button', { name: 'Save the workspace' }).click();
     await page.getByText('The workspace was saved').waitFor();
