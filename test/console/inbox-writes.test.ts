@@ -236,6 +236,8 @@ test('whoever opens a conversation and answers at once types into its reply, how
     'GET',
     `**/api/conversations/${encodeURIComponent(contacts[1] ?? '')}?*`,
   );
+  // The list may be slower than the thread.
+  await page.getByText('Where is it?').first().waitFor();
   await page.keyboard.press('k');
   await expect.poll(thread.count).toBeGreaterThan(0);
   await page.keyboard.press('r');

@@ -122,7 +122,7 @@ test('a browser in Spanish starts in Spanish, from the sign-in on', async () => 
   for (const path of ['/', '/lines', '/settings', '/analytics', '/compliance', '/messages']) {
     await page.evaluate(`history.pushState(null, '', '/console${path}')`);
     await page.locator(`nav a[href="/console${path === '/' ? '' : path}"][aria-current=page]`).waitFor();
-    await page.getByRole('main').getByRole('status').first().waitFor({ state: 'detached' });
+    await page.getByRole('main').getByText('Cargando').first().waitFor({ state: 'detached' });
     for (const width of [1100, 1180, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await cutTexts(page), `${path} at ${width} pixels`).toEqual([]);

@@ -28,7 +28,7 @@ function Offer({ grant, price }: { grant: string | null; price: Parameters<typeo
     return cost === null ? (
       <Trans>This line costs extra. You see the price before you pay.</Trans>
     ) : (
-      <Trans>This line costs {cost}, plus taxes. You pay on the next page.</Trans>
+      <Trans>This line costs {cost}, plus taxes. You pay on a page of the payment provider.</Trans>
     );
   return <Trans>Your plan does not allow another line like this.</Trans>;
 }

@@ -1,5 +1,5 @@
 import { useLingui } from '@lingui/react/macro';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
@@ -11,8 +11,10 @@ import {
   TextAreaField,
   TextField,
 } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { type Line, lineName } from '#console/lib/line.ts';
+import { useEdits } from '#console/lib/unsent.ts';
 import { reasonOf } from '#console/pages/messages/message.ts';
 import { useIsAdmin } from '#console/api/workspace.ts';
 import type { StepProps } from './step-props.ts';
@@ -42,9 +44,12 @@ const isUsable = ({ provisioningStatus, isActive }: Line): boolean =>
 
 function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
   const { t } = useLingui();
-  const [lineId, setLineId] = useState(lines[0]?._id ?? '');
-  const [typed, setTyped] = useState<string | null>(null);
-  const [text, setText] = useState(t`Hello from Linepace! Please answer this message.`);
+  const edits = useEdits('first message', {
+    lineId: lines[0]?._id ?? '',
+    typed: null as string | null,
+    text: t`Hello from Linepace! Please answer this message.`,
+  });
+  const { lineId, typed, text } = edits.values;
   const line = lines.find(({ _id }) => _id === lineId);
   const isEmail = line?.requestedChannelType === 'email';
   const answering = useAnswering(lineId);
@@ -55,24 +60,27 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    send.mutate({
-      body: {
-        message: text,
-        fromLineId: lineId,
-        messageType: line?.requestedChannelType ?? 'imessage',
-        [name]: address,
+    send.mutate(
+      {
+        body: {
+          message: text,
+          fromLineId: lineId,
+          messageType: line?.requestedChannelType ?? 'imessage',
+          [name]: address,
+        },
       },
-    });
+      { onSuccess: edits.forget },
+    );
   };
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit}>
+    <KeptForm edits={edits} className="flex flex-col gap-4" onSubmit={submit}>
       <div className="grid gap-4 sm:grid-cols-2">
         {lines.length > 1 && (
           <SelectField
             label={t`Line`}
             value={lineId}
             options={lines.map((each) => ({ value: each._id, label: lineName(each) }))}
-            onChange={(event) => setLineId(event.target.value)}
+            onChange={(event) => edits.change({ lineId: event.target.value })}
             error={issueOf(send.error, 'fromLineId')}
           />
         )}
@@ -82,7 +90,7 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
           type={isEmail ? 'email' : 'tel'}
           required
           value={address}
-          onChange={(event) => setTyped(event.target.value)}
+          onChange={(event) => edits.change({ typed: event.target.value })}
           hint={
             suggested === undefined
               ? undefined
@@ -95,7 +103,7 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
         label={t`Message`}
         required
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => edits.change({ text: event.target.value })}
         error={issueOf(send.error, 'message')}
       />
       <FormError>{generalErrorOf(send.error, ['fromLineId', name, 'message'])}</FormError>
@@ -105,7 +113,7 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
         </Button>
         {send.data && <Progress id={send.data._id} />}
       </div>
-    </form>
+    </KeptForm>
   );
 }
 

@@ -1,17 +1,22 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { KeptForm } from '#console/components/kept-form.tsx';
+import { useEdits } from '#console/lib/unsent.ts';
 import { Secret } from '#console/pages/webhooks/secret.tsx';
 import { EVENT_NAMES } from '#console/pages/webhooks/webhook.ts';
 import type { StepProps } from './step-props.ts';
 
+const NOTHING = { url: '' };
+
 /** Registers a URL for all events, and sends it a test event. */
 export function WebhookStep({ done }: StepProps) {
   const { t } = useLingui();
-  const [url, setUrl] = useState('');
+  const edits = useEdits('first webhook', NOTHING);
+  const { url } = edits.values;
   const create = useWrite('POST /api/webhooks', {
     refresh: ['GET /api/webhooks', 'GET /api/workspace/setup'],
   });
@@ -19,7 +24,7 @@ export function WebhookStep({ done }: StepProps) {
   const created = create.data;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    create.mutate({ body: { url, events: [...EVENT_NAMES] } });
+    create.mutate({ body: { url, events: [...EVENT_NAMES] } }, { onSuccess: edits.forget });
   };
   const { responseStatus: status, latencyMs: latency, error = null } = ping.data ?? {};
   const reason = error ?? t`status ${status}`;
@@ -42,7 +47,7 @@ export function WebhookStep({ done }: StepProps) {
       </div>
     );
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit} noValidate>
+    <KeptForm edits={edits} className="flex flex-col gap-4" onSubmit={submit} noValidate>
       {done && (
         <p className="text-muted">
           <Trans>One is registered. You can add another.</Trans>
@@ -54,7 +59,7 @@ export function WebhookStep({ done }: StepProps) {
         required
         placeholder="https://example.com/webhooks"
         value={url}
-        onChange={(event) => setUrl(event.target.value)}
+        onChange={(event) => edits.change({ url: event.target.value })}
         hint={
           <Trans>
             It gets all events, as signed POST requests. Choose among them on{' '}
@@ -72,6 +77,6 @@ export function WebhookStep({ done }: StepProps) {
           <Trans>Register</Trans>
         </Button>
       </div>
-    </form>
+    </KeptForm>
   );
 }
