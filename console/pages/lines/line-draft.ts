@@ -22,7 +22,7 @@ export interface AtCarrier {
   settings: Record<string, string>;
 }
 
-export const NEW_LINE: LineDraft = {
+const NEW_LINE: LineDraft = {
   provider: '',
   channel: '',
   firstName: '',
