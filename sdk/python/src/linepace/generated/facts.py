@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "baf8cd50826ee26762827fc23a401887c0839eb3bc31f518c5f90723d54cfc01"
+DIGEST = "28dae2dc22faccffaaae0b20b805cbae3f9c38eb624d06093de59d358cf8ae9d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
