@@ -63,13 +63,17 @@ export async function undoInChunks(
   const items = await withTenant(pools, caller.workspace.id, (db) =>
     bulkItems(db, id, { actor: caller.actor, now }),
   );
-  if (items.length === 0) throw new ApiError('NOT_FOUND', 'There is no such change that can be undone');
+  const none = new ApiError('NOT_FOUND', 'There is no such change that can be undone');
+  if (items.length === 0) throw none;
   await chargeUnsubscribed(context, caller, items.length);
   const outcome = await inChunks(context, items, async (db, chunk) => {
     const changes = await takeBulkChanges(db, id, chunk);
     return changes.size === 0 ? { changed: [], skipped: [] } : restore(db, changes);
   });
-  return resultOf(outcome, { dryRun: false, hasMore: false, undo: null });
+  const result = resultOf(outcome, { dryRun: false, hasMore: false, undo: null });
+  // Another request has undone it since.
+  if (result.matched === 0) throw none;
+  return result;
 }
 
 async function inChunks(

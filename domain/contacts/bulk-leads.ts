@@ -39,7 +39,7 @@ export const LeadsChange = z
     if (kinds !== 1)
       context.addIssue({
         code: 'custom',
-        message: 'must be one of: lists, fields, delete, optOut',
+        message: `must be one of: lists (${ofLists.join(', ')}), fields (${ofFields.join(', ')}), delete, optOut`,
       });
     if (change.addToListId !== undefined && change.addToListId === change.removeFromListId)
       context.addIssue({ code: 'custom', path: ['addToListId'], message: 'is the list to remove from' });

@@ -108,7 +108,11 @@ test('closes and assigns many conversations with the events and audit entries of
     200,
   );
   expect((await team.api('POST', `/api/conversations/bulk/${undo.id}/undo`)).status).toBe(404);
-  const undone = await team.owner('POST', `/api/conversations/bulk/${undo.id}/undo`);
+  const undos = await Promise.all(
+    Array.from({ length: 5 }, () => team.owner('POST', `/api/conversations/bulk/${undo.id}/undo`)),
+  );
+  const undone = undos.find(({ status }) => status === 200);
+  expect(undos.filter(({ status }) => status === 404)).toHaveLength(4);
   expect(undone).toMatchObject({
     status: 200,
     body: { changed: 2, skipped: [{ item: addresses[0], reason: 'changed_since' }], undo: null },
