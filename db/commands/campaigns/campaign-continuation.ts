@@ -15,6 +15,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import {
   confirmed,
   JUDGE_MS,
+  lookOnceMore,
   NOTHING,
   type Traveller,
   type Walked,
@@ -75,6 +76,7 @@ export async function continueLeads(
   const isActive = campaign.status === 'active';
   const settled = confirmed(planned, isActive ? walks : walks.map((walked) => parked(walked, now)));
   await settleWalks(db, campaign, settled.walks, settled.messages, now, lists);
+  if (which === 'outdated') await lookOnceMore(db, campaign, settled.walks, now);
   await awaitOutcomes(db, campaign, sequences, leads, travellers);
   return found.length;
 }

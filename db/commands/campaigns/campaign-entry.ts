@@ -12,6 +12,7 @@ import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import {
   JUDGE_MS,
+  lookOnceMore,
   NOTHING,
   type Traveller,
   type Walked,
@@ -158,28 +159,6 @@ async function letContinue(
   await db.query(sql.type(NoRows)`
     update campaign_leads set step_id = ${first.id}, arrived_at = ${sql.timestamp(now)}, due_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${ids})`);
-  if (status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
-}
-
-/**
- * Has leads that came to wait for a fact be judged again when they have entered: until then nobody saw them, so a change meanwhile
- * let none of them continue.
- */
-async function lookOnceMore(
-  db: TenantDb,
-  { id, status }: CampaignRow,
-  walks: readonly Walked[],
-  now: Date,
-): Promise<void> {
-  const waiting = walks.filter(({ rest }) => rest.kind === 'waits' && rest.isAwaitingFacts);
-  if (waiting.length === 0) return;
-  const ids = sql.array(
-    waiting.map(({ lead }) => lead.id),
-    'text',
-  );
-  await db.query(sql.type(NoRows)`
-    update campaign_leads set due_at = ${sql.timestamp(now)}
-    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${ids}) and state = 'running' and is_awaiting`);
   if (status === 'active') wake(db, campaignWorkflowId(id), now, 'progressDue');
 }
 

@@ -172,8 +172,8 @@ export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken,
 
 /** With fewer running leads, concurrent transactions may each end one and see the others still running. */
 const FEW = 20;
-/** When those transactions have committed. */
-const LOOK_AGAIN_MS = 2000;
+/** When the transactions that run beside this one have committed. */
+export const LOOK_AGAIN_MS = 2000;
 
 /** Wakes the campaign's workflow when its last lead ends, so that it need not wait for its next regular look. */
 export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[], now: Date): Promise<void> {

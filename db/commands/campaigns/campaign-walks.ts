@@ -8,6 +8,7 @@ import { runInTurns } from '#domain/base/turns.ts';
 import type { SendWindow } from '#domain/sending/send-window.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';
 import { factsOf, type JudgedLead } from '#db/queries/campaigns/facts.ts';
+import { LOOK_AGAIN_MS } from './campaign-stops.ts';
 import { LEAD_PAUSED } from './lead-pauses.ts';
 import { cancelRemoved, type Kept, PREVIOUS_STEP, reviseMessages, type Unsent } from './revisions.ts';
 import { insertDecisions } from './stop-conditions.ts';
@@ -25,6 +26,8 @@ import { recordset } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 
 /** The steps whose messages a lead has from an earlier version of them. */
 function keptOf(run: readonly Placed<MessageStep>[], unsent: readonly Unsent[] | null): ReadonlySet<string> {
@@ -291,6 +294,29 @@ function firstMessages(messages: readonly StepMessage[], revisions: readonly Rev
   return messages
     .filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id)
     .filter(({ lead, stepId }) => (nextOf.get(lead.id) ?? stepId) === stepId);
+}
+
+/**
+ * Has leads that came to wait for a fact be judged once more. Whoever changed something meanwhile did not see them there: they have just
+ * entered, or the edit of the steps after which campaigns follow facts had not been committed.
+ */
+export async function lookOnceMore(
+  db: TenantDb,
+  { id, status }: CampaignRow,
+  walks: readonly Walked[],
+  now: Date,
+): Promise<void> {
+  const waiting = walks.filter(({ rest }) => rest.kind === 'waits' && rest.isAwaitingFacts);
+  if (waiting.length === 0) return;
+  const at = new Date(now.getTime() + LOOK_AGAIN_MS);
+  const ids = sql.array(
+    waiting.map(({ lead }) => lead.id),
+    'text',
+  );
+  await db.query(sql.type(NoRows)`
+    update campaign_leads set due_at = least(due_at, ${sql.timestamp(at)})
+    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = any(${ids}) and state = 'running' and is_awaiting`);
+  if (status === 'active') wake(db, campaignWorkflowId(id), at, 'progressDue');
 }
 
 /** Stores where leads are now. Those that enter a campaign which only sends messages are where they were. */

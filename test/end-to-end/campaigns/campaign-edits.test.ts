@@ -1,9 +1,13 @@
 import { sql } from 'slonik';
 import { connected } from '#db/connection/connected.ts';
+import { happenedIn } from '#db/connection/message-traces.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { followMessageChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { sendAgain } from '#db/commands/sending/outcomes.ts';
 import { IdRow } from '#db/connection/rows.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { lockSequences } from '#db/queries/sending/message-locks.ts';
+import { markDelivered } from '#db/queries/sending/sends.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
@@ -11,6 +15,7 @@ import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { stayOpen } from '#test/support/locks.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -293,6 +298,30 @@ describe('the steps of a campaign that runs', () => {
     expect(removed).toMatchObject({ status: 'canceled', holdReason: 'step_removed' });
     const { events } = (await api('GET', `/api/messages/${sent[0]?._id}/timeline`)).body;
     expect(events[0]).toMatchObject({ type: 'accepted', data: { campaignId: id, campaignVersion: 2 } });
+  });
+
+  it('let a lead go on for whose message a receipt arrives at the moment of the edit', async () => {
+    const settings = { url: app.smtpUrl, inboundSecret: 'a secret for callbacks' };
+    await createLineAt(app, workspace.id, 'email', { name: 'smtp', schema: SmtpConfig, settings });
+    const [first, last] = [
+      { ...one, messageType: 'email' },
+      { ...later, messageType: 'email' },
+    ];
+    const id = await newCampaign({ steps: [first, last], start: true });
+    const lead = { email: 'bob@edits.example' };
+    const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead })).body;
+    const sent = await step(id, leadId, 0, 'sent');
+    const now = new Date();
+    const arriving = await stayOpen<TenantDb>(tenant, async (db) => {
+      await followMessageChanges(db, [sent._id], now);
+      await markDelivered(db, [{ id: sent._id, at: now, happenedIn: happenedIn() }]);
+    });
+    const wait = { id: 'wait', kind: 'wait_until', any: [{ field: 'delivered' }], atMost: { days: 9 } };
+    expect((await edit(id, [first, wait, last])).status).toBe(200);
+    const stepOf = async () => (await api('GET', `/api/leads/${leadId}/campaigns/${id}`)).body.place.stepId;
+    await eventually(async () => (await stepOf()) === 'wait');
+    await arriving.release();
+    await eventually(async () => (await stepOf()) !== 'wait', 20_000);
   });
 
   it('have at most 200 versions, each of which is stored', async () => {
