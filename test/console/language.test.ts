@@ -119,9 +119,16 @@ test('a browser in Spanish starts in Spanish, from the sign-in on', async () => 
   // With the digits of the region that the browser names.
   await page.getByText('de 10,000').waitFor();
   // Words are longer than in English.
-  for (const path of ['/', '/lines', '/settings', '/analytics', '/compliance', '/messages']) {
+  for (const [path, heading] of [
+    ['/', 'Inicio'],
+    ['/lines', 'Líneas'],
+    ['/settings', 'Ajustes'],
+    ['/analytics', 'Analítica'],
+    ['/compliance', 'Cumplimiento'],
+    ['/messages', 'Mensajes'],
+  ] as const) {
     await page.evaluate(`history.pushState(null, '', '/console${path}')`);
-    await page.locator(`nav a[href="/console${path === '/' ? '' : path}"][aria-current=page]`).waitFor();
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
     await page.getByRole('main').getByText('Cargando').first().waitFor({ state: 'detached' });
     for (const width of [1100, 1180, 1280]) {
       await page.setViewportSize({ width, height: 800 });
