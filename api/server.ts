@@ -4,7 +4,7 @@ import { startClock } from '#db/connection/clock.ts';
 import { checkKeys } from '#db/connection/key-check.ts';
 import { recordMessageTraces } from '#db/connection/message-traces.ts';
 import { listenToAnnouncements } from '#db/connection/announcements.ts';
-import { databaseAt } from '#db/connection/database-away.ts';
+import { postgresAt } from '#db/connection/postgres-at.ts';
 import { createApiPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
@@ -112,7 +112,7 @@ async function openServices(
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
-  await awaitPart(databaseAt(config.database.systemUrl), logger);
+  await awaitPart(postgresAt(config.database.systemUrl), logger);
   const pools = await createApiPools(config.database, config.databasePoolSize, {
     waker,
     keySeal: createKeySeal(secrets),

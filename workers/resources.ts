@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { listenToAnnouncements } from '#db/connection/announcements.ts';
 import { startClock } from '#db/connection/clock.ts';
-import { databaseAt } from '#db/connection/database-away.ts';
+import { postgresAt } from '#db/connection/postgres-at.ts';
 import { createPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import type { ProcessDependencies } from '#activities/dependencies.ts';
@@ -52,7 +52,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
-  await awaitPart(databaseAt(config.database.systemUrl), logger);
+  await awaitPart(postgresAt(config.database.systemUrl), logger);
   const pools = await createPools(config.database, {
     size: config.databasePoolSize * 2,
     waker,

@@ -40,7 +40,7 @@ export const Moment = written(DAY).pipe(
 );
 
 /** Whether a moment is a whole day. */
-export const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);
+const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);
 
 /** The instant of a moment; for a whole day, its start. @param timezone the zone of a text without an offset. */
 export function startOf(text: string, timezone: string): Date {

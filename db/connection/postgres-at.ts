@@ -17,7 +17,7 @@ const UNREACHABLE = new Set([
 ]);
 
 /** For `awaitPart`: a server that refuses the login answers. */
-export const databaseAt = (url: string) => ({
+export const postgresAt = (url: string) => ({
   title: `PostgreSQL at ${new URL(url).host}`,
   async whyAway(): Promise<string | null> {
     try {
