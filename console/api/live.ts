@@ -1,4 +1,5 @@
 import type { EventPayload } from '#domain/events/payloads.ts';
+import type { ContactTyping } from '#domain/inbox/presence.ts';
 import { createParser } from 'eventsource-parser';
 import { useEffect, useSyncExternalStore } from 'react';
 import { ApiFailure, send } from './client.ts';
@@ -66,6 +67,14 @@ const presenceListeners = new Set<(event: PresenceEvent) => void>();
 export function onPresence(listener: (event: PresenceEvent) => void): () => void {
   presenceListeners.add(listener);
   return () => void presenceListeners.delete(listener);
+}
+
+const typingListeners = new Set<(event: ContactTyping) => void>();
+
+/** Calls back when a contact begins or ends to type. @returns a function that ends the calls. */
+export function onContactTyping(listener: (event: ContactTyping) => void): () => void {
+  typingListeners.add(listener);
+  return () => void typingListeners.delete(listener);
 }
 
 let connected = false;
@@ -148,6 +157,9 @@ async function follow(signal: AbortSignal): Promise<void> {
         if (event === 'conversation.presence') {
           const presence = JSON.parse(data) as PresenceEvent;
           for (const tell of presenceListeners) tell(presence);
+        } else if (event === 'conversation.typing') {
+          const typing = JSON.parse(data) as ContactTyping;
+          for (const tell of typingListeners) tell(typing);
         } else if (event === 'stream.reset') changes.all();
         else changes.add(event ?? '');
         if (event === 'message.reply' && replyListeners.size > 0) {

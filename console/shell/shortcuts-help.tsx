@@ -36,6 +36,7 @@ const ELSEWHERE: readonly { title: MessageDescriptor; shortcuts: readonly Shortc
       ['o', msg`Confirm a suspected opt-out`],
       ['d', msg`Dismiss a suspected opt-out`],
       ['t', msg`React to what the contact said`],
+      ['q', msg`Reply to what the contact said`],
       ['n', msg`Write a note`],
       ['p', msg`Insert a snippet`],
       ['i', msg`Assign`],

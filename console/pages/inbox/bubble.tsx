@@ -11,7 +11,9 @@ import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.
 import { pagePart } from '#console/lib/page-part.ts';
 import { reasonName } from '#console/lib/wait-names.ts';
 import { Attachment } from './attachment.tsx';
+import { EFFECTS } from './effects.ts';
 import { MessageMenu } from './message-menu.tsx';
+import { Quote } from './quote.tsx';
 import type { Sending } from './sending.ts';
 import { type Contact, reactionOf, type ThreadItem } from './conversations.ts';
 
@@ -24,34 +26,65 @@ const WARNINGS: Record<NonNullable<ThreadItem['warning']>, MessageDescriptor> = 
   invalid_sender: msg`This message is from nobody who can write on this channel.`,
 };
 
+/** The element of a message. */
+export const elementOf = (messageId: string): string => `message-${messageId}`;
+
 /** A message, who reacted to it, and its delivery status. */
 export function Bubble({
   item,
   contact,
   capabilities = [],
   takesKey = false,
+  onReply,
+  findItem,
+  goTo,
 }: {
   item: ThreadItem;
   contact: Contact;
   /** Of the line of the message. */
   capabilities?: readonly string[] | undefined;
-  /** Whether the key of reactions is for this message. */
+  /** Whether the keys of reactions and replies are for this message. */
   takesKey?: boolean;
+  /** Has the reply answer it. @returns its field. Absent: the line cannot show that. */
+  onReply?: (() => HTMLElement | null) | undefined;
+  /** A message of the conversation; undefined if it is not loaded. */
+  findItem: (messageId: string) => ThreadItem | undefined;
+  /** Shows a message of the conversation. */
+  goTo: (messageId: string) => void;
 }) {
   const { t } = useLingui();
   const { direction, subject, message, attachments, reactions, voiceNote, warning, authentication } = item;
   const isOurs = direction === 'out';
   const isUnsent = item.status === 'pending' || item.status === 'scheduled';
+  const { replyToMessageId: answered, participant } = item;
+  const menu = (
+    <MessageMenu
+      item={item}
+      contact={contact}
+      capabilities={capabilities}
+      takesKey={takesKey}
+      onReply={onReply}
+    />
+  );
   return (
     <div
+      id={elementOf(item.messageId)}
+      tabIndex={-1}
       className={classes(
-        'group/item flex max-w-[80%] flex-col gap-1',
+        'group/item flex max-w-[80%] flex-col gap-1 rounded-2xl',
         isOurs ? 'items-end self-end' : 'self-start',
       )}
     >
+      {participant !== null && (
+        <p className="max-w-full truncate px-1 text-xs font-medium text-muted">{addressName(participant)}</p>
+      )}
+      {answered !== null && (
+        <Quote item={findItem(answered)} contact={contact} isOurs={isOurs} show={() => goTo(answered)} />
+      )}
       {attachments.map((file) => (
         <Attachment key={file.url} file={file} isVoiceNote={voiceNote} />
       ))}
+      {message === '' && attachments.length > 0 && menu}
       {item.transcript !== null && (
         <p className="max-w-full px-1 text-sm break-words whitespace-pre-wrap text-muted">
           <span className="font-medium">
@@ -86,7 +119,7 @@ export function Bubble({
           >
             <WithLinks text={message} />
           </p>
-          <MessageMenu item={item} contact={contact} capabilities={capabilities} takesKey={takesKey} />
+          {menu}
         </div>
       )}
       {item.isShortened && item.unsentAt === null && <WholeText messageId={item.messageId} />}
@@ -225,7 +258,8 @@ function fateOf({ status, deliveredAt, readAt, at }: ThreadItem, zone: string) {
 function Fate({ item }: { item: ThreadItem }) {
   const zone = useTimeZone();
   const [why, setWhy] = useState(false);
-  const { status, at, autoReply, editedAt, messageId, errorMessage } = item;
+  const { t } = useLingui();
+  const { status, at, autoReply, editedAt, messageId, errorMessage, effect } = item;
   const fate = fateOf(item, zone);
   const explains =
     status === 'pending' || status === 'scheduled' || status === 'failed' || status === 'fallback';
@@ -245,6 +279,7 @@ function Fate({ item }: { item: ThreadItem }) {
             <Trans>Edited</Trans>
           </span>
         )}
+        {effect !== null && <span>{t(EFFECTS[effect])}</span>}
         {fate && (
           <span className={classes('flex items-center gap-1', fate.tone)} title={fate.title}>
             <fate.icon className="size-3.5" aria-hidden="true" />

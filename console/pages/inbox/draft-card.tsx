@@ -102,6 +102,12 @@ export function DraftCard({
   const { t } = useLingui();
   const card = useRef<HTMLElement>(null);
   usePassFocus(card);
+  const answers = useUnsent(`answers ${replyId}`);
+  const answered = draft?.answeredReplyId ?? null;
+  const canAnswer =
+    answered !== null &&
+    line?.capabilities.includes('replies') === true &&
+    line.requestedChannelType !== 'email';
   const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
   const sendAsReply = (): void => {
     if (text === null || text.trim() === '' || reply.isPending) return;
@@ -128,12 +134,14 @@ export function DraftCard({
     const sent = action === 'approve' && {
       scheduledDate: sendAfterUndo(),
       ...(text !== null && text.trim() !== draft.draftMessage && { message: text }),
+      ...(canAnswer && answers.text !== null && { replyToMessageId: answered }),
     };
     decide.mutate(
       { body: { replyId, action, ...sent } },
       {
         onSuccess: ({ messageId }) => {
           setText(null);
+          answers.change(null);
           if (messageId !== undefined) toastWithUndo(messageId, line);
           else if (action === 'reject' && draft)
             toast(t(DONE.reject), { undo: () => void writeAgain(draft) });
@@ -198,6 +206,17 @@ export function DraftCard({
             if (event.key === 'Escape') event.currentTarget.blur();
           }}
         />
+      )}
+      {canAnswer && (
+        <label className="mb-2 flex items-center gap-1.5 text-xs text-muted">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={answers.text !== null}
+            onChange={(event) => answers.change(event.target.checked ? 'yes' : null)}
+          />
+          <Trans>Show on the phone which message it answers</Trans>
+        </label>
       )}
       <div className="flex flex-wrap gap-2">
         <Button

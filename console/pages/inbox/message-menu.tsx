@@ -1,5 +1,5 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { MoreHorizontal, Pencil, RotateCcw, Undo2 } from 'lucide-react';
+import { CornerUpLeft, MoreHorizontal, Pencil, RotateCcw, Undo2 } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { IconButton } from '#console/components/button.tsx';
@@ -30,19 +30,22 @@ export function MessageMenu({
   contact,
   capabilities,
   takesKey,
+  onReply,
 }: {
   item: ThreadItem;
   contact: Contact;
   /** Of the line of the message. */
   capabilities: readonly string[];
-  /** Whether the key of reactions is for this message. */
+  /** Whether the keys of reactions and replies are for this message. */
   takesKey: boolean;
+  /** Has the reply answer it. @returns its field. Absent: the line cannot show that. */
+  onReply: (() => HTMLElement | null) | undefined;
 }) {
   const { t } = useLingui();
   const button = useRef<HTMLButtonElement>(null);
   const [asks, setAsks] = useState<'edit' | 'unsend' | null>(null);
   const react = useWrite('POST /api/messages/{id}/reactions', { refresh: REFRESH });
-  const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
+  const send = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
   const { messageId, direction, status, unsentAt, message, at } = item;
   const params = { id: messageId };
   const ageMs = workspaceNow().getTime() - Date.parse(at);
@@ -61,12 +64,16 @@ export function MessageMenu({
   useEffect(() => {
     if (hasKey) void loadMenu();
   }, [hasKey]);
-  if (!canReact && !canEdit && !canUnsend && !canTryAgain) return null;
+  const reply = isThere ? onReply : undefined;
+  useShortcuts(takesKey && reply ? { q: () => reply()?.focus() } : {});
+  /** What gets the focus once the menu is closed. */
+  const goesOn = useRef<HTMLElement>(null);
+  if (!canReact && !canEdit && !canUnsend && !canTryAgain && !reply) return null;
 
   const own = item.reactions.find(({ by }) => by === 'us')?.reaction;
   const tryAgain = (): void => {
     const { address } = contact;
-    reply.mutate(
+    send.mutate(
       {
         body: {
           ...recipientOf(address),
@@ -78,69 +85,88 @@ export function MessageMenu({
     );
   };
   const icon = 'size-4';
+  const others = [
+    ...(reply
+      ? [
+          {
+            label: t`Reply to this message`,
+            icon: <CornerUpLeft className={icon} aria-hidden="true" />,
+            onSelect: () => {
+              goesOn.current = reply();
+            },
+          },
+        ]
+      : []),
+    ...(canTryAgain
+      ? [
+          {
+            label: t`Try again`,
+            icon: <RotateCcw className={icon} aria-hidden="true" />,
+            onSelect: tryAgain,
+          },
+        ]
+      : []),
+    ...(canEdit
+      ? [
+          {
+            label: t`Edit`,
+            icon: <Pencil className={icon} aria-hidden="true" />,
+            onSelect: () => setAsks('edit'),
+          },
+        ]
+      : []),
+    ...(canUnsend
+      ? [
+          {
+            label: t`Take back`,
+            icon: <Undo2 className={icon} aria-hidden="true" />,
+            onSelect: () => setAsks('unsend'),
+          },
+        ]
+      : []),
+  ];
   return (
     <>
-      <Menu
-        trigger={
-          <IconButton
-            ref={button}
-            label={t`Act on this message`}
-            className="size-6 shrink-0 self-center opacity-0 group-hover/item:opacity-100 focus-visible:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
-          >
-            <MoreHorizontal className="size-4" aria-hidden="true" />
-          </IconButton>
-        }
-        groups={[
-          ...(canReact
-            ? [
-                {
-                  title: t`React`,
-                  items: OWN_REACTIONS.map(({ reaction, name }) => ({
-                    label: t(name),
-                    icon: <span aria-hidden="true">{reactionOf({ reaction }).sign}</span>,
-                    checked: own === reaction,
-                    onSelect: () =>
-                      react.mutate(
-                        { params, body: { reaction, ...(own === reaction && { remove: true }) } },
-                        { onError: toastError },
-                      ),
-                  })),
-                },
-              ]
-            : []),
-          {
-            items: [
-              ...(canTryAgain
-                ? [
-                    {
-                      label: t`Try again`,
-                      icon: <RotateCcw className={icon} aria-hidden="true" />,
-                      onSelect: tryAgain,
-                    },
-                  ]
-                : []),
-              ...(canEdit
-                ? [
-                    {
-                      label: t`Edit`,
-                      icon: <Pencil className={icon} aria-hidden="true" />,
-                      onSelect: () => setAsks('edit'),
-                    },
-                  ]
-                : []),
-              ...(canUnsend
-                ? [
-                    {
-                      label: t`Take back`,
-                      icon: <Undo2 className={icon} aria-hidden="true" />,
-                      onSelect: () => setAsks('unsend'),
-                    },
-                  ]
-                : []),
-            ],
-          },
-        ].filter(({ items }) => items.length > 0)}
-      />
+      {/* Before an item is chosen, which may say otherwise. */}
+      <span
+        className="contents"
+        onClickCapture={() => {
+          goesOn.current = button.current;
+        }}
+      >
+        <Menu
+          focusAfter={goesOn}
+          trigger={
+            <IconButton
+              ref={button}
+              label={t`Act on this message`}
+              className="size-6 shrink-0 self-center opacity-0 group-hover/item:opacity-100 focus-visible:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
+            >
+              <MoreHorizontal className="size-4" aria-hidden="true" />
+            </IconButton>
+          }
+          groups={[
+            ...(canReact
+              ? [
+                  {
+                    title: t`React`,
+                    items: OWN_REACTIONS.map(({ reaction, name }) => ({
+                      label: t(name),
+                      icon: <span aria-hidden="true">{reactionOf({ reaction }).sign}</span>,
+                      checked: own === reaction,
+                      onSelect: () =>
+                        react.mutate(
+                          { params, body: { reaction, ...(own === reaction && { remove: true }) } },
+                          { onError: toastError },
+                        ),
+                    })),
+                  },
+                ]
+              : []),
+            ...(reply || canTryAgain || canEdit || canUnsend ? [{ items: others }] : []),
+          ]}
+        />
+      </span>
       {asks === 'edit' && <EditMessage messageId={messageId} message={message} close={() => setAsks(null)} />}
       <TakeBack messageId={messageId} open={asks === 'unsend'} close={() => setAsks(null)} />
     </>

@@ -6,6 +6,8 @@ import type { ThreadItem } from './conversations.ts';
 export interface Sending {
   address: string;
   text: string;
+  /** What was written, if the text is a part of it. */
+  whole?: string;
   files: number;
   /** Its `scheduledDate`. */
   at: string;

@@ -8,12 +8,13 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { toastError } from '#console/components/toast.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { pagePart } from '#console/lib/page-part.ts';
 import { useSearchChange } from '#console/lib/search.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
-import { Bubble, SendingBubble } from './bubble.tsx';
+import { Bubble, elementOf, SendingBubble } from './bubble.tsx';
+import { ContactTyping } from './contact-typing.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
 import { type Contact, type Conversation, type Draft, type ThreadItem, threadOf } from './conversations.ts';
 import { DraftCard, useDraftEdit } from './draft-card.tsx';
@@ -21,6 +22,7 @@ import { type Note, NoteItem } from './note.tsx';
 import { NoDrafts } from './no-drafts.tsx';
 import { Presence } from './presence.tsx';
 import { ReplyBox } from './reply-box.tsx';
+import { useReplyOptions } from './reply-options.ts';
 import { useSending } from './sending.ts';
 import { SuspicionCard } from './suspicion-card.tsx';
 import type { Suspicion } from './suspicion.ts';
@@ -49,6 +51,7 @@ export function Thread({
   /** Called when the conversation is closed or snoozed. */
   onDone: () => void;
 }) {
+  const { t } = useLingui();
   const refetchInterval = useLiveInterval();
   // Before all else: the browser opens few connections.
   const thread = useReadPages(...threadOf(address), { refetchInterval });
@@ -113,6 +116,22 @@ export function Thread({
     () => thread.data?.pages.flatMap((page) => page.messages).toReversed(),
     [thread.data],
   );
+  const box = useRef<HTMLTextAreaElement>(null);
+  const { options, change: changeOptions } = useReplyOptions(address);
+  const find = (id: string | undefined) => messages?.find(({ messageId }) => messageId === id);
+  /** The message that is to be shown, once it is loaded. */
+  const [sought, seek] = useState<string | null>(null);
+  const goTo = async (id: string): Promise<void> => {
+    seek(id);
+    let { data, hasNextPage }: Pick<typeof thread, 'data' | 'hasNextPage'> = thread;
+    const isIn = (pages: typeof data): boolean =>
+      pages?.pages.some((page) => page.messages.some(({ messageId }) => messageId === id)) === true;
+    for (let page = 0; page < MAX_PAGES_BACK && hasNextPage && !isIn(data); page += 1)
+      ({ data, hasNextPage } = await thread.fetchNextPage());
+    if (isIn(data)) return;
+    seek(null);
+    toast(t`That message is not in this conversation`);
+  };
   const showEarlier = async (): Promise<void> => {
     const { isFetchNextPageError, error } = await thread.fetchNextPage();
     if (isFetchNextPageError) toastError(error);
@@ -144,6 +163,18 @@ export function Thread({
             contact={{ address, name: conversation.name }}
             messages={messages}
             capabilitiesOf={(id) => lines.data?.lines.find(({ _id }) => _id === id)?.capabilities}
+            find={find}
+            goTo={(id) => void goTo(id)}
+            sought={sought}
+            onShown={() => seek(null)}
+            onReply={(item) => {
+              const canReply = line?.capabilities.includes('replies') === true && item.lineId === line._id;
+              if (!canReply || conversation.optedOut) return undefined;
+              return () => {
+                changeOptions({ replyTo: item.messageId });
+                return box.current;
+              };
+            }}
             notes={notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage)}
             earlier={
               thread.hasNextPage && (
@@ -182,8 +213,11 @@ export function Thread({
       {/* Also before the rest is read: whoever opens a conversation and answers at once types into it. */}
       <div className="shrink-0 border-t border-line bg-surface px-3 py-2">
         <ReplyBox
-          address={address}
+          box={box}
+          contact={{ address, name: conversation?.name ?? '' }}
+          answered={find(options.replyTo)}
           line={line}
+          lastInboundAt={conversation?.lastInboundAt ?? null}
           optedOut={conversation?.optedOut ?? false}
           onTyping={setTyping}
         />
@@ -219,7 +253,7 @@ function Header({
 }) {
   const { t } = useLingui();
   const { address, name, leadId, group, optedOut, tags } = conversation;
-  const who = group ? group.participants.join(', ') : address;
+  const who = group ? group.participants.map(addressName).join(', ') : address;
   return (
     <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2">
       <IconButton label={t`Back to the list`} className="md:hidden" onClick={close}>
@@ -241,7 +275,18 @@ function Header({
             </button>
           )}
         </h2>
-        {name !== who && <p className="truncate text-xs text-muted">{addressName(who)}</p>}
+        {group ? (
+          <details className="text-xs text-muted">
+            <summary className="cursor-pointer truncate">{who}</summary>
+            <ul aria-label={t`In this group`} className="pt-1">
+              {group.participants.map((participant) => (
+                <li key={participant}>{addressName(participant)}</li>
+              ))}
+            </ul>
+          </details>
+        ) : (
+          name !== who && <p className="truncate text-xs text-muted">{addressName(who)}</p>
+        )}
       </div>
       {optedOut && (
         <Badge tone="bad">
@@ -265,6 +310,9 @@ function notesWithin(notes: readonly Note[], messages: readonly ThreadItem[], ha
   return notes.filter(({ createdAt }) => createdAt >= earliest).toReversed();
 }
 
+/** How far a message that is answered is looked for. */
+const MAX_PAGES_BACK = 20;
+
 /** A message that leaves within a minute is being sent. */
 const PLANNED_MS = 60_000;
 
@@ -275,6 +323,11 @@ function Messages({
   capabilitiesOf,
   notes,
   earlier,
+  find,
+  goTo,
+  sought,
+  onShown,
+  onReply,
   children,
 }: {
   contact: Contact;
@@ -283,6 +336,13 @@ function Messages({
   capabilitiesOf: (lineId: string | null) => readonly string[] | undefined;
   notes: readonly Note[];
   earlier: ReactNode;
+  find: (messageId: string) => ThreadItem | undefined;
+  goTo: (messageId: string) => void;
+  /** The message to go to as soon as it is there. */
+  sought: string | null;
+  onShown: () => void;
+  /** Has the reply answer a message; undefined if that cannot be shown. */
+  onReply: (item: ThreadItem) => (() => HTMLElement | null) | undefined;
   /** What is to be decided: below the last message. */
   children: ReactNode;
 }) {
@@ -331,6 +391,13 @@ function Messages({
     const element = scroller.current;
     if (element && atEnd.current) element.scrollTop = element.scrollHeight;
   }, [newest]);
+  useLayoutEffect(() => {
+    const element = sought === null ? null : document.getElementById(elementOf(sought));
+    if (!element) return;
+    element.scrollIntoView({ block: 'center' });
+    element.focus({ preventScroll: true });
+    onShown();
+  }, [sought, messages, onShown]);
 
   return (
     <div
@@ -359,13 +426,16 @@ function Messages({
                     contact={contact}
                     capabilities={capabilitiesOf(item.message.lineId)}
                     takesKey={item.message.messageId === lastHeard}
+                    onReply={onReply(item.message)}
+                    findItem={find}
+                    goTo={goTo}
                   />
                 )}
               </div>
             );
           })}
-          {sending.map((reply) => (
-            <SendingBubble key={reply.at} reply={reply} />
+          {sending.map((reply, index) => (
+            <SendingBubble key={`${reply.at} ${index}`} reply={reply} />
           ))}
           {first && (
             <button
@@ -378,8 +448,11 @@ function Messages({
             </button>
           )}
           {showsPlanned &&
-            planned.map((message) => <Bubble key={message.messageId} item={message} contact={contact} />)}
+            planned.map((message) => (
+              <Bubble key={message.messageId} item={message} contact={contact} findItem={find} goTo={goTo} />
+            ))}
         </div>
+        <ContactTyping contact={contact} lastHeard={lastHeard} />
         {children}
       </div>
     </div>
