@@ -290,7 +290,9 @@ const Quick = ({ onClick, children }: { onClick: () => void; children: ReactNode
 );
 
 function ReadAll({ arrived }: { arrived: readonly PhoneMessage[] }) {
-  const unread = arrived.filter(({ direction, readAt }) => direction === 'out' && readAt === null);
+  const unread = arrived.filter(
+    ({ direction, readAt, unsentAt }) => direction === 'out' && readAt === null && unsentAt === null,
+  );
   const readAll = async (): Promise<void> => {
     try {
       for (const { messageId } of unread)

@@ -699,6 +699,62 @@ test('the menu of reactions finds what is typed, and gives no key to the page', 
   expect((await read()).conversation.status).toBe('open');
 });
 
+test('a reload keeps the place in a list of which the first page is not enough', async () => {
+  const { page, app } = tab;
+  const { workspace } = await openInbox('First of all');
+  const { lineId } = workspace;
+  const heard = Array.from({ length: 52 }, (_, at) =>
+    replyEvent(phone(), `Hello ${at}`, { at: new Date(Date.now() - 60_000 * at - 60_000) }),
+  );
+  await callBack(app, lineId, ...heard);
+  await page.reload();
+  const row = (at: number) => page.getByRole('button', { name: `Hello ${at}`, exact: false });
+  await row(0).focus();
+  const opened = page.locator('[aria-current=true]');
+  const last = page.getByRole('listitem').filter({ hasText: 'Hello 51' });
+  // The rows after the first page come with the scrolling.
+  await eventually(async () => {
+    await page.keyboard.press('End');
+    return (await last.count()) > 0;
+  });
+  await last.getByRole('button').click();
+  await log('Hello 51').waitFor();
+  await page.reload();
+  await opened.getByText('Hello 51').waitFor();
+  await page.keyboard.press('k');
+  await log('Hello 50').waitFor();
+  await opened.getByText('Hello 50').waitFor();
+});
+
+test.each([
+  [390, 844],
+  // As a window of 1280 by 720 at 200 %.
+  [640, 360],
+])('the menu of a message is opened, walked and closed by keyboard at %i px', async (width, height) => {
+  const { page } = tab;
+  await openInbox('Is it still free?');
+  await page.setViewportSize({ width, height });
+  const button = page.getByRole('button', { name: 'Act on this message' });
+  const hasFocus = () => button.and(page.locator(':focus')).count();
+  await button.waitFor();
+  await page.getByRole('group', { name: 'What was said' }).focus();
+  for (let tabs = 0; tabs < 5 && (await hasFocus()) === 0; tabs += 1) await page.keyboard.press('Tab');
+  expect(await hasFocus()).toBe(1);
+  await page.keyboard.press('Enter');
+  await page.locator('[role=menu]:focus, [role=menu] :focus').waitFor();
+  await page.keyboard.press('Home');
+  for (const name of ['Love', 'Like', 'Dislike', 'Laugh', 'Emphasize', 'Question']) {
+    const entry = page.getByRole('menuitem', { name, exact: true }).and(page.locator(':focus'));
+    await entry.waitFor();
+    const { x = 0, y = 0, width: wide = 0, height: high = 0 } = (await entry.boundingBox()) ?? {};
+    expect([x >= 0, y >= 0, x + wide <= width, y + high <= height]).toEqual([true, true, true, true]);
+    await page.keyboard.press('ArrowDown');
+  }
+  await page.keyboard.press('Escape');
+  await expect.poll(hasFocus).toBe(1);
+  await page.setViewportSize({ width: 1280, height: 800 });
+});
+
 test('a reply is sent later, at a time by the clock of the workspace', async () => {
   const { page } = tab;
   const { workspace } = await openInbox('Call me next year');

@@ -1,6 +1,6 @@
 import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate, useParams, useRouterState } from '@tanstack/react-router';
 import { Inbox as InboxIcon } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
@@ -25,6 +25,13 @@ const NOTHING_FOUND = {
   title: msg`Nothing found`,
   text: msg`No conversation of this view has a name, an address or a text like that.`,
 };
+
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** Which row of the list the open conversation was. */
+    place?: number;
+  }
+}
 
 /** Conversations on the left, the chosen one on the right; on a phone one or the other. */
 export default function Inbox() {
@@ -73,6 +80,13 @@ export default function Inbox() {
     if (of !== listOf || opened !== address || now >= list.indexOf(address))
       remembered.current = { of: listOf, opened: address, list: addresses };
   }, [address, addresses, listOf, conversations.isPlaceholderData]);
+  // After a reload, the open conversation may be further down than the first page.
+  const place = useRouterState({ select: ({ location }) => location.state.place ?? -1 });
+  const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = conversations;
+  const isBelow = hasNextPage && !isFetching && !isFetchNextPageError && place >= addresses.length;
+  useEffect(() => {
+    if (isBelow) void fetchNextPage();
+  }, [isBelow, fetchNextPage]);
   const neighbour = (by: 1 | -1): string | undefined => {
     const { of, list } = remembered.current;
     return neighbourOf(addresses, of === listOf ? list : [], address, by);
@@ -82,6 +96,7 @@ export default function Inbox() {
     void navigate({
       to: '/inbox/{-$address}',
       params: { address: next },
+      ...(next !== undefined && addresses.includes(next) && { state: { place: addresses.indexOf(next) } }),
       search: { ...(viewName !== '' && { filter: viewName }), ...(search !== '' && { search }) },
     });
   };
