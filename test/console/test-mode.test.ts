@@ -6,12 +6,13 @@ import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts'
 import { openTestMode } from '#test/support/test-mode.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
+import { docsPicture } from './docs-picture.ts';
 
 const tab = openConsole();
 let workspace: TestWorkspace;
 
 beforeAll(async () => {
-  workspace = await createWorkspace(tab.app);
+  workspace = await createWorkspace(tab.app, { name: 'Sunny Rentals' });
   await tab.signInAsOwner(workspace);
 });
 
@@ -196,6 +197,9 @@ test('one plays with the phone of a contact: it shows what was done with message
   await page.keyboard.type(' Per week');
   await page.keyboard.press('Enter');
   await expect.poll(async () => (await said('How much? Per week'))?.editedAt ?? null).not.toBeNull();
+  await shown.getByText('How much? Per week').waitFor();
+  // Pictures for docs/console.md: RENEW_PICTURES=1 npm run test:system -- test/console/test-mode.test.ts
+  await docsPicture(page, 'test-mode-phone');
   await page.setViewportSize({ width: 390, height: 844 });
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
   await hold('How much? Per week', 'Unsend');
