@@ -15,11 +15,12 @@ export const PAGE_CATALOGS = {
   compliance: ['compliance'],
   settings: ['settings', 'campaigns'],
   operations: ['operations'],
-  agency: ['agency', 'lines', 'settings', 'webhooks'],
+  agency: ['agency', 'settings', 'webhooks'],
 } as const satisfies Record<string, readonly string[]>;
 
 /** The further catalogs of what is loaded when a page shows it first, by the file that it begins with. */
 export const PART_CATALOGS = {
+  'agency/agency-lines': ['lines'],
   'home/setup/setup': ['contacts', 'lines', 'settings', 'webhooks'],
   'inbox/contact-drawer': ['contacts'],
   'inbox/explanation': ['messages'],

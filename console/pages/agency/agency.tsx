@@ -6,10 +6,11 @@ import { useBilling, useIdentity } from '#console/api/workspace.ts';
 import { Page } from '#console/components/page.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
+import { pagePart } from '#console/lib/page-part.ts';
 import { useTabParam } from '#console/lib/search.ts';
 import { Clients } from './clients.tsx';
 
-const AgencyLines = lazy(() => import('./agency-lines.tsx'));
+const AgencyLines = pagePart('agency/agency-lines', () => import('./agency-lines.tsx'));
 const Billing = lazy(() => import('./billing.tsx'));
 const AgencyWebhooks = lazy(() => import('./agency-webhooks.tsx'));
 const AgencyEmails = lazy(() => import('./agency-emails.tsx'));
