@@ -215,6 +215,8 @@ async function settleRefused(
   now: Date,
 ): Promise<void> {
   if (isOptOut(outcome)) return fail(db, message, 'recipient_opted_out', now);
+  // An SMS would repeat its text.
+  if (outcome.sentPart !== undefined) return fail(db, message, outcome.reason, now);
   await failOrFallBack(db, message, outcome.reason, now);
 }
 

@@ -58,6 +58,15 @@ describe('a message that the carrier did not take while the contact wrote', () =
   });
 });
 
+test('a message of which a part was sent has failed, and its text does not follow as an SMS', async () => {
+  await enableFallback();
+  const id = await send({ sendFallbackSmsOnFailed: true });
+  const reason = 'only a part was sent: the file is too large';
+  await settle(await claim(), { kind: 'refused', reason, sentPart: 'CM1' });
+  expect(await get(id)).toMatchObject({ status: 'failed', errorMessage: reason });
+  expect((await planAt(later(3600)))?.fallbacksDue).toEqual([]);
+});
+
 describe('a message that the carrier accepts after its attempt was given up', () => {
   it('leaves the queue as sent, and gets its receipts', async () => {
     const id = await send();
