@@ -2,7 +2,7 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Check, CheckCheck, CircleAlert, Clock, type LucideIcon, Reply } from 'lucide-react';
-import { Suspense, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
@@ -11,12 +11,12 @@ import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.
 import { pagePart } from '#console/lib/page-part.ts';
 import { reasonName } from '#console/lib/wait-names.ts';
 import { Attachment } from './attachment.tsx';
-import { EFFECTS } from './effects.ts';
 import { MessageMenu } from './message-menu.tsx';
 import { Quote } from './quote.tsx';
 import type { Sending } from './sending.ts';
 import { type Contact, reactionOf, type ThreadItem } from './conversations.ts';
 
+const EffectName = lazy(() => import('./effect-name.tsx'));
 const Explanation = pagePart('inbox/explanation', () => import('./explanation.tsx'));
 
 /** Why a message opts nobody out, stops no campaign and gets no draft. */
@@ -258,7 +258,6 @@ function fateOf({ status, deliveredAt, readAt, at }: ThreadItem, zone: string) {
 function Fate({ item }: { item: ThreadItem }) {
   const zone = useTimeZone();
   const [why, setWhy] = useState(false);
-  const { t } = useLingui();
   const { status, at, autoReply, editedAt, messageId, errorMessage, effect } = item;
   const fate = fateOf(item, zone);
   const explains =
@@ -279,7 +278,13 @@ function Fate({ item }: { item: ThreadItem }) {
             <Trans>Edited</Trans>
           </span>
         )}
-        {effect !== null && <span>{t(EFFECTS[effect])}</span>}
+        {effect !== null && (
+          <Suspense fallback={null}>
+            <span>
+              <EffectName effect={effect} />
+            </span>
+          </Suspense>
+        )}
         {fate && (
           <span className={classes('flex items-center gap-1', fate.tone)} title={fate.title}>
             <fate.icon className="size-3.5" aria-hidden="true" />

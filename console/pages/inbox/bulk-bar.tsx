@@ -7,7 +7,7 @@ import { AssignMenu, SnoozeMenu } from './conversation-menus.tsx';
 import { useUserId } from './team.ts';
 
 /** What is done with all selected conversations. */
-export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; clear: () => void }) {
+export default function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; clear: () => void }) {
   const { t } = useLingui();
   const userId = useUserId();
   const [busy, setBusy] = useState(false);

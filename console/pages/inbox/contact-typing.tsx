@@ -5,7 +5,7 @@ import { addressName } from '#console/lib/format.ts';
 import type { Contact } from './conversations.ts';
 
 /** That the contact types, until they stop, write, or nothing is heard of it any more. */
-export function ContactTyping({
+export default function ContactTyping({
   contact,
   lastHeard,
 }: {

@@ -7,7 +7,7 @@ import { BUBBLE_EFFECTS, EFFECTS, SCREEN_EFFECTS } from './effects.ts';
 import type { Effect } from './reply-options.ts';
 
 /** Chooses the effect of a reply. The chosen one again is none. */
-export function EffectMenu({
+export default function EffectMenu({
   effect,
   choose,
   box,

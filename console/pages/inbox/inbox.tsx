@@ -2,7 +2,7 @@ import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useNavigate, useParams, useRouterState } from '@tanstack/react-router';
 import { Inbox as InboxIcon } from 'lucide-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead, useReadPages } from '#console/api/queries.ts';
 import { classes } from '#console/components/class-names.ts';
@@ -12,7 +12,6 @@ import { addressName } from '#console/lib/format.ts';
 import { opensNext } from '#console/lib/opens-next.ts';
 import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
-import { BulkBar } from './bulk-bar.tsx';
 import { ConversationList } from './conversation-list.tsx';
 import { draftedOnly, draftsByAddress } from './conversations.ts';
 import { FilterBar } from './filter-bar.tsx';
@@ -20,6 +19,9 @@ import { SuspicionsBanner } from './suspicion-card.tsx';
 import { Thread } from './thread.tsx';
 import { neighbourOf } from './neighbour.ts';
 import { queryOf, showsDrafted, viewOf } from './views.ts';
+
+/** Loaded once a conversation is selected. */
+const BulkBar = lazy(() => import('./bulk-bar.tsx'));
 
 const NOTHING_FOUND = {
   title: msg`Nothing found`,
@@ -146,7 +148,11 @@ export default function Inbox() {
               changeSearch({ filter: next.view === 'open' ? '' : next.view, search: next.search });
             }}
           />
-          {selected.size > 0 && <BulkBar selected={selected} clear={() => setSelected(new Set())} />}
+          {selected.size > 0 && (
+            <Suspense fallback={null}>
+              <BulkBar selected={selected} clear={() => setSelected(new Set())} />
+            </Suspense>
+          )}
           <ConversationList
             conversations={shown}
             drafts={waiting}

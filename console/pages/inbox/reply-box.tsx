@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { CalendarClock, CornerUpLeft, SendHorizontal, StickyNote, X } from 'lucide-react';
-import { type RefObject, useEffect, useRef, useState } from 'react';
+import { lazy, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Attachments, type UploadedFile } from '#console/components/attachments.tsx';
 import { classes } from '#console/components/class-names.ts';
@@ -12,8 +12,6 @@ import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { useEdits, useUnsent } from '#console/lib/unsent.ts';
 import { type Contact, isGroup, recipientOf, REFRESH, type ThreadItem } from './conversations.ts';
-import { EffectMenu } from './effect-menu.tsx';
-import { EFFECTS } from './effects.ts';
 import { Quoted, useWriter } from './quote.tsx';
 import { bubblesOf, MAX_BUBBLES } from './bubbles.ts';
 import { useReplyOptions } from './reply-options.ts';
@@ -23,6 +21,9 @@ import { useShowTyping } from './show-typing.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
 import { TimeMenu } from './time-menu.tsx';
+
+const EffectMenu = lazy(() => import('./effect-menu.tsx'));
+const EffectName = lazy(() => import('./effect-name.tsx'));
 
 const NO_FILES: UploadedFile[] = [];
 /** The field is lower without the focus, but not before a click has ended: what it is on would move away. */
@@ -262,11 +263,17 @@ export function ReplyBox({
           )}
           {effect !== undefined && (
             <span className="flex items-center gap-1">
-              {canHaveEffect ? (
-                <WithEffect name={t(EFFECTS[effect])} />
-              ) : (
-                <WithoutEffect name={t(EFFECTS[effect])} />
-              )}
+              <Suspense fallback={null}>
+                {canHaveEffect ? (
+                  <Trans>
+                    With the effect <EffectName effect={effect} />
+                  </Trans>
+                ) : (
+                  <Trans>
+                    Without the effect <EffectName effect={effect} />, which this line cannot show
+                  </Trans>
+                )}
+              </Suspense>
               <IconButton
                 label={t`Send without an effect`}
                 className="size-6"
@@ -290,7 +297,9 @@ export function ReplyBox({
           insert={(snippet) => inserted(box.current, box.current?.value ?? '', snippet, change)}
         />
         {canHaveEffect && (
-          <EffectMenu effect={effect} box={box} choose={(chosen) => changeOptions({ effect: chosen })} />
+          <Suspense fallback={null}>
+            <EffectMenu effect={effect} box={box} choose={(chosen) => changeOptions({ effect: chosen })} />
+          </Suspense>
         )}
         <NoteButton onClick={() => setNoting(true)} />
         <span className="min-w-0 truncate text-xs text-muted">{line && <SendingLine line={line} />}</span>
@@ -321,11 +330,6 @@ export function ReplyBox({
     </form>
   );
 }
-
-const WithEffect = ({ name }: { name: string }) => <Trans>With the effect {name}</Trans>;
-const WithoutEffect = ({ name }: { name: string }) => (
-  <Trans>Without the effect {name}, which this line cannot show</Trans>
-);
 
 /** From which line the reply leaves, and what it would wait for. */
 function SendingLine({ line }: { line: Line }) {

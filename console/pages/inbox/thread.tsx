@@ -1,6 +1,6 @@
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { ArrowLeft, Ban } from 'lucide-react';
-import { type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { isNotFound } from '#console/api/client.ts';
 import { onPresence, useLiveInterval } from '#console/api/live.ts';
 import { readAhead, refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
@@ -14,7 +14,6 @@ import { pagePart } from '#console/lib/page-part.ts';
 import { useSearchChange } from '#console/lib/search.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Bubble, elementOf, SendingBubble } from './bubble.tsx';
-import { ContactTyping } from './contact-typing.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
 import { type Contact, type Conversation, type Draft, type ThreadItem, threadOf } from './conversations.ts';
 import { DraftCard, useDraftEdit } from './draft-card.tsx';
@@ -28,6 +27,9 @@ import { SuspicionCard } from './suspicion-card.tsx';
 import type { Suspicion } from './suspicion.ts';
 import { Tags } from './tags.tsx';
 import { useUserId } from './team.ts';
+
+/** Loaded once the conversation is shown. */
+const ContactTyping = lazy(() => import('./contact-typing.tsx'));
 
 /** Loaded when somebody asks for it. */
 const ContactDrawer = pagePart('inbox/contact-drawer', () => import('./contact-drawer.tsx'));
@@ -452,7 +454,9 @@ function Messages({
               <Bubble key={message.messageId} item={message} contact={contact} findItem={find} goTo={goTo} />
             ))}
         </div>
-        <ContactTyping contact={contact} lastHeard={lastHeard} />
+        <Suspense fallback={null}>
+          <ContactTyping contact={contact} lastHeard={lastHeard} />
+        </Suspense>
         {children}
       </div>
     </div>
