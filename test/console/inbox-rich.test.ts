@@ -91,9 +91,11 @@ test('a reply answers one message, by a key or its menu, which stays chosen unti
   expect(await box().inputValue()).toBe('Very.');
   await send();
   await quote().getByText('Is it still free?').waitFor();
-  const [answer] = await messages();
-  const first = (await messages()).find(({ message }) => message === 'Is it still free?');
-  expect(answer).toMatchObject({ message: 'Very.', replyToMessageId: first?.['messageId'] });
+  // What was undone may still be shown above.
+  const saidIn = async (text: string) => (await messages()).find(({ message }) => message === text);
+  const answer = await eventually(() => saidIn('Very.'));
+  const first = await saidIn('Is it still free?');
+  expect(answer).toMatchObject({ replyToMessageId: first?.['messageId'] });
   await quote().press('Enter');
   await expect
     .poll(() => page.evaluate('document.activeElement.id'))
