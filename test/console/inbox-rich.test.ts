@@ -105,9 +105,10 @@ test('a reply answers one message, by a key or its menu, which stays chosen unti
 test('what a contact answers is shown as it is now, and their typing until they write', async () => {
   const { page } = tab;
   const { say, type, workspace } = await openTalk('At five?');
-  expect(await type(true)).toBe(200);
   const typing = page.getByText(/ is typing…$/);
-  await typing.waitFor();
+  // The part of the page that shows it may not be loaded yet. Phones repeat it.
+  const isShown = async (): Promise<boolean> => (await type(true)) === 200 && typing.isVisible();
+  await expect.poll(isShown, { timeout: 20_000 }).toBe(true);
   expect(await inaccessible(page)).toEqual([]);
   expect(await type(false)).toBe(200);
   await typing.waitFor({ state: 'detached' });
