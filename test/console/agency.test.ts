@@ -72,7 +72,7 @@ test('the owner of an agency creates a client, puts it on a plan, and manages co
   await created.getByRole('button', { name: 'Done' }).click();
 
   await page.getByRole('tab', { name: 'Billing' }).click();
-  await page.getByRole('button', { name: 'Plan of Night Bakery' }).click();
+  await page.getByRole('button', { name: 'Choose the plan of Night Bakery' }).click();
   // The price is named before anything is charged.
   await page.getByText('· $99.00 a month').waitFor();
   await page.getByLabel('Growth').check();

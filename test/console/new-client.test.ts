@@ -38,7 +38,7 @@ async function createClient(): Promise<void> {
   client = apiClient(app.url, await page.getByLabel('First API key').inputValue());
   await press('Done');
   await page.getByRole('tab', { name: 'Billing' }).click();
-  await press('Plan of Night Bakery');
+  await press('Choose the plan of Night Bakery');
   await page.getByLabel('Growth').check();
   await press('Subscribe for $299.00 a month');
   await page.getByText('Night Bakery is on the plan Growth').waitFor();

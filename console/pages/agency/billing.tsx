@@ -86,7 +86,11 @@ function Plans() {
                   </p>
                 </div>
                 <Status status={subscriptionStatus} />
-                <Button small aria-label={t`Plan of ${name}`} onClick={() => choose(client)}>
+                <Button
+                  small
+                  aria-label={plan === null ? t`Choose the plan of ${name}` : t`Change the plan of ${name}`}
+                  onClick={() => choose(client)}
+                >
                   {plan === null ? t`Choose` : t({ message: 'Change', context: 'verb' })}
                 </Button>
               </li>

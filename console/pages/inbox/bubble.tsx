@@ -128,7 +128,7 @@ export function Bubble({
           {isOurs ? <Trans>Taken back</Trans> : <Trans>Removed by the contact</Trans>}
         </p>
       )}
-      {reactions.length > 0 && (
+      {reactions.length > 0 && item.unsentAt === null && (
         <ul aria-label={t`Reactions`} className="z-1 -mt-2 flex flex-wrap gap-1 px-2">
           {reactions.map((reaction) => (
             <Reaction
