@@ -11,4 +11,5 @@ create or replace function suppressed_among(addresses text[]) returns setof text
     join agency_suppressions s on s.value = '@' || split_part(a.address, '@', -1)
       and s.agency_id = (select w.agency_id from workspaces w where w.id = current_workspace());
   end;
+-- old processes: it was granted two statements ago.
 revoke linepace_definer from current_user;
