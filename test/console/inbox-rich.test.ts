@@ -174,6 +174,22 @@ test('a text is sent as separate messages, the first with an effect, and undone 
   expect(await page.getByRole('checkbox', { name: /5 at most/ }).isDisabled()).toBe(true);
 });
 
+test('a draft that is approved shows what it answers, if that was asked for', async () => {
+  const { page } = tab;
+  const { workspace, from, messages } = await openTalk('Is it still free?');
+  const drafted = await workspace.api('POST', '/api/knowledge-base/drafts', { phone: from, message: 'It is.' });
+  expect(drafted.status).toBe(201);
+  const draft = page.getByRole('region', { name: 'Draft' });
+  await draft.getByRole('checkbox', { name: 'Show on the phone which message it answers' }).check();
+  await page.reload();
+  await expect.poll(() => draft.getByRole('checkbox').isChecked()).toBe(true);
+  expect(await inaccessible(page)).toEqual([]);
+  await draft.getByRole('button', { name: 'Approve and send' }).click();
+  await quote().getByText('Is it still free?').waitFor();
+  const [first, answer] = await messages();
+  expect(answer).toMatchObject({ message: 'It is.', replyToMessageId: first?.['messageId'] });
+});
+
 test('a group shows who is in it, and who wrote what, on a phone too', async () => {
   const { page, app } = tab;
   const { workspace, from } = await openTalk('Hello');
