@@ -51,25 +51,6 @@ function originOf({ source, confidence }: Draft): string {
   return source === 'api' ? t`Written by a program` : t`Written by a colleague`;
 }
 
-/** What somebody has made of a draft. It outlives the draft, which ends when the contact writes again or a colleague decides. */
-export interface DraftEdit {
-  replyId: string;
-  text: string;
-}
-
-/** The edit of the draft to a contact. */
-export function useDraftEdit(address: string): {
-  edit: DraftEdit | null;
-  change: (edit: DraftEdit | null) => void;
-} {
-  const { text, change } = useUnsent(`draft ${address}`);
-  const [replyId = '', ...words] = text?.split(' ') ?? [];
-  return {
-    edit: text === null ? null : { replyId, text: words.join(' ') },
-    change: (edit) => change(edit && `${edit.replyId} ${edit.text}`),
-  };
-}
-
 /** Undoes a rejection. The API can only write the draft again, in the name of the user. */
 async function writeAgain({ conversationRecipient: address, draftMessage: message }: Draft): Promise<void> {
   try {
@@ -82,7 +63,7 @@ async function writeAgain({ conversationRecipient: address, draftMessage: messag
 }
 
 /** A draft: to be sent as it is, edited, or rejected. Its edit stays when the draft ends, and can be sent as a reply. */
-export function DraftCard({
+export default function DraftCard({
   address,
   replyId,
   draft,

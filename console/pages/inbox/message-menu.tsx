@@ -1,13 +1,10 @@
-import { Trans, useLingui } from '@lingui/react/macro';
+import { useLingui } from '@lingui/react/macro';
 import { CornerUpLeft, MoreHorizontal, Pencil, RotateCcw, Undo2 } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { IconButton } from '#console/components/button.tsx';
-import { ConfirmDialog } from '#console/components/confirm.tsx';
-import { issueOf, TextAreaField } from '#console/components/field.tsx';
-import { FormDialog } from '#console/components/form-dialog.tsx';
 import { loadMenu, Menu } from '#console/components/menu.tsx';
-import { toast, toastError } from '#console/components/toast.tsx';
+import { toastError } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
 import {
@@ -19,6 +16,8 @@ import {
   type ThreadItem,
 } from './conversations.ts';
 import { sendAfterUndo, toastWithUndo } from './send-with-undo.ts';
+
+const MessageDialogs = lazy(() => import('./message-dialogs.tsx'));
 
 /** What iMessage allows, counted from when it was sent. */
 const EDIT_MS = 15 * 60_000;
@@ -43,7 +42,8 @@ export function MessageMenu({
 }) {
   const { t } = useLingui();
   const button = useRef<HTMLButtonElement>(null);
-  const [asks, setAsks] = useState<'edit' | 'unsend' | null>(null);
+  /** undefined: it has asked nothing yet. */
+  const [asks, setAsks] = useState<'edit' | 'unsend' | null>();
   const react = useWrite('POST /api/messages/{id}/reactions', { refresh: REFRESH });
   const send = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
   const { messageId, direction, status, unsentAt, message, at } = item;
@@ -167,79 +167,11 @@ export function MessageMenu({
           ]}
         />
       </span>
-      {asks === 'edit' && <EditMessage messageId={messageId} message={message} close={() => setAsks(null)} />}
-      <TakeBack messageId={messageId} open={asks === 'unsend'} close={() => setAsks(null)} />
+      {asks !== undefined && (
+        <Suspense fallback={null}>
+          <MessageDialogs asks={asks} messageId={messageId} message={message} close={() => setAsks(null)} />
+        </Suspense>
+      )}
     </>
-  );
-}
-
-function EditMessage({
-  messageId,
-  message,
-  close,
-}: {
-  messageId: string;
-  message: string;
-  close: () => void;
-}) {
-  const { t } = useLingui();
-  const [text, setText] = useState(message);
-  const edit = useWrite('PATCH /api/messages/{id}', { refresh: REFRESH });
-  const params = { id: messageId };
-  return (
-    <FormDialog
-      open
-      onClose={close}
-      title={t`Edit the message`}
-      description={t`The contact sees that it was edited, if it was sent.`}
-      submit={t`Save`}
-      busy={edit.isPending}
-      disabled={text.trim() === '' || text === message}
-      error={edit.error}
-      fields={['message']}
-      onSubmit={() =>
-        edit.mutate(
-          { params, body: { message: text } },
-          {
-            onSuccess: () =>
-              toast(t`The message is changed`, {
-                undo: () => edit.mutate({ params, body: { message } }, { onError: toastError }),
-              }),
-            whileShown: close,
-          },
-        )
-      }
-    >
-      <TextAreaField
-        label={t`Message`}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        error={issueOf(edit.error, 'message')}
-      />
-    </FormDialog>
-  );
-}
-
-function TakeBack({ messageId, open, close }: { messageId: string; open: boolean; close: () => void }) {
-  const { t } = useLingui();
-  const unsend = useWrite('POST /api/messages/{id}/unsend', { refresh: REFRESH });
-  return (
-    <ConfirmDialog
-      open={open}
-      close={close}
-      title={t`Take back this message?`}
-      confirm={t`Take it back`}
-      onConfirm={() => {
-        close();
-        unsend.mutate(
-          { params: { id: messageId } },
-          { onSuccess: () => toast(t`The message is taken back`), onError: toastError },
-        );
-      }}
-    >
-      <p>
-        <Trans>It disappears from the phone of the contact, who may have read it already.</Trans>
-      </p>
-    </ConfirmDialog>
   );
 }

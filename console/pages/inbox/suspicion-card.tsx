@@ -8,7 +8,7 @@ import { useSeen, useShortcuts } from '#console/lib/shortcuts.ts';
 import { type Suspicion, useDecision } from './suspicion.ts';
 
 /** A reply that asks to be left alone in other words than STOP: to be confirmed or dismissed. */
-export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: Suspicion }) {
+export default function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: Suspicion }) {
   const { t } = useLingui();
   const card = useRef<HTMLElement>(null);
   usePassFocus(card);

@@ -16,20 +16,21 @@ import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Bubble, elementOf, SendingBubble } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
 import { type Contact, type Conversation, type Draft, type ThreadItem, threadOf } from './conversations.ts';
-import { DraftCard, useDraftEdit } from './draft-card.tsx';
+import { useDraftEdit } from './draft-edit.ts';
 import { type Note, NoteItem } from './note.tsx';
 import { NoDrafts } from './no-drafts.tsx';
 import { Presence } from './presence.tsx';
 import { ReplyBox } from './reply-box.tsx';
 import { useReplyOptions } from './reply-options.ts';
 import { useSending } from './sending.ts';
-import { SuspicionCard } from './suspicion-card.tsx';
 import type { Suspicion } from './suspicion.ts';
 import { Tags } from './tags.tsx';
 import { useUserId } from './team.ts';
 
-/** Loaded once the conversation is shown. */
+/** Loaded once the conversation is shown, and what few conversations have. */
 const ContactTyping = lazy(() => import('./contact-typing.tsx'));
+const DraftCard = lazy(() => import('./draft-card.tsx'));
+const SuspicionCard = lazy(() => import('./suspicion-card.tsx'));
 
 /** Loaded when somebody asks for it. */
 const ContactDrawer = pagePart('inbox/contact-drawer', () => import('./contact-drawer.tsx'));
@@ -191,17 +192,23 @@ export function Thread({
               )
             }
           >
-            {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
+            {suspicion && (
+              <Suspense fallback={null}>
+                <SuspicionCard key={suspicion._id} suspicion={suspicion} />
+              </Suspense>
+            )}
             {edited ? (
-              <DraftCard
-                key={edited}
-                address={address}
-                replyId={edited}
-                draft={draft?.replyId === edited ? draft : undefined}
-                text={edit?.text ?? null}
-                setText={(text) => change(text === null ? null : { replyId: edited, text })}
-                line={line}
-              />
+              <Suspense fallback={null}>
+                <DraftCard
+                  key={edited}
+                  address={address}
+                  replyId={edited}
+                  draft={draft?.replyId === edited ? draft : undefined}
+                  text={edit?.text ?? null}
+                  setText={(text) => change(text === null ? null : { replyId: edited, text })}
+                  line={line}
+                />
+              </Suspense>
             ) : (
               !suspicion && <NoDrafts />
             )}
