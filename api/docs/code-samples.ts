@@ -80,7 +80,8 @@ function samplesOf(
   // The document names forms first, which clients in several languages need; a file alone is simpler to send.
   const others = Object.keys(requestBody?.content ?? {});
   const otherBody = json ? undefined : others.at(-1);
-  const call = { ...operation, operationId, method, path, ids, query, body, otherBody };
+  const isWhole = json !== undefined && hasAlternatives(json.schema ?? {}, components);
+  const call = { ...operation, operationId, method, path, ids, query, body, isWhole, otherBody };
   const command = COMMANDS[operationId];
   const byCurl: CodeSample = { lang: 'bash', label: 'curl', source: curl(call) };
   // The clients have nothing for operators.
@@ -91,6 +92,11 @@ function samplesOf(
     { lang: 'python', label: 'Python', source: python(call) },
     ...(command === undefined ? [] : [{ lang: 'bash', label: 'CLI', source: command } as const]),
   ];
+}
+
+function hasAlternatives(schema: Schema, components: Document['components']): boolean {
+  const { anyOf, oneOf } = components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema;
+  return (anyOf ?? oneOf) !== undefined;
 }
 
 /** A body that the operation accepts. */
@@ -153,6 +159,8 @@ interface Call {
   ids: string[];
   query: Record<string, unknown>;
   body: Record<string, unknown> | undefined;
+  /** Whether the TypeScript client takes the body as a whole, because its fields depend on each other. */
+  isWhole: boolean;
   /** The media type of a body that is not JSON. */
   otherBody: string | undefined;
 }
@@ -175,12 +183,24 @@ function curl({ method, path, query, body, otherBody }: Call): string {
   ].join(' \\\n  ');
 }
 
-function typeScript({ tags: [tag = ''] = [], operationId, ids, query, body, otherBody }: Call): string {
+function typeScript({
+  tags: [tag = ''] = [],
+  operationId,
+  ids,
+  query,
+  body,
+  isWhole,
+  otherBody,
+}: Call): string {
   const setup = "import { Linepace } from 'linepace';\n\nconst linepace = new Linepace();\n";
   if (operationId === 'streamEvents')
     return `${setup}for await (const { event, data } of linepace.stream()) console.log(event, data);`;
   const { group, method } = sdkMethod({ tag, operationId });
-  const fields = { ...Object.fromEntries(ids.map((name) => [name, placeholder(name)])), ...query, ...body };
+  const fields = {
+    ...Object.fromEntries(ids.map((name) => [name, placeholder(name)])),
+    ...query,
+    ...(isWhole ? { body } : body),
+  };
   const file =
     {
       'multipart/form-data': ["file: new Blob(['…'], { type: 'image/jpeg' })"],
