@@ -62,7 +62,7 @@ async function takePictures(
     await page.goto(`${demo.baseUrl}/console${address}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     // Nothing is loading any more.
-    await page.waitForSelector('main [role=status]:not(:empty), main .animate-pulse-soft', {
+    await page.waitForSelector('main [role=status]:not(:empty, .sr-only), main .animate-pulse-soft', {
       state: 'detached',
     });
     await page.screenshot({ path: picture });

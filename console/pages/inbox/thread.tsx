@@ -7,7 +7,7 @@ import { readAhead, refreshReads, useRead, useReadPages, useWrite } from '#conso
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
-import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { pagePart } from '#console/lib/page-part.ts';
@@ -198,7 +198,7 @@ export function Thread({
               </Suspense>
             )}
             {edited ? (
-              <Suspense fallback={null}>
+              <Suspense fallback={<Skeleton className="mb-3 h-32" />}>
                 <DraftCard
                   key={edited}
                   address={address}
