@@ -5,8 +5,9 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { IconButton } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { Menu } from '#console/components/menu.tsx';
+import { EFFECTS } from '#console/lib/effects.ts';
 import { shortTimeOf } from '#console/lib/format.ts';
-import { EFFECT_TEXTS, type PhoneMessage, signOf, type Tapback, TAPBACKS } from './phone-texts.ts';
+import { type PhoneMessage, signOf, type Tapback, TAPBACKS } from './phone-texts.ts';
 
 /** What the person does with a message. */
 export interface PhoneActs {
@@ -53,6 +54,7 @@ export function PhoneBubble({
   const { direction, at, readAt, editedAt, unsentAt, effect } = item;
   const isMine = direction === 'in';
   const isThere = unsentAt === null;
+  const effectName = effect !== null && isThere ? t(EFFECTS[effect]) : null;
   const reactions = isThere ? item.reactions.filter(({ status }) => status === 'sent') : [];
   return (
     <div
@@ -105,7 +107,7 @@ export function PhoneBubble({
             · <Trans>Edited</Trans>
           </span>
         )}
-        {effect !== null && isThere && <span>· {t(EFFECT_TEXTS[effect])}</span>}
+        {effectName !== null && <span>· {t`Sent with ${effectName}`}</span>}
         {!isMine && readAt !== null && (
           <span>
             · <Trans>read</Trans>

@@ -3,8 +3,7 @@ import { PartyPopper } from 'lucide-react';
 import type { RefObject } from 'react';
 import { IconButton } from '#console/components/button.tsx';
 import { Menu } from '#console/components/menu.tsx';
-import { BUBBLE_EFFECTS, EFFECTS, SCREEN_EFFECTS } from './effects.ts';
-import type { Effect } from './reply-options.ts';
+import { BUBBLE_EFFECTS, type Effect, EFFECTS, SCREEN_EFFECTS } from '#console/lib/effects.ts';
 
 /** Chooses the effect of a reply. The chosen one again is none. */
 export default function EffectMenu({

@@ -1,6 +1,5 @@
 import { useLingui } from '@lingui/react/macro';
-import { EFFECTS } from './effects.ts';
-import type { Effect } from './reply-options.ts';
+import { type Effect, EFFECTS } from '#console/lib/effects.ts';
 
 export default function EffectName({ effect }: { effect: Effect }) {
   const { t } = useLingui();

@@ -1,8 +1,6 @@
 import { useMemo } from 'react';
+import type { Effect } from '#console/lib/effects.ts';
 import { useUnsent } from '#console/lib/unsent.ts';
-import type { ThreadItem } from './conversations.ts';
-
-export type Effect = NonNullable<ThreadItem['effect']>;
 
 /** How a reply is sent, besides its text. */
 interface ReplyOptions {

@@ -1,6 +1,10 @@
 import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
-import type { Effect } from './reply-options.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+
+export type Effect = NonNullable<
+  ResponseOf<'GET /api/conversations/{address}'>['messages'][number]['effect']
+>;
 
 /** The effects of Apple's Messages, by the names that it shows. */
 export const EFFECTS: Record<Effect, MessageDescriptor> = {
