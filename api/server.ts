@@ -8,7 +8,7 @@ import { postgresAt } from '#db/connection/postgres-at.ts';
 import { createApiPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import { type Config, readConfig } from '#domain/base/config.ts';
-import { awaitPart } from '#providers/await-part.ts';
+import { connectTo } from '#providers/connect-to.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { startChatPolling } from './routes/drafts/chat-polling.ts';
 import { createChats } from '#providers/chats/registry.ts';
@@ -112,11 +112,12 @@ async function openServices(
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
-  await awaitPart(postgresAt(config.database.systemUrl), logger);
-  const pools = await createApiPools(config.database, config.databasePoolSize, {
-    waker,
-    keySeal: createKeySeal(secrets),
-  });
+  const pools = await connectTo(
+    postgresAt(config.database.systemUrl),
+    () =>
+      createApiPools(config.database, config.databasePoolSize, { waker, keySeal: createKeySeal(secrets) }),
+    logger,
+  );
   polled.watch(pools);
   const clock = startClock(pools, logger);
   const metrics = createMetrics({ pools, logger });

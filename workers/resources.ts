@@ -10,7 +10,7 @@ import { createWebhookDeliverer } from '#activities/events/webhook-deliverer.ts'
 import type { Config } from '#domain/base/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
-import { awaitPart } from '#providers/await-part.ts';
+import { connectTo } from '#providers/connect-to.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createChats } from '#providers/chats/registry.ts';
 import { createCrms } from '#providers/crms/registry.ts';
@@ -52,12 +52,16 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const polled = createPolledKinds();
   const waker = createWaker(temporal, logger, polled);
   const secrets = createSecretBox(config.encryptionKeys);
-  await awaitPart(postgresAt(config.database.systemUrl), logger);
-  const pools = await createPools(config.database, {
-    size: config.databasePoolSize * 2,
-    waker,
-    keySeal: createKeySeal(secrets),
-  });
+  const pools = await connectTo(
+    postgresAt(config.database.systemUrl),
+    () =>
+      createPools(config.database, {
+        size: config.databasePoolSize * 2,
+        waker,
+        keySeal: createKeySeal(secrets),
+      }),
+    logger,
+  );
   polled.watch(pools);
   const announcements = listenToAnnouncements(config.database.listenUrl);
   const clock = startClock(pools, logger);

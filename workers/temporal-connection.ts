@@ -1,6 +1,6 @@
 import { NativeConnection, TransportError, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { awaitPart } from '#providers/await-part.ts';
+import { connectTo, type NeededPart } from '#providers/connect-to.ts';
 import { connectionOptions, type TemporalOptions } from '#providers/temporal.ts';
 import {
   fingerprint,
@@ -24,8 +24,11 @@ export async function connectWorkers(options: TemporalOptions, logger: Logger): 
   const readPrint = (): string | null => paths && unlessUnreadable(() => fingerprint(readTls(paths)));
   let key = readApiKey(options);
   let print = readPrint();
-  await awaitPart(temporalAt(options), logger);
-  let native = await NativeConnection.connect(connectionOptions(options));
+  let native = await connectTo(
+    temporalAt(options),
+    () => NativeConnection.connect(connectionOptions(options)),
+    logger,
+  );
   let timer: NodeJS.Timeout | undefined;
   let turn: Promise<void> = Promise.resolve();
 
@@ -70,15 +73,7 @@ export async function connectWorkers(options: TemporalOptions, logger: Logger): 
   };
 }
 
-const temporalAt = (options: TemporalOptions) => ({
-  title: `Temporal at ${options.address}`,
-  async whyAway(): Promise<string | null> {
-    try {
-      await (await NativeConnection.connect(connectionOptions(options))).close();
-      return null;
-    } catch (error) {
-      if (error instanceof TransportError) return error.message;
-      throw error;
-    }
-  },
+const temporalAt = ({ address }: TemporalOptions): NeededPart => ({
+  title: `Temporal at ${address}`,
+  whyAway: (error) => (error instanceof TransportError ? error.message : null),
 });

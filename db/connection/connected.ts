@@ -1,12 +1,8 @@
 import pg from 'pg';
 
-/** Runs `work` with a connection of its own. For scripts, tests and the start of a process, which then has pools (pools.ts). */
-export async function connected<T>(
-  url: string,
-  work: (client: pg.Client) => Promise<T>,
-  options: Pick<pg.ClientConfig, 'connectionTimeoutMillis'> = {},
-): Promise<T> {
-  const client = new pg.Client({ connectionString: url, ...options });
+/** Runs `work` with a connection of its own. For scripts and tests: the product's processes have pools (pools.ts). */
+export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
     return await work(client);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /** A pooler between this process and PostgreSQL cannot carry its connections. */
-class UnsupportedPoolerError extends Error {
+export class UnsupportedPoolerError extends Error {
   override readonly name = 'UnsupportedPoolerError';
 }
 
@@ -19,32 +19,43 @@ const GUIDE = 'docs/scaling.md#pgbouncer';
 
 /**
  * Refuses a PgBouncer that loses prepared statements or parameters of connections, before requests meet errors that do not
- * name it. A database that cannot be reached is no error here.
+ * name it.
  * @throws UnsupportedPoolerError that names PgBouncer, its version and the setting.
+ * @throws what the driver says of a database that does not let it connect.
  */
 export async function checkPooler(url: string): Promise<void> {
-  const failure = await failureAt(url);
-  if (!failure || !isOfPooler(failure)) return;
-  throw new UnsupportedPoolerError(poolerProblem(failure, await versionOf(url)));
+  try {
+    await tryPooler(url);
+  } catch (error) {
+    const failure = failureOf(error);
+    if (!isOfPooler(failure)) throw error;
+    throw new UnsupportedPoolerError(poolerProblem(failure, await versionOf(url)));
+  }
 }
 
 /** Two connections prepare the same statement by turns, so that they meet at a connection that the pooler shares. */
-async function failureAt(url: string): Promise<PoolerFailure | null> {
-  const clients = [clientOf(url), clientOf(url)];
+async function tryPooler(url: string): Promise<void> {
+  const clients = [clientOf(url), clientOf(url)] as const;
   try {
-    for (const client of clients) await client.connect();
+    const [first, second] = clients;
+    await first.connect();
+    if (await isDirect(first)) return;
+    await second.connect();
     for (let round = 0; round < ROUNDS; round += 1)
       for (const client of clients) {
         await client.query('begin');
         await client.query({ name: `pooler-check-${round}`, text: 'select 1' });
         await client.query('commit');
       }
-    return null;
-  } catch (error) {
-    return failureOf(error);
   } finally {
     await Promise.all(clients.map((client) => client.end().catch(() => {})));
   }
+}
+
+/** A pooler makes up the process id of the greeting, because it has no connection of its own yet (BackendKeyData of the protocol). */
+async function isDirect(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() pid');
+  return 'processID' in client && client.processID === rows[0]?.pid;
 }
 
 function clientOf(url: string): pg.Client {

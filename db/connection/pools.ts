@@ -6,7 +6,7 @@ import { boundPool, type BoundedPool, type PoolWatch, watchPools } from './bound
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
 import { withDeadlines } from './query-deadline.ts';
-import { checkPooler } from './pooler-check.ts';
+import { checkPooler, UnsupportedPoolerError } from './pooler-check.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NoRows, parseRows, typeParsers } from './rows.ts';
 import type { WakeSignals } from '../wakes/transaction-wakes.ts';
@@ -66,6 +66,18 @@ export interface ApiPools extends Pools {
   readonly systemQueue: FairQueue;
 }
 
+/** With the address and the login, and without the password. The cause is what the driver says. */
+export class UnusableDatabaseError extends Error {
+  override readonly name = 'UnusableDatabaseError';
+
+  constructor(url: string, login: string, cause: unknown) {
+    // Of a host with several addresses, the driver says only a code.
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
+    const reason = cause instanceof Error ? cause.message || code : String(cause);
+    super(`PostgreSQL at ${new URL(url).host} cannot be used as ${login}: ${reason}`, { cause });
+  }
+}
+
 export interface PoolOptions {
   size?: number;
   statementTimeoutMs?: number;
@@ -77,10 +89,10 @@ export interface PoolOptions {
 /**
  * @throws UnrestrictedLoginError if a login has too many privileges.
  * @throws UnsupportedPoolerError if a PgBouncer does not fit.
- * @throws with the address and the login if the database cannot be reached, or does not let it in.
+ * @throws UnusableDatabaseError if the database cannot be reached, or does not let it in.
  */
 export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
-  await checkPooler(urls.systemUrl);
+  await checkSystemLogin(urls.systemUrl);
   const [tenant, system, autocommit] = await Promise.all([
     openPool(urls.tenantUrl, 'linepace_tenant', options),
     openPool(urls.systemUrl, 'linepace_system', options),
@@ -137,7 +149,7 @@ export async function createApiPools(
   size: number,
   { waker, keySeal }: Required<Pick<PoolOptions, 'waker' | 'keySeal'>>,
 ): Promise<ApiPools> {
-  await checkPooler(urls.systemUrl);
+  await checkSystemLogin(urls.systemUrl);
   const half = Math.max(2, Math.ceil(size / 2));
   const acquireMs = ACQUIRE_MS;
   const openTenant = (url: string, size: number): Promise<BoundedPool> =>
@@ -191,6 +203,14 @@ export async function createApiPools(
   };
 }
 
+/** The first connection of a process: while the database is away, no pool is opened that somebody would have to close. */
+const checkSystemLogin = (url: string): Promise<void> =>
+  checkPooler(url).catch((error: unknown) => {
+    throw error instanceof UnsupportedPoolerError
+      ? error
+      : new UnusableDatabaseError(url, 'linepace_system', error);
+  });
+
 /** Two connections are enough, because the statements take about a millisecond. */
 const openApart = (urls: DatabaseUrls): Promise<BoundedPool> =>
   openPool(urls.systemUrl, 'linepace_system', {
@@ -225,9 +245,7 @@ async function openPool(
     typeParsers,
     ...(tls && { ssl: tls }),
   }).catch((error: unknown) => {
-    if (error instanceof UnrestrictedLoginError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`PostgreSQL at ${dsn.host} cannot be used as ${login}: ${reason}`, { cause: error });
+    throw error instanceof UnrestrictedLoginError ? error : new UnusableDatabaseError(url, login, error);
   });
   // Errors reach the callers of queries. Without a listener, they would also end the process.
   pool.on('error', () => {});
