@@ -727,3 +727,29 @@ describe('the webhook of a server', () => {
     expect(await read(type, data)).toEqual([]);
   });
 });
+
+test('reads what is new also where more messages of the last days come before it than a batch has', async () => {
+  const day = 86_400_000;
+  const now = Date.now();
+  for (let index = 0; index < 2300; index += 1)
+    await world.server.write(recipient(), { text: `Old ${index}`, dateCreated: now - 2 * day + index });
+  await world.server.write(recipient(), { text: 'New', dateCreated: now });
+  const read = async (position: string) => {
+    const batch = await world.carrier.readInbox?.(world.config, position, 'tenant');
+    if (!batch) throw new Error('the line has no inbox');
+    return batch;
+  };
+  let position = `${now - 10 * day}-${now - day}`;
+  const texts = new Set<string>();
+  let batches = 0;
+  for (let more = true; more && batches < 10; batches += 1) {
+    const batch = await read(position);
+    for (const { events } of batch.read)
+      for (const event of events) if (event.kind === 'reply') texts.add(event.text);
+    position = batch.read.at(-1)?.position ?? position;
+    ({ more } = batch);
+  }
+  expect([texts.size, texts.has('New'), batches]).toEqual([2301, true, 3]);
+  // The next one begins anew, half an hour before the last message.
+  expect((await read(position)).read).toHaveLength(1);
+});

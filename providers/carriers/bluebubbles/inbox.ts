@@ -22,6 +22,8 @@ export function createInbox(
 ): Required<Pick<Carrier<BlueBubblesConfig>, 'readInbox'>> {
   /** When a line's messages of the last days were last read, by server and line. */
   const readDeeply = new Map<string, number>();
+  /** Up to when they are read, where a batch does not suffice, by what was begun. */
+  const readUntil = new Map<string, number>();
 
   return {
     /**
@@ -41,9 +43,14 @@ export function createInbox(
       const { since, seen } = position;
       const key = `${config.url} ${config.callbackSecret}`;
       const isDeep = (readDeeply.get(key) ?? 0) < clock().getTime() - DEEP_EVERY_MS;
-      const after = Math.max(since, seen - (isDeep ? DEEP_MS : OVERLAP_MS));
+      const begun = `${key} ${isDeep}`;
+      const start = Math.max(since, seen - (isDeep ? DEEP_MS : OVERLAP_MS));
+      const after = Math.max(start, readUntil.get(begun) ?? 0);
       const read = await readMessages(api, config, { after, sort: 'ASC' }, INBOX_PAGES);
       if ('failure' in read) throw new Error(read.failure);
+      if (read.isComplete) readUntil.delete(begun);
+      // As many as a batch has may be of the same moment.
+      else remember(readUntil, begun, Math.max(lastOf(read) ?? after, after + 1));
       if (isDeep && read.isComplete) remember(readDeeply, key, clock().getTime());
       return { read: itemsOf(read, config.url, position, clock()), more: !read.isComplete };
     },
@@ -76,6 +83,10 @@ function readPosition(text: string): Position | null {
   const [, since, seen] = /^(\d+)-(\d+)$/.exec(text) ?? [];
   return since === undefined ? null : { since: Number(since), seen: Number(seen) };
 }
+
+/** When the last of some messages was created; undefined: nobody knows. */
+const lastOf = ({ messages }: MessagesRead): number | undefined =>
+  messages.findLast(({ dateCreated }) => typeof dateCreated === 'number')?.dateCreated ?? undefined;
 
 /** One item for each message. Most were stored before, and leave the position as it is. */
 function itemsOf(
