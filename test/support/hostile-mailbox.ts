@@ -11,12 +11,12 @@ const ok = (socket: Socket, tag: string): unknown => socket.write(`${tag} OK don
 
 /**
  * Starts an IMAP server.
- * @param respond writes the response to a command. Without a line with its tag, the response never ends.
+ * @param respond writes the response to a command. Without a line with its tag, the response never ends. `line`: all of it.
  * @param logIn the same for `LOGIN`; default: it accepts any.
  * @param capabilities those of its greeting.
  */
 export async function startHostileMailbox(
-  respond: (socket: Socket, tag: string, command: string) => void,
+  respond: (socket: Socket, tag: string, command: string, line: string) => void,
   logIn: (socket: Socket, tag: string) => void = ok,
   capabilities = 'IMAP4rev1',
 ): Promise<HostileMailbox> {
@@ -30,7 +30,7 @@ export async function startHostileMailbox(
         const [tag = '', command = ''] = line.split(' ');
         if (/^LOGIN$/i.test(command)) logIn(socket, tag);
         else if (/^(CAPABILITY|NAMESPACE|ID|NOOP)$/i.test(command)) ok(socket, tag);
-        else respond(socket, tag, command.toUpperCase());
+        else respond(socket, tag, command.toUpperCase(), line);
       }
     });
   });

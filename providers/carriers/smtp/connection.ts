@@ -175,6 +175,7 @@ const WORDS: Record<string, string> = {
   // Of our own.
   NO_UIDNEXT: 'it reports no UIDNEXT',
   SEARCH_FAILED: 'it could not search the folder',
+  NOT_RETURNED: 'it does not return an email',
   TOO_LATE: 'it did not answer in time',
 };
 

@@ -3,11 +3,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startHostileMailbox } from '#test/support/hostile-mailbox.ts';
 import { smtpCarrier } from './smtp.ts';
 
+type Replies = Record<string, (socket: Socket, tag: string, line: string) => void>;
+
 /** Reads a mailbox with one new email, of which a server says what `replies` does of the commands. */
-async function readFrom(
-  replies: Record<string, (socket: Socket, tag: string) => void>,
-  capabilities = 'IMAP4rev1',
-) {
+async function readFrom(replies: Replies, capabilities = 'IMAP4rev1') {
   const usual: typeof replies = {
     LIST: (socket, tag) => socket.write(`* LIST () "/" INBOX\r\n${tag} OK done\r\n`),
     EXAMINE: (socket, tag) =>
@@ -17,17 +16,18 @@ async function readFrom(
     // SEARCH, then FETCH.
     UID: (socket, tag) => socket.write(`* SEARCH 1\r\n${tag} OK done\r\n`),
   };
+  const logIn = replies['LOGIN'];
   const server = await startHostileMailbox(
-    (socket, tag, command) => {
+    (socket, tag, command, line) => {
       const reply = replies[command] ?? usual[command];
-      if (reply) reply(socket, tag);
+      if (reply) reply(socket, tag, line);
       else socket.write(`${tag} OK done\r\n`);
     },
-    replies['LOGIN'],
+    logIn && ((socket, tag) => logIn(socket, tag, '')),
     capabilities,
   );
   const carrier = smtpCarrier({
-    untrusted: { run: () => Promise.reject(new Error('nothing is read')), close() {} },
+    untrusted: { run: async () => [] as never, close() {} },
   });
   onTestFinished(async () => {
     await carrier.close();
@@ -49,7 +49,7 @@ async function readFrom(
   return read;
 }
 
-test.each<[string, Record<string, (socket: Socket, tag: string) => void>, string]>([
+test.each<[string, Replies, string]>([
   [
     'a search is refused',
     { UID: (socket, tag) => socket.write(`${tag} NO [INUSE] busy\r\n`) },
@@ -125,4 +125,71 @@ test.each<[string, ReturnType<typeof refused> | null, string, string]>([
   ],
 ])('the reason of a refused login is told in words: %s', async (_code, replies, capabilities, words) => {
   expect(await readFrom(replies ?? {}, capabilities)).toContain(`mail.example ${words}`);
+});
+
+/** The UIDs that a command names. */
+function uidsIn(line: string): number[] {
+  const set = /UID (?:FETCH|SEARCH UID) (\S+)/.exec(line)?.[1] ?? '';
+  return set.split(',').flatMap((part) => {
+    const [from = 0, to = from] = part.split(':').map(Number);
+    return [1, 2, 3, 4].filter((uid) => uid >= from && uid <= to);
+  });
+}
+
+/** A folder with the emails 1 to 4, of which a server returns one as `bad` says, and 4 was deleted. */
+const folderWith = (bad: number, returned: (tag: string) => string | null): Replies => ({
+  EXAMINE: (socket, tag) =>
+    socket.write(
+      `* 3 EXISTS\r\n* OK [UIDVALIDITY 1] x\r\n* OK [UIDNEXT 5] x\r\n${tag} OK [READ-ONLY] done\r\n`,
+    ),
+  UID: (socket, tag, line) => {
+    const uids = uidsIn(line).filter((uid) => uid < 4);
+    if (/ UID SEARCH /.test(line)) {
+      socket.write(`* SEARCH ${uids.join(' ')}\r\n${tag} OK done\r\n`);
+      return;
+    }
+    const isWhole = line.includes('BODY.PEEK[]');
+    const refusal = uids.includes(bad) ? returned(tag) : null;
+    if (refusal !== null && (isWhole || refusal.startsWith(tag))) {
+      socket.write(refusal);
+      return;
+    }
+    for (const uid of uids) {
+      const part = isWhole ? 'BODY[]<0>' : 'BODY[HEADER.FIELDS (DATE)]';
+      socket.write(`* ${uid} FETCH (UID ${uid} RFC822.SIZE 2 ${part} {2}\r\n\r\n)\r\n`);
+    }
+    socket.write(`${tag} OK done\r\n`);
+  },
+});
+
+test.each<[string, (tag: string) => string]>([
+  ['refuses it', (tag) => `${tag} NO Server error while fetching messages\r\n`],
+  ['refuses it with a code', (tag) => `${tag} NO [SERVERBUG] Internal error\r\n`],
+  ['says nothing of it', (tag) => `${tag} OK FETCH completed\r\n`.replace(/^/, '* OK Still here\r\n')],
+  ['returns nothing for it', (tag) => `* 2 FETCH (UID 2 BODY[]<0> NIL)\r\n${tag} OK FETCH completed\r\n`],
+])('one email that the server does not return does not keep the others: it %s', async (_how, returned) => {
+  const batch = await readFrom(folderWith(2, returned));
+  expect(batch).toMatchObject({
+    read: [
+      { position: expect.stringContaining('"lastUid":1') },
+      {
+        position: expect.stringContaining('"lastUid":2'),
+        unreadable: { reference: '2', reason: 'the server does not return it' },
+      },
+      { position: expect.stringContaining('"lastUid":3') },
+      { position: expect.stringContaining('"lastUid":4') },
+    ],
+    more: false,
+  });
+});
+
+test('an email that the server does not return is not skipped before a later one is returned', async () => {
+  const refuses = (tag: string): string => `${tag} NO Server error while fetching messages\r\n`;
+  expect(await readFrom(folderWith(3, refuses))).toMatchObject({
+    read: [
+      { position: expect.stringContaining('"lastUid":1') },
+      { position: expect.stringContaining('"lastUid":2') },
+    ],
+    more: true,
+  });
 });

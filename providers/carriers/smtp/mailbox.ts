@@ -183,12 +183,15 @@ async function readFolder(
 
   // Somebody who answers us does not wait behind what a restored folder or a flood brings.
   const answers = window.length <= BATCH ? [] : window.filter((uid) => uid > known && isOurs(uid));
-  if (answers.length > 0) {
-    const items = await readEmails(client, answers, read);
-    const isAll = items.length === answers.length;
-    const ahead = isAll ? (window.at(-1) ?? lastUid) : (items.at(-1)?.uid ?? lastUid);
-    const position = at(lastUid, ahead);
-    return { read: items.map(({ uid: _uid, ...item }) => ({ ...item, position })), more: true };
+  // One that the server does not return is left for its turn.
+  const ahead = await readEmails(client, answers, read).catch((error: unknown) => {
+    if (isRefusal(error)) return [];
+    throw error;
+  });
+  if (ahead.length > 0) {
+    const isAll = ahead.length === answers.length;
+    const position = at(lastUid, isAll ? (window.at(-1) ?? lastUid) : (ahead.at(-1)?.uid ?? lastUid));
+    return { read: ahead.map(({ uid: _uid, ...item }) => ({ ...item, position })), more: true };
   }
 
   const isOld = (uid: number): boolean => {
@@ -231,10 +234,29 @@ const HEADS = [
 /** Reports name our email in their content, so they are read whatever their age. */
 const REPORT = /^content-type:\s*multipart\/report/im;
 
-/** The heads of emails, by UID. */
-async function readHeads(client: ImapFlow, uids: readonly number[]): Promise<Map<number, Head>> {
+/** Each halves what is asked for. */
+const MAX_REFUSED_HEADS = 100;
+
+/** The heads of emails, by UID. Some servers refuse all that are asked for because of one that they cannot read. */
+async function readHeads(client: ImapFlow, uids: readonly number[]): Promise<ReadonlyMap<number, Head>> {
   const heads = new Map<number, Head>();
-  if (uids.length === 0) return heads;
+  const parts = uids.length === 0 ? [] : [uids];
+  let refused = 0;
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    try {
+      for (const [uid, head] of await headsOf(client, part)) heads.set(uid, head);
+    } catch (error) {
+      refused += 1;
+      if (!isRefusal(error) || refused > MAX_REFUSED_HEADS) throw error;
+      const middle = Math.ceil(part.length / 2);
+      if (part.length > 1) parts.push(part.slice(0, middle), part.slice(middle));
+    }
+  }
+  return heads;
+}
+
+async function headsOf(client: ImapFlow, uids: readonly number[]): Promise<ReadonlyMap<number, Head>> {
+  const heads = new Map<number, Head>();
   const query = { uid: true, internalDate: true, headers: HEADS };
   for await (const email of client.fetch(uids.join(','), query, { uid: true })) {
     const text = (email.headers ?? Buffer.alloc(0)).toString('latin1').replaceAll(/\r?\n[ \t]+/g, ' ');
@@ -263,45 +285,98 @@ const sinceOf = (readAt: string): string => new Date(Date.parse(readAt) - SINCE_
 
 type ReadEmail = Omit<InboxItem, 'position'> & { uid: number };
 
-/** Reads emails in order until the batch is full. @throws if not even the first can be read. */
+/**
+ * Reads emails in order until the batch is full. One that the server does not return, although it returns a later one, is skipped;
+ * those after the last one that it returns are left for the next batch.
+ * @throws if not even the first can be read.
+ */
 async function readEmails(
   client: ImapFlow,
   uids: readonly number[],
   read: MailboxReader['read'],
 ): Promise<ReadEmail[]> {
-  const items: ReadEmail[] = [];
+  const found: (ReadEmail | { uid: number; error: unknown })[] = [];
   let bytes = 0;
+  let ended: unknown = null;
   for (const uid of uids.slice(0, BATCH)) {
-    const skipped = (reason: string): ReadEmail => ({
-      uid,
-      events: [],
-      unreadable: { reference: String(uid), reason },
-    });
     try {
-      const query = { source: { maxLength: MAX_BYTES }, size: true };
-      const email = await client.fetchOne(String(uid), query, { uid: true });
-      // It was deleted.
-      if (!email || !email.source) {
-        items.push({ uid, events: [] });
-        continue;
-      }
-      const isWhole = (email.size ?? 0) <= MAX_BYTES;
-      items.push({ uid, events: await read({ source: email.source, isWhole }) });
-      bytes += email.source.length;
-      if (bytes >= BATCH_BYTES) return items;
+      const { size, ...email } = await readEmail(client, uid, read);
+      found.push(email);
+      bytes += size;
+      if (bytes >= BATCH_BYTES) break;
     } catch (error) {
-      if (error instanceof Unreadable) {
-        items.push(skipped(error.message));
-        continue;
-      }
       // This also closes the connection; the next one continues after this email.
-      if (isTooLarge(error)) return [...items, skipped('the server sent more data than requested')];
-      if (items.length > 0) return items;
-      throw error;
+      if (isTooLarge(error)) found.push(skipped(uid, 'the server sent more data than requested'));
+      else if (isRefusal(error)) found.push({ uid, error });
+      else ended = error;
+      if (!isRefusal(error)) break;
     }
   }
+  const last = found.findLastIndex((one) => !('error' in one));
+  const items: ReadEmail[] = [];
+  try {
+    for (const one of found.slice(0, last + 1))
+      items.push('error' in one ? await readAgain(client, one.uid, read) : one);
+  } catch (error) {
+    ended ??= error;
+  }
+  if (items.length > 0) return items;
+  const [first] = found;
+  if (first && 'error' in first) throw first.error;
+  if (ended !== null) throw ended;
   return items;
+}
+
+const skipped = (uid: number, reason: string): ReadEmail => ({
+  uid,
+  events: [],
+  unreadable: { reference: String(uid), reason },
+});
+
+/** @returns its size in bytes, too. */
+async function readEmail(
+  client: ImapFlow,
+  uid: number,
+  read: MailboxReader['read'],
+): Promise<ReadEmail & { size: number }> {
+  const query = { source: { maxLength: MAX_BYTES }, size: true };
+  const email = await client.fetchOne(String(uid), query, { uid: true });
+  if (!email || !email.source) {
+    const isThere = await client.search({ uid: String(uid) }, { uid: true });
+    if (!isThere) throw failure('SEARCH_FAILED');
+    if (isThere.includes(uid)) throw failure('NOT_RETURNED');
+    // It was deleted.
+    return { uid, events: [], size: 0 };
+  }
+  const size = email.source.length;
+  const isWhole = (email.size ?? 0) <= MAX_BYTES;
+  try {
+    return { uid, events: await read({ source: email.source, isWhole }), size };
+  } catch (error) {
+    if (error instanceof Unreadable) return { ...skipped(uid, error.message), size };
+    throw error;
+  }
+}
+
+/** Once more, because it is skipped otherwise. */
+async function readAgain(client: ImapFlow, uid: number, read: MailboxReader['read']): Promise<ReadEmail> {
+  try {
+    const { size: _size, ...email } = await readEmail(client, uid, read);
+    return email;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return skipped(uid, 'the server does not return it');
+  }
 }
 
 const isTooLarge = (error: unknown): boolean =>
   ['LiteralTooLarge', 'ResponseTooLarge', 'LineTooLarge'].includes((error as ImapFlowError).code ?? '');
+
+/** The codes of a server that returns no email for now (RFC 5530, section 3). */
+const NOT_NOW = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT']);
+
+function isRefusal(error: unknown): boolean {
+  const { code, responseStatus, serverResponseCode = '' } = error as Partial<ImapFlowError>;
+  const isRefused = (responseStatus === 'NO' || responseStatus === 'BAD') && code !== 'ETHROTTLE';
+  return code === 'NOT_RETURNED' || (isRefused && !NOT_NOW.has(serverResponseCode));
+}
