@@ -17,7 +17,7 @@ import {
   nextCalls,
   nextMessages,
   nextReplies,
-  sharedLinks,
+  sharedFiles,
 } from '#db/commands/contacts/erase-rows.ts';
 import { type Erasure, findErasure, setEventsTo } from '#db/queries/contacts/erasures.ts';
 import { emptyMails, emptyResponse, nextMails, nextResponses } from '#db/queries/operations/sealed-copies.ts';
@@ -72,12 +72,12 @@ export function createErasurePass({ pools, storage, links, secrets }: Needs): Er
     /** Uploads go with the messages that name them, unless somebody else's need them. */
     async function nextMessagesWithFiles(db: TenantDb): Promise<Chunk> {
       const messages = await nextMessages(db, erasure);
-      const urls = [...new Set(messages.flatMap((message) => message.urls))];
-      const shared = new Set(await sharedLinks(db, erasure, urls));
-      return {
-        ids: messages.map(({ id }) => id),
-        fileIds: urls.flatMap((url) => (shared.has(url) ? [] : (ownFile(url, workspaceId, links) ?? []))),
-      };
+      const named = messages.flatMap(({ urls }) =>
+        urls.flatMap((url) => ownFile(url, workspaceId, links) ?? []),
+      );
+      const fileIds = [...new Set(named)];
+      const shared = new Set(await sharedFiles(db, erasure, fileIds));
+      return { ids: messages.map(({ id }) => id), fileIds: fileIds.filter((id) => !shared.has(id)) };
     }
 
     async function emptyMailsAboutContact(): Promise<void> {

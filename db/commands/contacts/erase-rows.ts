@@ -59,30 +59,38 @@ export async function hasUnderWay(db: TenantDb, erasure: Erasure): Promise<boole
       and not (${isSettled(db)})`);
 }
 
-const LinkRow = z.object({ link: z.string() });
+const FileRow = z.object({ id: z.string() });
 
-/** The links that are also needed otherwise: by messages of other contacts, waiting messages and campaigns. */
-export async function sharedLinks(
+/**
+ * The files that are also needed otherwise: by messages of other contacts, waiting messages, campaigns, and the contact cards of lines. By
+ * their ids, because each message may have a link of its own to a file.
+ */
+export async function sharedFiles(
   db: TenantDb,
   contact: Contact,
-  links: readonly string[],
+  fileIds: readonly string[],
 ): Promise<readonly string[]> {
-  if (links.length === 0) return [];
-  return db.anyFirst(sql.type(LinkRow)`
-    select link from unnest(${texts(links)}) as l (link)
+  if (fileIds.length === 0) return [];
+  const named = (link: ReturnType<typeof sql.fragment>) =>
+    sql.fragment`strpos(${link}, '/' || f.id || '/') > 0`;
+  const isOther = sql.fragment`exists (select from unnest(m.attachment_urls) as u (link) where ${named(sql.fragment`u.link`)})
+    and not ${isMessageOf(db, contact)}`;
+  return db.anyFirst(sql.type(FileRow)`
+    select f.id from unnest(${texts(fileIds)}) as f (id)
     where exists (
       select from messages m where m.workspace_id = ${db.workspaceId} and m.attachment_urls <> '{}' and m.sent_at is not null
-        and l.link = any(m.attachment_urls) and not ${isMessageOf(db, contact)})
+        and ${isOther})
     or exists (
       select from messages m where m.workspace_id = ${db.workspaceId} and m.attachment_urls <> '{}'
-        and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due')
-        and l.link = any(m.attachment_urls) and not ${isMessageOf(db, contact)})
+        and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due') and ${isOther})
     or exists (
-      select from drip_buffer b where b.workspace_id = ${db.workspaceId} and b.draft -> 'attachmentUrls' ? l.link)
+      select from drip_buffer b, jsonb_array_elements_text(b.draft -> 'attachmentUrls') as u (link)
+      where b.workspace_id = ${db.workspaceId} and ${named(sql.fragment`u.link`)})
     or exists (
-      select from campaigns c
-      where c.workspace_id = ${db.workspaceId}
-        and jsonb_path_exists(c.steps, '$.**.attachmentUrls[*] ? (@ == $link)', jsonb_build_object('link', l.link)))`);
+      select from campaigns c, jsonb_path_query(c.steps, '$.**.attachmentUrls[*]') as u (link)
+      where c.workspace_id = ${db.workspaceId} and ${named(sql.fragment`u.link #>> '{}'`)})
+    or exists (
+      select from lines l where l.workspace_id = ${db.workspaceId} and l.contact_card ->> 'fileId' = f.id)`);
 }
 
 /** Deletes the rows of files that are already deleted, and of the voice notes made from them. */

@@ -44,6 +44,14 @@ export async function setContactCard(
       where workspace_id = ${db.workspaceId} and id = ${former.fileId}`);
 }
 
+/** The file of the card of a line that leaves the workspace is kept as long as messages need it. */
+export async function releaseContactCard(db: TenantDb, lineId: string, now: Date): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update attachments a set kept_until = ${sql.timestamp(now)} from lines l
+    where l.workspace_id = ${db.workspaceId} and l.id = ${lineId}
+      and a.workspace_id = ${db.workspaceId} and a.id = l.contact_card ->> 'fileId'`);
+}
+
 /** A contact who has written to a line, with the message. */
 type Heard = Pick<InboundRow, 'id' | 'lineId' | 'address' | 'senderPhone' | 'leadId'>;
 

@@ -6,6 +6,7 @@ import { NO_CARRIER } from '#domain/lines/line.ts';
 import { ON_ITS_WAY_MS } from '#domain/messages/lost-records.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import { abandonActions } from '#db/commands/messages/message-actions.ts';
+import { releaseContactCard } from './contact-cards.ts';
 import { removeLineFromWorkspace, reassignMessagesOf } from './line-reassignment.ts';
 import { deleteSignals, moveSignals } from '#db/queries/lines/line-signals.ts';
 import { findLine, LineRow } from '#db/queries/lines/lines.ts';
@@ -96,6 +97,7 @@ export async function moveLine(
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
   const pause = await openPause(from, lineId);
   await abandonActions(from, line);
+  await releaseContactCard(from, lineId, currentTime());
   await endHold(from, lineId, currentTime());
   const there = {
     workspace_id: b,
@@ -186,6 +188,7 @@ const workflowsOf = (lineId: string): string[] => [
 export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   const line = await findLine(db, lineId);
   if (line) await abandonActions(db, line);
+  await releaseContactCard(db, lineId, currentTime());
   await endHold(db, lineId, currentTime());
   await db.query(
     sql.type(NoRows)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,

@@ -1,4 +1,8 @@
+import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { deleteLine } from '#db/commands/lines/line-moves.ts';
+import { CountRow } from '#db/connection/rows.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -101,6 +105,36 @@ describe('the contact card of a line', () => {
     const { body } = await call('GET', `/api/conversations/${encodeURIComponent(from)}`);
     const file = await fetch(body.messages.find(isCard).attachmentUrls[0]);
     expect(await file.text()).toContain(`TEL;TYPE=CELL:${set.body.contactCard.phone}\r\n`);
+  });
+
+  /** What its file contains, in the conversation with a contact. */
+  async function fileFor(from: string): Promise<string> {
+    const { body } = await call('GET', `/api/conversations/${encodeURIComponent(from)}`);
+    return (await fetch(body.messages.find(isCard).attachmentUrls[0])).text();
+  }
+  const count = (query: ReturnType<typeof sql.fragment>) =>
+    app.pools.system.oneFirst(sql.type(CountRow)`select count(*) from ${query}`);
+
+  it('stays with its line when a contact who got its file is erased, until the line is deleted', async () => {
+    const [gone, other] = [phone(), phone()];
+    const sms = await createLine(app, workspace.id, 'sms');
+    await call('PUT', path(sms), CARD);
+    const { leadIds } = (await call('POST', '/api/leads', { leads: [{ phone: gone }] })).body;
+    await hear(gone, 'Erase me', sms);
+    await cardFor(gone);
+    await answered(gone);
+    expect((await call('DELETE', `/api/leads/${leadIds[0]}?erase=true`)).status).toBe(202);
+    const erasures = sql.fragment`contact_erasures where workspace_id = ${workspace.id}`;
+    await eventually(async () => (await count(erasures)) === 0, 60_000);
+    await hear(other, 'After', sms);
+    await cardFor(other);
+    expect(await fileFor(other)).toContain('FN:Dana Line');
+
+    await withTenant(app.pools, workspace.id, (db) => deleteLine(db, sms));
+    const kept = sql.fragment`attachments where workspace_id = ${workspace.id} and kept_until > now()`;
+    expect(await count(kept)).toBe(0);
+    // As long as the carrier may fetch it.
+    expect(await fileFor(other)).toContain('FN:Dana Line');
   });
 
   it('is shared by no line that is told not to, and with nobody who opts out', async () => {
