@@ -55,6 +55,21 @@ const sanitizeFileName = (raw: string): string => {
   return name.slice(-MAX_NAME).toWellFormed() || 'attachment';
 };
 
+/** The name of the file at the end of a URL; '' if there is none. */
+export function fileNameInUrl(url: string): string {
+  const last = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
+  return last === '' ? '' : sanitizeFileName(decoded(last));
+}
+
+/** Unchanged if an escape sequence is malformed. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** `type/subtype` with parameters, in printable characters: it becomes a response header. */
 const isMediaType = (raw: string): boolean =>
   /^[a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*($|[ ;])/i.test(raw) && /^[ -~]{1,200}$/.test(raw);

@@ -3,7 +3,12 @@ import { HeaderToken } from '#domain/base/header-token.ts';
 import { listOf, numeric, readable, readableOf } from '#domain/base/bounded-schema.ts';
 import { MAX_PARTICIPANTS } from '#domain/inbox/group.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
-import { type CarrierEvent, type ReportedTyping, sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import {
+  type CarrierEvent,
+  fileNameInUrl,
+  type ReportedTyping,
+  sanitizeEvents,
+} from '#domain/lines/carrier-event.ts';
 import type { Effect } from '#domain/messages/effect.ts';
 import type { ActionOutcome } from '#domain/messages/message-action.ts';
 import type { SendOutcome } from '#domain/messages/send-outcome.ts';
@@ -500,8 +505,7 @@ function statusEvents(
   ];
 }
 
-const nameOf = (url: string): string =>
-  (URL.canParse(url) ? new URL(url).pathname.split('/').at(-1) : '') || 'attachment';
+const nameOf = (url: string): string => fileNameInUrl(url) || 'attachment';
 
 function numberCheck(
   { fromNumber }: SendblueConfig,

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CALL_PROGRESS } from '#domain/inbox/call.ts';
-import type { CallRecording, InboundCall } from '#domain/lines/carrier-event.ts';
+import { type CallRecording, fileNameInUrl, type InboundCall } from '#domain/lines/carrier-event.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -103,7 +103,7 @@ const progress = (row: string) =>
 
 /** Records the first recording of a call, to be fetched later; further ones are ignored. */
 async function recordRecording(db: TenantDb, callId: string, url: string, now: Date): Promise<void> {
-  const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '') || 'recording';
+  const name = fileNameInUrl(url) || 'recording';
   await db.query(sql.type(NoRows)`
     insert into attachments (workspace_id, id, name, status, call_id, told_at, source_url, try_at, created_at)
     values (${db.workspaceId}, ${newId(now)}, ${name}, 'waiting', ${callId}, ${sql.timestamp(now)}, ${url}, ${sql.timestamp(now)},

@@ -117,6 +117,16 @@ describe('calls', () => {
     });
   });
 
+  it.each(['%E0%A4%A', 'a%00b', 'x%2Fy', 'n'.repeat(1500)])(
+    'are stored whatever the name of their recording is: %s',
+    async (name) => {
+      const call = { callId: newId(), to: phone() };
+      const recordingUrl = `https://carrier.example/recordings/${name}`;
+      expect(await callBack(app, lineId, step(call, 'billed', 1, { recordingUrl }))).toBe(200);
+      expect((await read(call.to)).calls).toMatchObject([{ status: 'billed' }]);
+    },
+  );
+
   it('are listed newest first, by either number in any notation', async () => {
     const to = phone();
     for (const second of [1, 3, 2])
