@@ -31,8 +31,8 @@ type Step = z.infer<typeof Step>;
 
 /**
  * Continues a lead's sequence after one of its messages changed status, in the same transaction: a sent message queues
- * the next step, and a message that returned to the queue is canceled if the lead has stopped. Ignores other messages; a
- * failed one has already stopped its lead (`stopFailed`). Requires `lockSequences`.
+ * the next step, and a message that returned to the queue, of a step or a correction, is canceled if the lead has stopped. Ignores
+ * other messages; a failed one has already stopped its lead (`stopFailed`). Requires `lockSequences`.
  */
 export async function followCampaign(db: TenantDb, messageId: string, now: Date): Promise<void> {
   const step = await db.maybeOne(sql.type(Step)`
@@ -43,7 +43,7 @@ export async function followCampaign(db: TenantDb, messageId: string, now: Date)
     left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
     where m.workspace_id = ${db.workspaceId} and m.id = ${messageId}
       and m.campaign_id is not null and m.lead_id is not null and m.step_index is not null`);
-  if (!step) return;
+  if (!step) return followReturnedCorrection(db, messageId, now);
   switch (step.status) {
     case 'sent':
     case 'delivered':
@@ -174,8 +174,8 @@ export async function continueSequence(
     const variant = variantAfterEdit(campaign, returned, leadId);
     await reviseMessages(db, campaign, [{ ...returned, variant, at: null, isHeld: false }], now);
   }
-  // Nothing follows in one that is over, and the message is canceled.
-  if (!campaign || campaign.status === 'archived') return;
+  // Nothing follows in one that is over, and the message is canceled. Nothing follows a correction.
+  if (!campaign || !returned || campaign.status === 'archived') return;
   await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'running', updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId} and state = 'finished'`);
@@ -192,9 +192,42 @@ async function cancelStopped(db: TenantDb, step: Step, now: Date): Promise<void>
     else await keepPaused(db, step, step.id, null);
     return;
   }
+  await cancelReturned(db, step.id, lead?.stopReason ?? null, currentTime());
+}
+
+const CorrectionRow = z.object({
+  campaignId: z.string(),
+  leadId: z.string(),
+  isOver: z.boolean(),
+  state: z.string().nullable(),
+  stopReason: z.string().nullable(),
+});
+
+/** A correction is no step: also a lead that has finished gets it, unless the campaign has ended. */
+async function followReturnedCorrection(db: TenantDb, messageId: string, now: Date): Promise<void> {
+  const correction = await db.maybeOne(sql.type(CorrectionRow)`
+    select m.campaign_id, m.lead_id, c.status is null or c.status = 'archived' is_over, l.state, l.stop_reason
+    from messages m
+    left join campaign_leads l on l.workspace_id = m.workspace_id and l.campaign_id = m.campaign_id and l.lead_id = m.lead_id
+    left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
+    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and m.status in ('pending', 'scheduled')
+      and m.campaign_id is not null and m.lead_id is not null and m.step_index is null`);
+  if (!correction) return;
+  const { isOver, state, stopReason } = correction;
+  if (isOver) await cancelReturned(db, messageId, 'campaign_ended', now);
+  else if (state === null || state === 'stopped') await cancelReturned(db, messageId, stopReason, now);
+  else await keepPaused(db, correction, messageId, null);
+}
+
+async function cancelReturned(
+  db: TenantDb,
+  messageId: string,
+  holdReason: string | null,
+  now: Date,
+): Promise<void> {
   const canceled = await db.any(sql.type(MessageRow)`
-    update messages set status = 'canceled', hold_reason = ${lead?.stopReason ?? null}, updated_at = now()
-    where workspace_id = ${db.workspaceId} and id = ${step.id} and status in ('pending', 'scheduled')
+    update messages set status = 'canceled', hold_reason = ${holdReason}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and status in ('pending', 'scheduled')
     returning *`);
-  await emitCanceled(db, canceled, currentTime());
+  await emitCanceled(db, canceled, now);
 }

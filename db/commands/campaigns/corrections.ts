@@ -18,6 +18,7 @@ import { Refusal } from '#domain/base/refusal.ts';
 import { planCorrections } from '#domain/campaigns/correction.ts';
 import { isMessageStep, type MessageStep, stepsById } from '#domain/campaigns/step.ts';
 import { textsOf } from '#domain/campaigns/step-variants.ts';
+import { keepPausedAmong } from './lead-pauses.ts';
 import { variantAfterEdit } from './step-messages.ts';
 import { cancelRemoved } from './revisions.ts';
 
@@ -138,11 +139,10 @@ async function sendCorrections(
       template: null,
     })),
   );
-  const stopped = await stoppedMeanwhile(
-    db,
-    drafts.map(({ draft }) => draft.id),
-  );
+  const ids = drafts.map(({ draft }) => draft.id);
+  const stopped = await stoppedMeanwhile(db, ids);
   await cancelRemoved(db, stopped, now, 'removed');
+  await keepPausedAmong(db, ids);
   return drafts.length - stopped.length;
 }
 

@@ -1,14 +1,23 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
+import { newId } from '#domain/base/ids.ts';
+import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { correctTexts } from '#db/commands/campaigns/corrections.ts';
-import { NoRows } from '#db/connection/rows.ts';
+import { pauseLead } from '#db/commands/campaigns/lead-pauses.ts';
+import { sendAgain } from '#db/commands/sending/outcomes.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { lockCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
+import { lockSequence, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -45,9 +54,12 @@ const textsOf = async (id: string, leadId: string): Promise<string[]> =>
     .toSorted((a, b) => (a._id < b._id ? -1 : 1))
     .map(({ message }) => message);
 
+const StateRow = z.object({ state: z.string() });
+
 const one = { id: 'one', message: 'Friday, {{ firstName }}?' };
 const fixed = { ...one, message: 'Monday, {{ firstName }}?' };
 const later = { id: 'two', message: 'Two', delay: { days: 2 } };
+const laterEmail = { ...later, messageType: 'email' };
 
 describe('a text of a campaign that was sent', () => {
   it('is corrected where it is, once, and again when it changes again', async () => {
@@ -179,6 +191,87 @@ describe('a text of a campaign that was sent', () => {
     ]);
     expect(await correct(id)).toEqual({ edited: 0, sent: 0, nextCursor: null });
     for (const to of numbers) expect(await sentTo(app, to)).toHaveLength(1);
+  });
+
+  /** A lead that got a correction by email, which nobody reports as delivered. */
+  async function corrected(steps: object[]): Promise<{ id: string; leadId: string; sent: MessageRow }> {
+    // One for each, which waits after its carrier returns a message.
+    const settings = { url: app.smtpUrl, inboundSecret: 'a secret for callbacks' };
+    const carrier = { name: 'smtp', schema: SmtpConfig, settings };
+    const eligibleLineIds = [await createLineAt(app, workspace.id, 'email', carrier)];
+    const emails = [{ ...one, messageType: 'email' }, laterEmail];
+    const id = await newCampaign({ steps: emails, eligibleLineIds, start: true });
+    const lead = { email: `${newId()}@customer.example`, firstName: 'Ada' };
+    const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead })).body;
+    await step(id, leadId, 0, 'sent');
+    await edit(id, [{ ...fixed, messageType: 'email' }, ...steps]);
+    expect(await correct(id)).toMatchObject({ sent: 1 });
+    const sent = await eventually(async () => {
+      const [correction] = await tenant((db) =>
+        db.anyFirst(sql.type(IdRow)`
+          select sent_message_id id from campaign_corrections
+          where workspace_id = ${db.workspaceId} and campaign_id = ${id} and sent_message_id is not null`),
+      );
+      const message = correction ? await tenant((db) => findMessage(db, correction)) : null;
+      return message?.status === 'sent' && message;
+    });
+    return { id, leadId, sent };
+  }
+
+  /** Its carrier says later that it has not sent it. */
+  const returned = async ({ id }: MessageRow): Promise<MessageRow | null> =>
+    tenant(async (db) => {
+      await lockSequences(db, [id]);
+      const message = await findMessage(db, id);
+      const attemptId = await db.oneFirst(sql.type(IdRow)`
+        select id from attempts where workspace_id = ${db.workspaceId} and message_id = ${id}`);
+      if (message) await sendAgain(db, message, { attemptId, reason: 'line' }, new Date());
+      return findMessage(db, id);
+    });
+
+  it('leaves no correction waiting that returns after the campaign was archived', async () => {
+    const { id, sent } = await corrected([]);
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect((await api('POST', `/api/campaigns/${id}/archive`)).status).toBe(200);
+    expect(await returned(sent)).toMatchObject({ status: 'canceled', holdReason: 'campaign_ended' });
+  });
+
+  it('is corrected for nobody who has stopped, or is paused, when the correction returns', async () => {
+    const stopped = await corrected([laterEmail]);
+    await api('POST', `/api/campaigns/${stopped.id}/leads/${stopped.leadId}/stop`);
+    expect(await returned(stopped.sent)).toMatchObject({ status: 'canceled', holdReason: 'removed' });
+    const paused = await corrected([laterEmail]);
+    await api('PATCH', `/api/leads/${paused.leadId}/campaigns/${paused.id}`, { resumesAt: null });
+    expect(await returned(paused.sent)).toMatchObject({ status: 'scheduled', holdReason: 'lead_paused' });
+  });
+
+  it('starts no sequence anew that is over when its correction returns', async () => {
+    const { id, leadId, sent } = await corrected([]);
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect(await returned(sent)).toMatchObject({ status: 'scheduled' });
+    const state = await tenant((db) =>
+      db.oneFirst(sql.type(StateRow)`
+        select state from campaign_leads
+        where workspace_id = ${db.workspaceId} and campaign_id = ${id} and lead_id = ${leadId}`),
+    );
+    expect(state).toBe('finished');
+  });
+
+  it('is not corrected for those who are paused while the corrections are written', async () => {
+    const id = await newCampaign({ steps: [{ ...one, messageType: 'sms' }, later], start: true });
+    const leadId = await enter(id);
+    await step(id, leadId, 0, 'delivered');
+    await edit(id, [{ ...fixed, messageType: 'sms' }, later]);
+    const pausing = await stayOpen<TenantDb>(tenant, async (db) => {
+      await lockSequence(db, id, leadId);
+      await pauseLead(db, id, leadId, null, new Date());
+    });
+    const correcting = correct(id);
+    await waitingForLocks(app, 1);
+    await pausing.release();
+    expect(await correcting).toMatchObject({ sent: 1 });
+    const waiting = (await messagesOf(id)).filter(({ message }) => message.startsWith('Monday'));
+    expect(waiting).toMatchObject([{ status: 'pending', holdReason: 'lead_paused' }]);
   });
 
   it.each([
