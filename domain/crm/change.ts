@@ -38,6 +38,9 @@ const CRM_EVENTS = [
   'contact.opted_in',
 ] as const;
 
+/** What becomes of a message that was written in a CRM. */
+const ENDS = ['message.delivered', 'message.failed', 'message.fallback', 'message.canceled'] as const;
+
 /** A message that was written in a CRM carries this as its correlation id. */
 export const crmCorrelationId = (provider: CrmProviderName, messageId: string): string =>
   `${provider}:${messageId}`;
@@ -53,7 +56,7 @@ export function receivingCrms(event: object): 'all' | 'creating' | null {
   const { event: name, message } = event as { event?: unknown; message?: unknown };
   if (RECEIVED.has(name)) return 'all';
   if (name === 'lead.created') return 'creating';
-  if (name !== 'message.delivered' && name !== 'message.failed') return null;
+  if (!ENDS.some((end) => end === name)) return null;
   const { correlationId } = Written.safeParse(message).data ?? {};
   return CrmProviderName.options.some((one) => writtenIn(one, correlationId) !== null) ? 'all' : null;
 }
@@ -78,7 +81,7 @@ const Message = z.object({
   }),
 });
 const Ended = z.object({
-  event: z.enum(['message.delivered', 'message.failed']),
+  event: z.enum(ENDS),
   timestamp: z.coerce.date(),
   messageId: z.string(),
   leadId: z.string().nullish(),
@@ -88,6 +91,7 @@ const Ended = z.object({
     recipientPhone: z.string().nullish(),
     errorMessage: z.string().nullish(),
   }),
+  data: z.object({ reason: z.string().nullish() }),
 });
 const Created = z.object({ event: z.literal('lead.created'), leadId: z.string() });
 const Reply = z.object({
@@ -150,11 +154,11 @@ export function readCrmEvent(provider: CrmProviderName, body: unknown): ReadEven
       changeFor: () => ({ kind: 'contact' }),
     };
   if ('message' in event && event.event !== 'message.sent' && event.event !== 'message.reply') {
-    const { messageId, message, timestamp: at } = event;
+    const { messageId, message, data, timestamp: at } = event;
     const written = writtenIn(provider, message.correlationId);
     if (written === null) return null;
     const isDelivered = event.event === 'message.delivered';
-    const reason = message.errorMessage ?? null;
+    const reason = message.errorMessage ?? data.reason ?? null;
     return {
       subject: 'message',
       messageId,

@@ -263,6 +263,19 @@ describe('a connected HighLevel', () => {
       await eventually(async () => highlevel.message(other.messageId)?.status === 'failed');
     }
     expect(await sentTo(app, contact)).toHaveLength(1);
+    // It is not sent at all: the number has no iMessage, or somebody cancels it.
+    const unreachable = highlevel.write(highlevel.addContact({ phone: phone('0001') }), 'Hello');
+    expect(await deliver(unreachable.body, unreachable.headers)).toBe(200);
+    await eventually(async () => highlevel.message(unreachable.messageId)?.status === 'failed');
+    const patient = phone();
+    await workspace.api('POST', `/api/lines/${workspace.lineId}/pause`);
+    const waiting = highlevel.write(highlevel.addContact({ phone: patient }), 'Hello');
+    expect(await deliver(waiting.body, waiting.headers)).toBe(200);
+    const lead = await eventually(() => leadWith(patient));
+    const { messages } = (await get(`/api/messages?leadId=${lead._id}`)).body;
+    expect((await workspace.api('POST', `/api/messages/${messages[0]._id}/cancel`)).status).toBe(200);
+    await eventually(async () => highlevel.message(waiting.messageId)?.status === 'failed');
+    await workspace.api('POST', `/api/lines/${workspace.lineId}/resume`);
     // Calls are in the conversation.
     await callIn(workspace.lineId, contact);
     await eventually(async () => highlevel.timeline(contactId).some(({ type }) => type === 'Call'));
