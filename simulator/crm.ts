@@ -57,7 +57,8 @@ export interface StoredContact<Fields> {
 
 /** Contacts whose changes the search finds later, as those of the vendors say. */
 export interface CrmContacts<Fields> extends Iterable<[string, StoredContact<Fields>]> {
-  write(id: string, fields: Fields, isArchived?: boolean): void;
+  /** @param at when; default: now. */
+  write(id: string, fields: Fields, isArchived?: boolean, at?: number): void;
   /** Null: there is none, or it is archived. */
   get(id: string): StoredContact<Fields> | null;
   /** Those that the search finds, changed since a time, from the first changed to the last. */
@@ -74,9 +75,8 @@ export function createContacts<Fields extends Record<string, unknown>>(
     !contact || contact.foundFrom <= Date.now() ? contact : visible(contact.before);
   return {
     [Symbol.iterator]: () => contacts[Symbol.iterator](),
-    write(id, fields, isArchived = false) {
+    write(id, fields, isArchived = false, now = Date.now()) {
       const before = contacts.get(id) ?? null;
-      const now = Date.now();
       contacts.set(id, {
         fields: { ...before?.fields, ...fields },
         createdAt: before?.createdAt ?? now,

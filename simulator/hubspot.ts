@@ -19,6 +19,8 @@ export interface HubSpotStandIn extends CrmRequests {
   portalId: number;
   /** A contact that somebody makes in HubSpot. @returns its id. */
   addContact(properties: Record<string, string>): string;
+  /** Somebody imports contacts, which are made at the same moment. @returns their ids. */
+  importContacts(imported: readonly Record<string, string>[]): readonly string[];
   /** Somebody changes a contact. */
   change(id: string, properties: Record<string, string>): void;
   /** Somebody deletes a contact. */
@@ -92,23 +94,24 @@ const NewEngagement = z.object({
     )
     .length(1),
 });
+const Changed = { propertyName: z.literal('lastmodifieddate'), value: z.string().regex(/^\d+$/) };
 const Search = z.object({
-  filterGroups: z
-    .array(
-      z.object({
-        filters: z
-          .array(
-            z.object({
-              propertyName: z.literal('lastmodifieddate'),
-              operator: z.literal('GTE'),
-              value: z.string().regex(/^\d+$/),
-            }),
-          )
-          .length(1),
-      }),
-    )
-    .length(1),
-  sorts: z.tuple([z.literal('lastmodifieddate')]),
+  filterGroups: z.tuple([
+    z.object({
+      filters: z.union([
+        z.tuple([z.object({ ...Changed, operator: z.literal('GTE') })]),
+        z.tuple([
+          z.object({ ...Changed, operator: z.literal('EQ') }),
+          z.object({
+            propertyName: z.literal('hs_object_id'),
+            operator: z.literal('GT'),
+            value: z.string().regex(/^\d+$/),
+          }),
+        ]),
+      ]),
+    }),
+  ]),
+  sorts: z.tuple([z.enum(['lastmodifieddate', 'hs_object_id'])]),
   properties: z.array(z.string()),
   limit: z.int().min(1).max(200),
   after: z.string().regex(/^\d+$/),
@@ -204,8 +207,16 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
     const { filterGroups, properties: names, limit, after } = Search.parse(context.request.body);
     const offset = Number(after);
     if (offset + limit > MAX_FOUND) return failure(context, 400, 'VALIDATION_ERROR');
-    const since = Number(filterGroups[0]?.filters[0]?.value);
-    const all = contacts.found(since);
+    const [changed, afterId] = filterGroups[0].filters;
+    const found = contacts.found(Number(changed.value));
+    const all = afterId
+      ? found
+          .filter(
+            ({ id, version }) =>
+              version.modifiedAt === Number(changed.value) && Number(id) > Number(afterId.value),
+          )
+          .toSorted((a, b) => Number(a.id) - Number(b.id))
+      : found;
     const end = offset + limit;
     context.body = {
       total: all.length,
@@ -320,6 +331,14 @@ export async function startHubSpot(): Promise<HubSpotStandIn> {
       const id = String((last += 1));
       write(id, given);
       return id;
+    },
+    importContacts(imported) {
+      const now = Date.now();
+      return imported.map((given) => {
+        const id = String((last += 1));
+        write(id, given, false, now);
+        return id;
+      });
     },
     change: (id, given) => write(id, given),
     archive: (id) => write(id, {}, true),

@@ -170,24 +170,28 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
     return emails;
   }
 
-  const search = (
-    account: CrmAccount,
-    { readUntil, readAfter }: CrmPosition,
-    limit = PAGE,
-  ): Promise<CrmAnswer> =>
-    ask(account, 'POST', '/crm/v3/objects/contacts/search', {
+  const search = (account: CrmAccount, position: CrmPosition, limit = PAGE): Promise<CrmAnswer> => {
+    const { readUntil, readAfter } = position;
+    const afterId = afterIdOf(position);
+    const changed = { propertyName: 'lastmodifieddate', value: String(readUntil.getTime()) };
+    return ask(account, 'POST', '/crm/v3/objects/contacts/search', {
       filterGroups: [
         {
-          filters: [
-            { propertyName: 'lastmodifieddate', operator: 'GTE', value: String(readUntil.getTime()) },
-          ],
+          filters:
+            afterId === null
+              ? [{ ...changed, operator: 'GTE' }]
+              : [
+                  { ...changed, operator: 'EQ' },
+                  { propertyName: 'hs_object_id', operator: 'GT', value: afterId },
+                ],
         },
       ],
-      sorts: ['lastmodifieddate'],
+      sorts: [afterId === null ? 'lastmodifieddate' : 'hs_object_id'],
       properties: PROPERTIES,
       limit,
-      after: readAfter ?? '0',
+      after: afterId === null ? (readAfter ?? '0') : '0',
     });
+  };
 
   const log = (
     account: CrmAccount,
@@ -276,14 +280,8 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
       const contacts = results.map((result) => contactOf(result, owners));
       const at = answeredAt(answer);
       const after = paging?.next?.after ?? null;
-      const last = contacts.at(-1);
-      if (!last || after === null) return { contacts, position, hasMore: false, answeredAt: at };
-      return {
-        contacts,
-        position: positionAfter(position, last.modifiedAt, after),
-        hasMore: true,
-        answeredAt: at,
-      };
+      const next = positionAfter(position, contacts.at(-1), after);
+      return { contacts, position: next ?? position, hasMore: next !== null, answeredAt: at };
     },
 
     async create(account, person) {
@@ -325,14 +323,28 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
 }
 
 /**
- * Where to read on. A search begins again at the last change, because what changes in the meantime moves to its end; only among contacts
- * that changed in the same millisecond it is continued.
+ * Where to read on; null: that is all. A search begins again at the last change, because what changes in the meantime moves to its end;
+ * only among contacts that changed in the same millisecond it is continued: by its own position as far as that goes, then by their ids.
  */
-function positionAfter({ readUntil }: CrmPosition, lastChange: Date, after: string): CrmPosition {
-  if (lastChange.getTime() > readUntil.getTime()) return { readUntil: lastChange, readAfter: null };
-  if (Number(after) < MAX_FOUND) return { readUntil, readAfter: after };
-  return { readUntil: new Date(readUntil.getTime() + 1), readAfter: null };
+function positionAfter(
+  position: CrmPosition,
+  last: CrmContact | undefined,
+  after: string | null,
+): CrmPosition | null {
+  const { readUntil } = position;
+  const isById = afterIdOf(position) !== null;
+  if (!last || after === null)
+    return isById ? { readUntil: new Date(readUntil.getTime() + 1), readAfter: null } : null;
+  if (isById) return { readUntil, readAfter: BY_ID + last.id };
+  if (last.modifiedAt.getTime() > readUntil.getTime()) return { readUntil: last.modifiedAt, readAfter: null };
+  return { readUntil, readAfter: Number(after) < MAX_FOUND ? after : `${BY_ID}0` };
 }
+
+/** Begins the position of a search by ids: the last id follows. */
+const BY_ID = 'id ';
+
+const afterIdOf = ({ readAfter }: CrmPosition): string | null =>
+  readAfter?.startsWith(BY_ID) ? readAfter.slice(BY_ID.length) : null;
 
 function contactOf(
   { id, properties, updatedAt }: z.output<typeof Found>['results'][number],

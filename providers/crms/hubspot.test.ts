@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type HubSpotStandIn, startHubSpot } from '#simulator/hubspot.ts';
+import { createHubSpot } from './hubspot.ts';
+import type { CrmPosition } from './crm.ts';
+
+let hubspot: HubSpotStandIn;
+beforeAll(async () => {
+  hubspot = await startHubSpot();
+});
+afterAll(() => hubspot.stop());
+
+test('reads all contacts that changed at the same moment, also if there are more than a search returns', async () => {
+  const imported = Array.from({ length: 10_201 }, () => ({ firstname: 'Ada' }));
+  const ids = hubspot.importContacts(imported);
+  const { readContacts } = createHubSpot({ apiUrl: hubspot.url, caFile: null });
+  const account = { accountId: String(hubspot.portalId), token: hubspot.token };
+  const read = new Set<string>();
+  let position: CrmPosition = { readUntil: new Date(0), readAfter: null };
+  // The search does not find new contacts yet, and another one does after these.
+  const later = hubspot.addContact({ firstname: 'Grace' });
+  await expect.poll(async () => (await readContacts(account, position)).contacts.length).toBeGreaterThan(0);
+  for (let hasMore = true; hasMore;) {
+    const page = await readContacts(account, position);
+    for (const { id } of page.contacts) read.add(id);
+    ({ position, hasMore } = page);
+  }
+  expect([ids.filter((id) => !read.has(id)).length, read.has(later), read.size]).toEqual([
+    0,
+    true,
+    ids.length + 1,
+  ]);
+});
