@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-/** A time span in days, hours and minutes, which add up. */
-export const Duration = z.object({
+/** A time span in days, hours and minutes, which add up. Another unit is refused: without it, the span would be nothing. */
+export const Duration = z.strictObject({
   days: z.int().min(0).max(365).optional(),
   hours: z.int().min(0).max(8760).optional(),
   minutes: z.int().min(0).max(525_600).optional(),

@@ -183,6 +183,10 @@ describe('starting a campaign', () => {
     ]) {
       expect((await api('POST', '/api/campaigns', { name: 'x', steps })).status).toBe(400);
     }
+    const week = { name: 'x', steps: [now, { message: 'x', delay: { weeks: 1 } }] };
+    expect((await api('POST', '/api/campaigns', week)).body.issues).toEqual([
+      { path: 'steps.1.delay.weeks', message: 'is not a recognized field' },
+    ]);
     expect(
       (await api('POST', '/api/campaigns', { name: 'x', steps: [now], listId: '0123456789abcdef01234567' }))
         .status,

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "28dae2dc22faccffaaae0b20b805cbae3f9c38eb624d06093de59d358cf8ae9d"
+DIGEST = "506345155409c6f88db9a59399de908fab9818afe0c55bc268e394bdcea0f609"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
