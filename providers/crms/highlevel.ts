@@ -416,7 +416,10 @@ export function createHighLevel({
         .object({ meta: z.object({ contactId: z.string() }) })
         .safeParse(answer.body);
       if (!duplicate) throw new CrmRefused(`highlevel_${answer.status}`);
-      return duplicate.meta.contactId;
+      const { contactId } = duplicate.meta;
+      if (textsOptedOut) await setDnd(account, contactId, { kind: 'opt_out', email: null });
+      if (emailsOptedOut) await setDnd(account, contactId, { kind: 'opt_out', email: emails[0] ?? '' });
+      return contactId;
     },
 
     read({ body, header }) {

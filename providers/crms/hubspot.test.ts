@@ -9,6 +9,17 @@ beforeAll(async () => {
 });
 afterAll(() => hubspot.stop());
 
+test('opts out whom it has already, instead of making them a contact', async () => {
+  const { connect, create } = createHubSpot({ apiUrl: hubspot.url, caFile: null });
+  const account = await connect({ accountId: null, token: hubspot.token });
+  const contactId = hubspot.addContact({ email: 'ada@example.test' });
+  const person = { firstName: 'Ada', lastName: '', companyName: '', jobTitle: '', phones: ['+14155550123'] };
+  const optedOut = { textsOptedOut: true, emailsOptedOut: true };
+  expect(await create(account, { ...person, ...optedOut, emails: ['ada@example.test'] })).toBe(contactId);
+  expect(hubspot.contact(contactId)['linepace_opt_out']).toBe('true');
+  expect(hubspot.unsubscribed.has('ada@example.test')).toBe(true);
+});
+
 test('reads all contacts that changed at the same moment, also if there are more than a search returns', async () => {
   const imported = Array.from({ length: 10_201 }, () => ({ firstname: 'Ada' }));
   const ids = hubspot.importContacts(imported);

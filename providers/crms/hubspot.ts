@@ -309,6 +309,7 @@ export function createHubSpot({ apiUrl, caFile }: HubSpotOptions): CrmProvider {
       const existing = answer.status < 400 ? null : known || (await madeFor(account, address));
       if (answer.status >= 400 && !existing) throw new CrmRefused(`hubspot_${answer.status}`);
       const id = existing ?? read(z.object({ id: z.string() }), answer).id;
+      if (existing && textsOptedOut) await put(account, id, { kind: 'opt_out', email: null });
       if (emailsOptedOut) for (const email of emails) await put(account, id, { kind: 'opt_out', email });
       return id;
     },
