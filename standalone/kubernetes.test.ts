@@ -21,6 +21,7 @@ interface Container {
   ports?: { name: string; containerPort: number }[];
   env?: { name: string; value?: string }[];
   envFrom?: unknown[];
+  startupProbe?: Probe;
   readinessProbe?: Probe;
   livenessProbe?: Probe;
   lifecycle?: { preStop: { sleep: { seconds: number } } };
@@ -166,9 +167,14 @@ describe('deploy/kubernetes', () => {
       ),
     };
     for (const [name, paths] of Object.entries(served)) {
-      const { ports = [], readinessProbe, livenessProbe } = containerOf(named('Deployment', name));
-      expect([readinessProbe?.httpGet.path, livenessProbe?.httpGet.path]).toEqual(['/readyz', '/healthz']);
-      for (const probe of [readinessProbe, livenessProbe]) {
+      const { ports = [], ...probes } = containerOf(named('Deployment', name));
+      const { startupProbe, readinessProbe, livenessProbe } = probes;
+      // All API processes would be taken out at once while Temporal is away, without which they accept messages.
+      const [started, ready] =
+        name === 'linepace-api' ? [startupProbe, '/healthz'] : [readinessProbe, '/readyz'];
+      expect(started?.httpGet.path).toBe('/readyz');
+      expect([readinessProbe?.httpGet.path, livenessProbe?.httpGet.path]).toEqual([ready, '/healthz']);
+      for (const probe of [started, readinessProbe, livenessProbe]) {
         expect(paths).toContain(probe?.httpGet.path);
         expect(ports.map((port) => port.name)).toContain(probe?.httpGet.port);
       }
