@@ -18,8 +18,11 @@ test.each([
   ['53100', 'could not extend file: No space left on device'],
   ['53200', 'out of memory'],
   ['25006', 'cannot execute INSERT in a read-only transaction'],
+  ['58030', 'could not read block 7 in file "base/5/16384": Input/output error'],
+  ['57P02', 'terminating connection because of crash of another server process'],
+  ['08003', 'connection does not exist'],
 ])(
-  'a server that cannot write at the moment (%s) is an overload, so that callers try again',
+  'a server that cannot work at the moment (%s) is an overload, so that callers try again',
   (code, message) => {
     expect(isOverload(failed(message, { code }))).toBe(true);
   },

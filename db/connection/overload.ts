@@ -16,7 +16,8 @@ import { StalePlanError } from './prepared-statements.ts';
 export function isOverload(error: unknown): boolean {
   if (OVERLOADS.some((kind) => error instanceof kind)) return true;
   if (!(error instanceof Error)) return false;
-  return 'code' in error && OVERLOAD_CODES.has(String(error.code));
+  const code = 'code' in error ? String(error.code) : '';
+  return OVERLOAD_CODES.test(code) || NETWORK_CODES.test(code);
 }
 
 const LOCK_TIMEOUT = '55P03';
@@ -37,17 +38,9 @@ const OVERLOADS = [
 ];
 
 /**
- * And connection failure; serialization failure; deadlock; disk full; out of memory; too many connections; the server starts or stops; it
- * is not the primary any more, or not yet.
+ * And what PostgreSQL says by class: connections fail; transactions conflict; disk, memory or connections are used up; the server stops or
+ * starts. Besides, a row stays locked; it is not the primary any more, or not yet; a transaction takes too long; the disk fails.
  */
-const OVERLOAD_CODES = new Set([
-  LOCK_TIMEOUT,
-  '08006',
-  '40001',
-  '40P01',
-  '53100',
-  '53200',
-  '53300',
-  '57P03',
-  '25006',
-]);
+const OVERLOAD_CODES = /^(?:08|40|53|57)...$|^(?:55P03|25006|25P04|58030)$/;
+/** The network ended the connection in the middle of a statement: whoever takes over the address of a lost server resets it. */
+const NETWORK_CODES = /^(?:ECONNABORTED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT)$/;

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A way to a server that can swallow what goes through its present connections, as after the loss of a host: no FIN, no RST. */
+/** A way to a server that can swallow what goes through its present connections, as after the loss of a host: no FIN, no RST. Or reset them. */
 export async function startBlackHole(host: string, port: number, at = 0) {
   let swallowsNew = false;
   const pairs = new Set<{ client: Socket; server: Socket; isSwallowed: boolean }>();
@@ -29,6 +29,10 @@ export async function startBlackHole(host: string, port: number, at = 0) {
         pair.server.destroy();
       }
       return pairs.size;
+    },
+    /** Resets the present connections, as the server that takes over the address of a lost one. */
+    reset(): void {
+      for (const { client } of pairs) client.resetAndDestroy();
     },
     async close() {
       for (const { client } of pairs) client.destroy();

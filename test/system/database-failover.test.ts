@@ -1,8 +1,14 @@
 import { openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { z } from 'zod';
 import { startApi } from '#api/server.ts';
+import { isOverload } from '#db/connection/overload.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { systemDb, withSystem } from '#db/connection/transactions.ts';
 import { freePort } from '#providers/free-port.ts';
 import { overTcp } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -73,6 +79,30 @@ test('a primary that vanishes without a word costs half a minute, for requests a
   await api.stop();
   await hole.close();
 }, 240_000);
+
+test('a statement whose connection is reset has met a database that is down, not a mistake of ours', async () => {
+  const { port } = new URL(app.config.database.systemUrl);
+  const hole = await startBlackHole('127.0.0.1', Number(port));
+  const { tenantUrl, systemUrl } = app.config.database;
+  const urls = { tenantUrl: overTcp(tenantUrl, hole.port), systemUrl: overTcp(systemUrl, hole.port) };
+  const pools = await createPools(urls, { size: 1 });
+  const sleep = sql.type(NoRows)`select pg_sleep(10)`;
+  const sleeping = (): Promise<number> =>
+    systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.number() }))`
+      select count(*)::int from pg_stat_activity
+      where datname = current_database() and state = 'active' and query = 'select pg_sleep(10)'`);
+  const works = [() => systemDb(pools).query(sleep), () => withSystem(pools, (db) => db.query(sleep))];
+  for (const [before, work] of works.entries()) {
+    const failed = work().catch((error: unknown) => error);
+    // The server notices the end of a connection only after the statement.
+    await eventually(async () => (await sleeping()) > before);
+    hole.reset();
+    expect(isOverload(await failed)).toBe(true);
+  }
+  await systemDb(pools).query(sql.type(NoRows)`select`);
+  await pools.close();
+  await hole.close();
+}, 60_000);
 
 test.each([
   ['api/server.ts', 'PostgreSQL'],
