@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
+import { plainIssue } from '#domain/base/issue-text.ts';
 import { refreshChats } from '#db/commands/drafts/chat-messages.ts';
 import { triggerRules } from '#db/commands/inbox/rule-triggers.ts';
 import {
@@ -97,7 +98,7 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
       ...order
     }: Reply & DraftOrder & { updateId: string }): Promise<DraftVerdict> {
       return carryOut(pools, workspaceId, order, async (db) => {
-        const asked = DraftResolution.safeParse({ ...order, replyId });
+        const asked = DraftResolution.safeParse({ ...order, replyId }, { error: plainIssue });
         if (!asked.success) throw new Refusal('VALIDATION_ERROR', null, z.prettifyError(asked.error));
         const { data: action } = DraftAction.safeParse(asked.data.action);
         if (!action)

@@ -121,7 +121,14 @@ export function invalidFields(issues: Issue[]): ApiError {
 
 export const fromZod = (error: z.ZodError): ApiError => invalidFields(issuesOf(error));
 
-export const issuesOf = (error: z.ZodError): Issue[] => error.issues.slice(0, MAX_ISSUES).flatMap(issuesFrom);
+/** zod also checks the size of what has the wrong type. */
+export function issuesOf(error: z.ZodError): Issue[] {
+  const found = error.issues.slice(0, MAX_ISSUES);
+  const at = ({ path }: z.core.$ZodIssue): string => path.join('.');
+  const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(at));
+  const isSize = ({ code }: z.core.$ZodIssue): boolean => code === 'too_small' || code === 'too_big';
+  return found.filter((issue) => !(isSize(issue) && mistyped.has(at(issue)))).flatMap(issuesFrom);
+}
 
 /** One issue per field; unrecognized fields are reported by name, not as one issue of their object. */
 function issuesFrom(issue: z.core.$ZodIssue): Issue[] {

@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { plainIssue } from '#domain/base/issue-text.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 import { findUnstorable } from '#domain/base/untrusted-json.ts';
 import { type ApiError, invalid, invalidFields, type Issue, issuesOf, MAX_ISSUES } from './errors.ts';
 
 /** Longer lists are processed element by element, in turns of the event loop. */
 const LONG = 20;
+
+const PLAINLY = { error: plainIssue };
 
 type Parsed = { data: unknown } | { issues: Issue[] };
 
@@ -42,7 +45,7 @@ export async function parseInTurns(
 
 /** A list whose elements are parsed, after the checks of the list. @throws VALIDATION_ERROR */
 function checked(name: string, items: unknown[], whole: z.ZodType): unknown {
-  const { data, error } = whole.safeParse(items);
+  const { data, error } = whole.safeParse(items, PLAINLY);
   if (!error) return data;
   throw invalidFields(
     issuesOf(error).map(({ path, message }) => ({ path: path === '' ? name : `${name}.${path}`, message })),
@@ -110,12 +113,12 @@ function parsePart(schema: z.ZodType, value: unknown, isUpdate = false): Parsed 
 }
 
 function parsedBy(schema: z.ZodType, value: unknown, isUpdate: boolean): Parsed {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, PLAINLY);
   if (parsed.success) return { data: parsed.data };
   const issues = issuesOf(parsed.error);
   const given = withoutEmpty(value, parsed.error);
   if (given === value || (isUpdate && Object.keys(given as object).length === 0)) return { issues };
-  const again = schema.safeParse(given);
+  const again = schema.safeParse(given, PLAINLY);
   if (again.success) return { data: again.data };
   // What is required is missing now; its first issue says what was wrong with it.
   const first = new Map(issues.map((issue) => [issue.path, issue]));
@@ -151,8 +154,14 @@ function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknow
 
 function accepted(parsed: Parsed, refusal?: () => ApiError): unknown {
   if ('data' in parsed) return parsed.data;
-  throw refusal?.() ?? invalidFields(parsed.issues);
+  throw refusal?.() ?? invalidFields(parsed.issues.map(withSubject));
 }
+
+/** An issue of the body as a whole names no field. */
+const withSubject = ({ path, message }: Issue): Issue => ({
+  path,
+  message: path === '' && /^(must|is) /.test(message) ? `the body ${message}` : message,
+});
 
 function unstorableIn(value: unknown): Issue | null {
   const problem = findUnstorable(value);

@@ -60,16 +60,13 @@ const PART: Texts = {
   URL_NOT_ALLOWED: msg`This address is not allowed`,
 } satisfies TextsOfCodes;
 
-/** A message about a field, without the words of the parser, which are about types. */
+/** The API's message about a field (`domain/base/issue-text.ts`), without the words that are about types. */
 export function textOfIssue(message: string): string {
-  const [, size, limit] = /^Too (small|big): expected number to be [<>]=?(-?[\d.]+)$/.exec(message) ?? [];
+  const [, size, limit] = /^must be at (least|most) (-?[\d.]+)$/.exec(message) ?? [];
   if (limit !== undefined)
-    return size === 'small' ? t`This must be at least ${limit}.` : t`This must be at most ${limit}.`;
-  if (
-    /^Invalid input: .*received undefined$|^Too small: expected string to have >=1 characters$/.test(message)
-  )
-    return t`This is required.`;
-  if (/^Invalid (input|option):/.test(message)) return t`This is not a valid value.`;
+    return size === 'least' ? t`This must be at least ${limit}.` : t`This must be at most ${limit}.`;
+  if (/^is required(?:: .*)?$|^must not be empty$/.test(message)) return t`This is required.`;
+  if (NOT_A_TYPE.test(message)) return t`This is not a valid value.`;
   if (locale === 'en') return message;
   const [, field, suggestion] = UNKNOWN_FIELD.exec(message) ?? [];
   if (field !== undefined && suggestion !== undefined) return unknownField(field, suggestion);
@@ -77,6 +74,8 @@ export function textOfIssue(message: string): string {
   const known = ISSUES[message];
   return known ? i18n._(known) : message;
 }
+
+const NOT_A_TYPE = /^must be (?:a string|a (?:whole )?number|true or false|an array|an object|one of .+)$/;
 
 const unknownField = (field: string, suggestion: string): string =>
   t`No contact has a field ${field}, so it is always empty. Do you mean ${suggestion}?`;
@@ -96,8 +95,6 @@ const UNKNOWN_FIELD = /^No contact has a field (.+?), so it is always empty\.(?:
 const REQUIRED = msg`This is required.`;
 /** What the API says most often about a field. */
 const ISSUES: Texts = {
-  'is required': REQUIRED,
-  'must not be empty': REQUIRED,
   'must not be blank': REQUIRED,
   'must be in the future': msg`This must be in the future.`,
   'must be an email address': msg`This must be an email address.`,

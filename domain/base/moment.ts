@@ -24,7 +24,10 @@ const DAY = String.raw`^\s*\d{4}-\d{2}-\d{2}`;
 
 /** ISO 8601: an instant. */
 export const Instant = written(String.raw`${DAY}[Tt ]\d{2}:\d{2}`).pipe(
-  z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' }),
+  z.iso.datetime({
+    offset: true,
+    error: 'must be an ISO 8601 date and time with an offset, such as 2026-12-24T10:00:00Z',
+  }),
 );
 
 /** ISO 8601: an instant, or a local time or a whole day in a time zone that the request names or implies. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
+import { plainIssue } from '../base/issue-text.ts';
 import { isBlank, NOT_BLANK, oneLine, typedName } from '../base/text.ts';
 import { CustomFieldName, CustomFieldValue } from '../contacts/lead.ts';
 import { Tags } from '../inbox/conversation.ts';
@@ -44,7 +45,7 @@ export const MessageStep = z
   .meta({ id: 'CampaignMessageStep' });
 export type MessageStep = z.output<typeof MessageStep>;
 
-const Wait = Duration.refine((wait) => durationMs(wait) > 0, 'must be longer than nothing');
+const Wait = Duration.refine((wait) => durationMs(wait) > 0, 'must be longer than 0');
 
 const WaitStep = z
   .object({ id, kind: z.literal('wait'), stopWhen, for: Wait })
@@ -355,20 +356,21 @@ function problemsOf(step: MessageStep, budget: TemplateBudget): Problems {
 }
 
 const subjectProblem = (subject = '', budget: TemplateBudget): string | null =>
-  SubjectLine.safeParse(subject).error?.issues[0]?.message ?? templateProblem(subject, budget);
+  SubjectLine.safeParse(subject, { error: plainIssue }).error?.issues[0]?.message ??
+  templateProblem(subject, budget);
 
 function problemsOfDo(step: DoStep): Problems {
   const problems: Problems = [];
   const actions = Object.entries(step).filter(
     ([name, value]) => !['id', 'kind', 'stopWhen'].includes(name) && value !== undefined,
   );
-  if (actions.length === 0) problems.push([[], 'does nothing']);
+  if (actions.length === 0) problems.push([[], 'at least one action is required']);
   for (const field of unknownFields(step)) problems.push([['setFields', field], KNOWN_FIELDS]);
   return problems;
 }
 
 /** What the fields are that `setFields` may name. */
-export const KNOWN_FIELDS = `must be customFields.x, ${[...SET_FIELDS].join(', ')}`;
+export const KNOWN_FIELDS = `must be customFields.x, or one of ${[...SET_FIELDS].join(', ')}`;
 
 /** Those of `setFields` that no lead has. */
 export const unknownFields = ({ setFields = {} }: LeadActions): string[] =>

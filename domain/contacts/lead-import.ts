@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
+import { plainIssue } from '../base/issue-text.ts';
 import {
   addressesIn,
   COLUMN_FIELDS,
@@ -134,12 +135,8 @@ export function readRow(
     else if (customField === '__proto__') return { reason: '__proto__: is not a valid field name' };
     else if (customField) customFields[customField] = printable(value);
   }
-  const parsed = LeadInput.safeParse({
-    ...input,
-    emails: addresses.email,
-    phones: addresses.phone,
-    customFields,
-  });
+  const given = { ...input, emails: addresses.email, phones: addresses.phone, customFields };
+  const parsed = LeadInput.safeParse(given, { error: plainIssue });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   return { reason: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };

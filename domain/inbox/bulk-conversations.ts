@@ -23,7 +23,10 @@ export const ConversationsChange = z
   })
   .superRefine(snoozeHasTime)
   .refine(...ONE_ASSIGNEE)
-  .refine((change) => Object.values(change).some((value) => value !== undefined), 'is empty')
+  .refine(
+    (change) => Object.values(change).some((value) => value !== undefined),
+    'at least one change is required',
+  )
   .meta({ id: 'ConversationsChange' });
 export type ConversationsChange = z.infer<typeof ConversationsChange>;
 

@@ -178,7 +178,7 @@ export function snoozeHasTime(
     status === 'snoozed' && !snoozedUntil
       ? 'is required to snooze'
       : status !== 'snoozed' && snoozedUntil
-        ? 'needs the status snoozed'
+        ? 'requires the status snoozed'
         : null;
   if (message !== null) context.addIssue({ code: 'custom', path: ['snoozedUntil'], message });
 }

@@ -44,7 +44,7 @@ const RuleAction = z
     moveToListId: LeadActions.shape.moveToListId.meta({ description: 'Adds the lead to this list.' }),
     reply: RuleReply.optional(),
     close: z.literal(true).optional().meta({ description: 'Closes the conversation.' }),
-    snooze: Duration.refine((span) => durationMs(span) > 0, 'must be longer than nothing')
+    snooze: Duration.refine((span) => durationMs(span) > 0, 'must be longer than 0')
       .optional()
       .meta({ description: 'Snoozes the conversation for so long.' }),
     notify: z.literal(true).optional().meta({
@@ -55,7 +55,8 @@ const RuleAction = z
   .superRefine((action, context) => {
     const refuse = (path: string[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
-    if (Object.values(action).every((value) => value === undefined)) refuse([], 'does nothing');
+    if (Object.values(action).every((value) => value === undefined))
+      refuse([], 'at least one action is required');
     if (action.close && action.snooze) refuse(['snooze'], 'cannot be combined with close');
     for (const field of unknownFields(action)) refuse(['setFields', field], KNOWN_FIELDS);
   })
@@ -64,7 +65,7 @@ export type RuleAction = z.output<typeof RuleAction>;
 
 const After = Duration.refine(
   (span) => durationMs(span) > 0 && durationMs(span) <= MAX_AFTER_MS,
-  'must be longer than nothing, and at most 30 days',
+  'must be longer than 0, and at most 30 days',
 );
 
 const fields = {

@@ -25,7 +25,7 @@ test('a rule is tried on the past, created, changed and deleted', async () => {
   await page.getByRole('button', { name: 'New rule' }).click();
   const form = page.getByRole('dialog', { name: 'New rule' });
   await form.getByRole('button', { name: 'Create' }).click();
-  await form.getByText('does nothing').waitFor();
+  await form.getByText('at least one action is required').waitFor();
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   await form.getByLabel('Name').fill('Prices');
   await form.getByRole('button', { name: 'Add a condition' }).click();

@@ -27,11 +27,11 @@ async function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionIn
     return [{ value, reason: reason ?? null }];
   }
   if (name.address !== undefined || name.domain !== undefined)
-    throw invalid('csv', 'excludes address and domain');
+    throw invalid('csv', 'cannot be combined with address or domain');
   const read = await readSuppressions(csv);
   if ('line' in read)
     throw invalid('csv', `line ${read.line} ${NOT_A_NAME}, and there are ${MAX_SUPPRESSIONS} lines at most`);
-  if (read.length === 0) throw invalid('csv', 'has no lines');
+  if (read.length === 0) throw invalid('csv', 'must have at least one line');
   return read;
 }
 

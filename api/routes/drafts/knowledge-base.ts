@@ -93,7 +93,7 @@ export const knowledgeBaseRoutes = [
     async handler({ db, body, now }) {
       const limits = body.autopilot ?? (await findKnowledgeBase(db)).autopilot;
       if (!(await startDryRun(db, limits, now)))
-        throw new ApiError('INVALID_STATE', 'a dry run is running; wait until it is done');
+        throw new ApiError('INVALID_STATE', 'A dry run is running: wait until it is done');
       wake(db, autopilotRehearserId(db.workspaceId), now, 'requested');
       return { status: 202, body: { success: true, dryRun: await shownDryRun(db) } };
     },

@@ -43,7 +43,7 @@ const InboxReplyInput = z
       description:
         'Cancels it if the contact writes before it is sent. Default: true if `scheduledDate` is more than a minute ahead.',
     }),
-    remindIfNoReplyAfter: Duration.refine((span) => durationMs(span) > 0, 'must be longer than nothing')
+    remindIfNoReplyAfter: Duration.refine((span) => durationMs(span) > 0, 'must be longer than 0')
       .optional()
       .meta({
         description:
@@ -133,7 +133,7 @@ const contentOf = ({ message, attachmentUrls, replyToMessageId, effect }: OneRep
 /** @throws Refusal */
 function groupInput(body: OneReply, { line }: WritableGroup): MessageInput {
   if (body.fromLineId !== undefined && body.fromLineId !== line.id)
-    throw new Refusal('VALIDATION_ERROR', 'fromLineId', 'is not the line of the group');
+    throw new Refusal('VALIDATION_ERROR', 'fromLineId', 'must be the line of the group');
   return { ...contentOf(body), messageType: line.channel, fromLineId: line.id, stickinessPolicy: 'sticky' };
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { writtenAddress } from '#domain/base/address.ts';
 import { type Channel, isPhoneChannel } from '#domain/base/channel.ts';
+import { plainIssue } from '#domain/base/issue-text.ts';
 import type { LineRow } from '#db/queries/lines/lines.ts';
 import type { Carrier } from '#providers/carriers/carrier.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -58,7 +59,7 @@ export function readSettings(carrier: Carrier, given: Record<string, unknown>): 
   const masked = secretFields(carrier.config).filter((name) => given[name] === MASK);
   if (masked.length > 0)
     throw invalidFields(masked.map((name) => ({ path: `config.${name}`, message: 'must be re-entered' })));
-  const parsed = carrier.config.safeParse(given);
+  const parsed = carrier.config.safeParse(given, { error: plainIssue });
   if (parsed.success) return parsed.data as Record<string, unknown>;
   throw invalidFields(
     parsed.error.issues.map(({ path, message }) => ({ path: ['config', ...path].join('.'), message })),

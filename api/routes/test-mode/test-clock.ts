@@ -26,7 +26,7 @@ const ClockInput = z
   })
   .refine(({ advanceSeconds, to }) => (advanceSeconds === undefined) !== (to === undefined), {
     path: ['advanceSeconds'],
-    message: 'is required, or to, but not both',
+    message: 'name exactly one of advanceSeconds and to',
   })
   .meta({ id: 'TestClockInput' });
 

@@ -125,7 +125,7 @@ function recipientsOf(
   const people = recipients.map((recipient, index) => {
     const address = normalizeAddress(recipient, country);
     if (address === null) throw refuse(index, 'must be a phone number or an email address');
-    if (ours.has(address)) throw refuse(index, 'is the line itself');
+    if (ours.has(address)) throw refuse(index, 'must not be the line itself');
     return address;
   });
   if (new Set(people).size < MIN_RECIPIENTS)
