@@ -81,7 +81,7 @@ export class ConditionBudget {
       if (typeof one === 'string') this.#characters -= one.length;
     if (this.#characters < 0)
       return `must have at most ${MAX_CHARACTERS} characters in the values of all conditions`;
-    return this.#conditions < 0 ? `must be at most ${MAX_CONDITIONS} conditions in all steps` : null;
+    return this.#conditions < 0 ? `must have at most ${MAX_CONDITIONS} conditions in all steps` : null;
   }
 }
 
