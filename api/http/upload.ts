@@ -80,7 +80,7 @@ function readForm<T>(raw: IncomingMessage, store: (file: IncomingFile) => Promis
       stored.catch(fail);
     });
     form.on('partsLimit', () => fail(invalid('', `the form has more than ${MAX_PARTS} parts`)));
-    form.on('error', (error) => fail(invalid('', `the form cannot be read: ${String(error)}`)));
+    form.on('error', (error) => fail(unreadable(error)));
     form.on('finish', () =>
       stored ? stored.then(resolve, reject) : fail(invalid('file', 'no file was provided')),
     );
@@ -91,6 +91,9 @@ function readForm<T>(raw: IncomingMessage, store: (file: IncomingFile) => Promis
   });
 }
 
+const unreadable = (error: unknown): ApiError =>
+  invalid('', `the form cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+
 function parser(raw: IncomingMessage) {
   try {
     return new Busboy({
@@ -98,7 +101,7 @@ function parser(raw: IncomingMessage) {
       limits: { fields: 20, fieldSize: 10_000, files: 10, parts: MAX_PARTS },
     });
   } catch (error) {
-    throw invalid('', `the form cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw unreadable(error);
   }
 }
 
