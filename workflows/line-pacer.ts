@@ -1,4 +1,10 @@
-import { continueAsNew, proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  continueAsNew,
+  currentUpdateInfo,
+  proxyActivities,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { locationOf } from './line-location.ts';
 import { type PacedLine, pacedLine, sendWhatIsDue } from './line-rounds.ts';
@@ -41,10 +47,15 @@ function answerOperators(loop: WorkLoop, line: () => PacedLine): void {
     description: 'Continues sending.',
     signalsItself: true,
   });
-  onOrder(sendNow, loop, (order) => act.sendNow(ofLine(order)), {
-    description: 'Sends a message, or the next one, now, regardless of its scheduled time and of gaps.',
-    signalsItself: true,
-  });
+  onOrder(
+    sendNow,
+    loop,
+    (order) => act.sendNow({ ...ofLine(order), updateId: currentUpdateInfo()?.id ?? '' }),
+    {
+      description: 'Sends a message, or the next one, now, regardless of its scheduled time and of gaps.',
+      signalsItself: true,
+    },
+  );
   onOrder(skipMessage, loop, (order) => act.skipMessage(ofLine(order)), {
     description: 'Cancels a waiting message.',
   });

@@ -2,6 +2,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import { pauseOrResume } from '#db/commands/lines/line-pause.ts';
 import { cancelWaitingMessage, sendMessageNow } from '#db/commands/sending/message-orders.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { targetOfUpdate } from '#db/queries/accounts/audit-log.ts';
 import { nextInTurn } from '#db/queries/sending/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
 import { findMessage, type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
@@ -46,16 +47,23 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
 
     /**
      * Sends a message, or the next one, within moments, regardless of its scheduled time and of gaps, but never despite an
-     * opt-out, a cap, a window, or on a line that cannot send.
+     * opt-out, a cap, a window, or on a line that cannot send. A retried order finds its own message, not the one after it.
      */
-    async sendNow(order: OfLine<Order & Partial<MessageOrder>>): Promise<MessageVerdict> {
+    async sendNow({
+      updateId,
+      ...order
+    }: OfLine<Order & Partial<MessageOrder>> & { updateId: string }): Promise<MessageVerdict> {
       return command(order, async (db, line, now) => {
-        const messageId = order.messageId ?? line.sendNow[0] ?? (await nextInTurn(db, line.id, now));
+        const messageId =
+          order.messageId ??
+          (await targetOfUpdate(db, 'message.sent_now', updateId)) ??
+          line.sendNow[0] ??
+          (await nextInTurn(db, line.id, now));
         if (messageId === null) throw new Refusal('INVALID_STATE', null, 'Nothing waits for the line');
         const message = await messageOf(db, line, messageId);
         if (await sendMessageNow(db, line, message, now)) {
           // Its time is overwritten, so the timeline knows it from here.
-          const changes = { plannedFor: message.scheduledAt.toISOString() };
+          const changes = { plannedFor: message.scheduledAt.toISOString(), updateId };
           await record(db, order, 'message.sent_now', { type: 'message', id: messageId }, changes);
         }
         return { messageId, status: presentMessage(message).status };

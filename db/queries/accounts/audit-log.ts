@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/connection/rows.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 import {
   AuditAction,
@@ -62,17 +62,19 @@ export async function auditedContacts(
   return new Map([...hashOf, ...leads]);
 }
 
-/** Whether an operator's update has been carried out. A retried activity finds out here that its first try committed. */
-export async function isRecorded(
+/**
+ * What an operator's update has been carried out on; null: it has not. A retried activity finds out here that its first try committed.
+ * @param updateId Temporal's.
+ */
+export async function targetOfUpdate(
   db: TenantDb,
   action: AuditAction,
-  targetId: string,
-  changes: { updateId: string },
-): Promise<boolean> {
-  return db.exists(sql.type(NoRows)`
-    select 1 from audit_log
+  updateId: string,
+): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(IdRow)`
+    select target_id id from audit_log
     where workspace_id = ${db.workspaceId} and channel = 'operator' and action = ${action}
-      and target_id = ${targetId} and at > now() - interval '1 hour' and changes @> ${sql.jsonb(changes)}`);
+      and at > now() - interval '1 hour' and changes @> ${sql.jsonb({ updateId })}`);
 }
 
 export interface AuditFilter {

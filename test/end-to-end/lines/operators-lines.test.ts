@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
+import { createLineOrderActivities } from '#activities/lines/line-orders.ts';
 import { planSends } from '#db/commands/sending/send-plan.ts';
 import { withTenant } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -149,6 +150,23 @@ describe('sending a message now', () => {
     expect(await auditOfLine(second.id, last.id)).toEqual([
       `Dana: message.sent_now ${last.id} maintenance`,
       `Dana: message.sent_now ${second.id} maintenance`,
+    ]);
+  });
+
+  it('sends no other message if the activity is retried', async () => {
+    const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 3600 });
+    const first = await queue(lineId);
+    await eventually(() => isSent(first.to));
+    const [wanted, other] = [await queue(lineId), await queue(lineId)];
+    const updateId = newId();
+    const verdict = await pacer(lineId).executeUpdate(sendNow, { args: [DANA], updateId });
+    expect(verdict.messageId).toBe(wanted.id);
+    await eventually(() => isSent(wanted.to));
+    const activities = createLineOrderActivities({ pools: app.pools });
+    const retried = await activities.sendNow({ ...DANA, workspaceId: workspace.id, lineId, updateId });
+    expect(retried.messageId).toBe(wanted.id);
+    expect(await auditOfLine(wanted.id, other.id)).toEqual([
+      `Dana: message.sent_now ${wanted.id} maintenance`,
     ]);
   });
 
