@@ -64,11 +64,12 @@ export async function aiDraft(input: WakeInput): Promise<string> {
     },
   );
 
-  do draft = await loop.run(() => draftReply(reply));
-  while (draft.status === 'waiting' && (await loop.wait(draft, draft.status)));
-
-  while (draft.status !== 'waiting' && (await loop.wait(draft, draft.status)))
-    draft = await loop.run(() => lookAtDraft(reply));
+  do draft = await loop.run(() => (isToBeWritten(draft) ? draftReply(reply) : lookAtDraft(reply)));
+  while (await loop.wait(draft, draft.status));
 
   return loop.isOver ? draft.reason : continueAsNew<typeof aiDraft>(input);
 }
+
+/** Whether the model is to write: the draft, or another version of it. */
+const isToBeWritten = (draft: DraftRound | null): boolean =>
+  draft === null || draft.status === 'waiting' || draft.isRetrying === true;

@@ -59,7 +59,8 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
   const { pools } = needs;
   async function look({ workspaceId, replyId }: Reply): Promise<DraftRound> {
     const found = await decide(pools, workspaceId, aiDraftId(replyId), (db) => lookAtDraft(db, replyId));
-    return { ...roundOf(found), status: found.status, approvalChannel: found.approvalChannel };
+    const { status, approvalChannel, isRetrying } = found;
+    return { ...roundOf(found), status, approvalChannel, ...(isRetrying && { isRetrying }) };
   }
 
   return {
@@ -153,7 +154,7 @@ const formerOf = ({
     ? {}
     : { unwanted: [...formerVersions.map((version) => version.draft), draft ?? ''], hint: retryHint };
 
-type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;
+type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel' | 'isRetrying'>;
 
 /** Finds out what the draft waits for. */
 async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
@@ -167,7 +168,7 @@ async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   if (draft?.status === 'waiting')
     return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
   if (draft?.status === 'drafted' && draft.retryAt !== null && !(await isSuspected(db, draft.address)))
-    return { ...at, status: 'waiting', nextAt: draft.retryAt, reason: 'another version is to be written' };
+    return { ...at, isRetrying: true, nextAt: draft.retryAt, reason: 'another version is to be written' };
   if (draft?.status === 'drafted')
     return {
       ...at,

@@ -36,6 +36,8 @@ export interface DraftRound extends Round {
   status: string;
   /** The channel through which it was resolved; null: not by a person. */
   approvalChannel: string | null;
+  /** Another version is to be written. The draft stays open meanwhile; in rounds of earlier releases it is `waiting` again. */
+  isRetrying?: true;
 }
 
 /** The state of a campaign. */

@@ -1,6 +1,8 @@
+import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NoRows } from '#db/connection/rows.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
-import { withTenant } from '#db/connection/transactions.ts';
+import { withSystem, withTenant } from '#db/connection/transactions.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
@@ -22,8 +24,12 @@ import {
 } from '#test/support/copilot.ts';
 import { createLead, createLine } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { lock } from '#test/support/locks.ts';
+import { ask, DANA, refusalOf, signalByHand } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { decide as decideUpdate } from '#workflows/protocol/updates.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -341,6 +347,36 @@ describe('another version of a draft', () => {
       async () => eventsOf(desk, `message.ai_draft_${action === 'approve' ? 'approved' : 'rejected'}`)[0],
     );
     expect(event.data.approvalChannel).toBe(channel);
+  });
+
+  it('keeps no operator from a verdict: neither one who has decided before, nor one who decides meanwhile', async () => {
+    const desk = await createCopilot(app, receiver);
+    const contact = phone();
+    const { replyId } = await createDraft(desk, contact, 'And the yellow one?');
+    const workflowId = aiDraftId(replyId);
+    const order = { ...DANA, action: 'reject' } as const;
+    const isPending = (activity: string, count: number) =>
+      eventually(async () => {
+        const { raw } = await app.temporal.workflow.getHandle(workflowId).describe();
+        return (
+          raw.pendingActivities?.filter(({ activityType }) => activityType?.name === activity).length ===
+          count
+        );
+      });
+    // Decisions and versions wait for the conversation.
+    const held = await lock(app, 'conversations', contact, 'address');
+    const before = ask(app.temporal, workflowId, decideUpdate, order);
+    await isPending('decideDraft', 1);
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(NoRows)`update ai_drafts set retry_at = now() where reply_id = ${replyId}`),
+    );
+    await signalByHand(app.temporal, workflowId, 'retryRequested');
+    await isPending('draftReply', 1);
+    const meanwhile = refusalOf(ask(app.temporal, workflowId, decideUpdate, order));
+    await Promise.race([meanwhile, isPending('decideDraft', 2)]);
+    await held.release();
+    expect(await before).toEqual({ replyId, status: 'rejected', messageId: null });
+    expect(await meanwhile).toMatchObject({ type: 'DRAFT_ALREADY_RESOLVED' });
   });
 
   it('is not written of what a person drafted, and takes a hint only with retry', async () => {
