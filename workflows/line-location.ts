@@ -94,7 +94,7 @@ export const hasNoWorker = (error: unknown): boolean =>
   error.cause.timeoutType === 'SCHEDULE_TO_START';
 
 /** Updates the search attribute when a line moves, unless the namespace lacks the attribute. */
-function relabel(workspaceId: string): void {
+export function relabel(workspaceId: string): void {
   if (workflowInfo().typedSearchAttributes.get(WORKSPACE_ID) !== undefined)
     upsertSearchAttributes([{ key: WORKSPACE_ID, value: workspaceId }]);
 }

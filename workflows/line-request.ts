@@ -10,7 +10,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNoWorker } from './line-location.ts';
+import { hasNoWorker, relabel } from './line-location.ts';
 import {
   activateLine,
   addLineToAgencyInvoice,
@@ -105,7 +105,8 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     request = await loop.run(() => lookAtLineRequest(line));
     if (request.home !== undefined) {
       await condition(allHandlersFinished);
-      await continueAsNew<typeof lineRequest>({ ...input, workspaceId: request.home });
+      relabel(request.home);
+      await continueAsNew<typeof lineRequest>(inputAt(request.home));
     }
     while (request.owes) {
       await settleLineInvoices(line);
@@ -127,17 +128,21 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     }
   } while (continues);
 
-  if (!loop.isOver)
-    await continueAsNew<typeof lineRequest>({
-      ...input,
-      ...(until !== undefined && { provisionUntil: until }),
-    });
+  if (!loop.isOver) await continueAsNew<typeof lineRequest>(inputAt(line.workspaceId));
   if (request.status === 'failed')
     throw ApplicationFailure.nonRetryable(
       'There is no line; what was paid for it is credited',
       'LINE_FAILED',
     );
   return `the request is ${request.status}`;
+
+  function inputAt(workspaceId: string): LineRequestInput {
+    return {
+      workspaceId,
+      subjectId: line.lineId,
+      ...(until !== undefined && { provisionUntil: until }),
+    };
+  }
 
   /** Provisions and activates the line. Returns early if no worker serves the carrier, which is then looked up again. */
   async function provision(carrier: string | undefined, by: number): Promise<void> {

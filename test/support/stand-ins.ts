@@ -10,7 +10,7 @@ import { registerNamespace } from './app.ts';
  * main one.
  */
 export async function withStandIns(
-  activities: Record<string, () => Promise<unknown>>,
+  activities: Record<string, (input: never) => Promise<unknown>>,
   work: (client: Client) => Promise<void>,
 ): Promise<void> {
   const namespace = `test-${newId()}`;

@@ -1,3 +1,4 @@
+import { TypedSearchAttributes } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
@@ -10,6 +11,7 @@ import { charged, pay } from '#test/support/payments.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
+import { WORKSPACE_ID } from '#workflows/protocol/search-attributes.ts';
 import { giveUp } from '#workflows/protocol/updates.ts';
 import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 
@@ -221,12 +223,15 @@ describe('a purchased SMS line', () => {
       // The move may have started one.
       workflowIdConflictPolicy: 'TERMINATE_EXISTING',
       args: [{ workspaceId: from.id, subjectId: id }],
+      typedSearchAttributes: new TypedSearchAttributes([{ key: WORKSPACE_ID, value: from.id }]),
     });
     await owner('POST', '/api/agency/lines', { action: 'delete', lineId: id });
     await app.startWorker();
     await isReleased(number);
     const began = await app.temporal.workflow.getHandle(workflowId, firstExecutionRunId).describe();
     expect(began.status.name).toBe('CONTINUED_AS_NEW');
+    const goesOn = await app.temporal.workflow.getHandle(workflowId).describe();
+    expect(goesOn.typedSearchAttributes.get(WORKSPACE_ID)).toBe(to.id);
   });
 });
 

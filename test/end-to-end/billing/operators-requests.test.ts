@@ -74,6 +74,42 @@ describe('the workflow of a line request', () => {
   });
 });
 
+describe('a request whose provisioning begins again', () => {
+  it('has half an hour, also in a run that follows one with an earlier deadline', async () => {
+    const [former, home] = [newId(), newId()];
+    let isConnected = false;
+    const activities = {
+      async lookAtLineRequest({ workspaceId }: { workspaceId: string }) {
+        const status = isConnected ? 'provisioning' : 'unconnected';
+        return { status, owes: false, ...(isConnected && workspaceId === former && { home }) };
+      },
+      allocateLine: () => new Promise(() => {}),
+    };
+    await withStandIns(activities, async (client) => {
+      const id = newId();
+      await client.workflow.start('lineRequest', {
+        args: [{ workspaceId: former, subjectId: id, provisionUntil: Date.now() }],
+        taskQueue: MAIN_QUEUE,
+        workflowId: lineRequestId(id),
+      });
+      const request = client.workflow.getHandle(lineRequestId(id));
+      await eventually(async () => (await request.query(statusQuery)).reason.includes('connected it'));
+      isConnected = true;
+      await request.signal('connected');
+      const seconds = await eventually(async () => {
+        const { events } = await request.fetchHistory();
+        const [task] = (events ?? []).flatMap(
+          ({ activityTaskScheduledEventAttributes: scheduled }) =>
+            (scheduled?.activityType?.name === 'allocateLine' && scheduled) || [],
+        );
+        return task && Number(task.scheduleToCloseTimeout?.seconds);
+      });
+      expect(seconds).toBe(30 * 60);
+      await request.terminate();
+    });
+  });
+});
+
 describe('checking a payment', () => {
   it('asks the provider at once, and is refused when no payment is pending', async () => {
     const { api, workspaceId, id, paymentUrl } = await requestAwaitingPayment();
