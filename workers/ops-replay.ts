@@ -7,9 +7,11 @@ import { bundleWorkflows } from './workflow-bundle.ts';
 /** Of each type, without `--query`. */
 const SAMPLE = 100;
 const LIMIT = 1000;
-const TYPES = [
+/** Of all workflows. */
+export const TYPES = [
   ...new Set(Object.values(WORKFLOWS).map(({ type }) => type)),
   'housekeeping',
+  'polledRounds',
   'retention',
   'sweep',
 ];

@@ -14,23 +14,28 @@ export const processName = (): string => `${hostname()}-${newId().slice(-8)}`;
 
 /**
  * Keeps a run of `polledRounds` whose activity takes the rounds of this process.
- * @param isServing whether Temporal sends tasks to the build of this process.
+ * @param options.isServing whether Temporal sends tasks to the build of this process.
+ * @param options.afterLoss called when the run is gone, until it succeeds: Temporal may have lost everything.
  */
 export function keepPolledRun(
   temporal: Client,
   process: string,
   polling: Polling,
-  isServing: () => boolean,
+  { isServing, afterLoss }: { isServing: () => boolean; afterLoss: () => Promise<void> },
   logger: Logger,
 ): { stop(): Promise<void> } {
   let isFailing = false;
   let isLooking = false;
+  let runId: string | null = null;
+  let isLost = false;
 
   async function look(): Promise<void> {
-    if (isLooking || polling.isActive || !isServing()) return;
+    if (!isServing() || (polling.isActive && !isLost)) return;
     isLooking = true;
     try {
-      await start();
+      if (!polling.isActive) await start();
+      if (isLost) await afterLoss();
+      isLost = false;
       isFailing = false;
     } catch (error) {
       if (!isFailing) logger.warn({ error }, 'this process takes no rounds until Temporal starts its run');
@@ -42,7 +47,7 @@ export function keepPolledRun(
 
   async function start(): Promise<void> {
     const input: PolledRoundsInput = { process, kinds: polling.kinds };
-    await temporal.workflow.start('polledRounds', {
+    const { firstExecutionRunId } = await temporal.workflow.start('polledRounds', {
       taskQueue: MAIN_QUEUE,
       workflowId: polledRoundsId(process),
       // It runs while the activity is retried, or paused by an operator.
@@ -50,10 +55,14 @@ export function keepPolledRun(
       args: [input],
       staticSummary: 'Takes the rounds of webhooks, inboxes and bulk intake that one worker process runs',
     });
+    isLost ||= runId !== null && runId !== firstExecutionRunId;
+    runId = firstExecutionRunId;
   }
 
   let looking = look();
-  const timer = setInterval(() => (looking = look()), LOOK_EVERY_MS);
+  const timer = setInterval(() => {
+    if (!isLooking) looking = look();
+  }, LOOK_EVERY_MS);
   return {
     async stop() {
       clearInterval(timer);

@@ -125,18 +125,22 @@ export async function startWorker(
   const ending = Promise.withResolvers<void>();
   // `ended` reports the error of a worker that fails before it is returned.
   ending.promise.catch(() => {});
+  /** Has Temporal run what no change of a table starts. */
+  async function startWorkflows(): Promise<void> {
+    if (!runsWorkflows) return;
+    await upsertSchedules(temporal);
+    await startAllIfNew(temporal, pools, logger).catch((error: unknown) =>
+      logger.warn({ error }, 'the namespace of Temporal cannot be described'),
+    );
+    await sweepAfterStart(temporal);
+  }
   async function poll(): Promise<void> {
     workers = await createWorkers(queues, workersOf, interceptors);
     connection.follow(workers);
     Promise.all(workers.map((worker) => worker.run())).then(() => ending.resolve(), ending.reject);
-    polledRun = keepPolledRun(temporal, name, polling, () => routing.isReady(), logger);
-    if (runsWorkflows) {
-      await upsertSchedules(temporal);
-      await startAllIfNew(temporal, pools, logger).catch((error: unknown) =>
-        logger.warn({ error }, 'the namespace of Temporal cannot be described'),
-      );
-      await sweepAfterStart(temporal);
-    }
+    const isServing = () => routing.isReady();
+    polledRun = keepPolledRun(temporal, name, polling, { isServing, afterLoss: startWorkflows }, logger);
+    await startWorkflows();
     logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
   }
   const routing = watchBuildRouting(

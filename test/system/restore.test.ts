@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Config } from '#domain/base/config.ts';
@@ -7,6 +8,10 @@ import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { eventually, type OwnApp, registerNamespace, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { freePort } from '#providers/free-port.ts';
+import { createTemporalClient } from '#providers/temporal.ts';
+import { findTemporalCli } from '#standalone/temporal-cli.ts';
+import { startTemporal } from '#standalone/temporal.ts';
 import { TwilioConfig } from '#providers/carriers/twilio/api.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
@@ -14,6 +19,8 @@ import { environment } from '#test/support/process.ts';
 import { runSweep } from '#test/support/workflows.ts';
 import { ops } from '#workers/ops.ts';
 import { startWorker } from '#workers/worker.ts';
+import { statusQuery } from '#workflows/protocol/queries.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** A rehearsal of docs/backup.md. */
 let app: OwnApp;
@@ -85,6 +92,39 @@ describe('when Temporal is lost', () => {
     await isSent(waiting.to);
     await worker.stop();
     for (const { to } of [before, waiting]) expect(await sentTo(app, to)).toHaveLength(1);
+  });
+
+  it('and an empty one answers in its place, the workers that run start everything in it', async () => {
+    const { api, id } = await createWorkspace(app);
+    const pausedLine = await createLine(app, id);
+    await api('POST', `/api/lines/${pausedLine}/pause`);
+    const place = {
+      program: await findTemporalCli(() => {}),
+      port: await freePort(),
+      uiPort: null,
+      dbFile: null,
+      logFile: join(inject('runFolder'), 'emptied-temporal.log'),
+    };
+    const config = {
+      ...app.config,
+      temporal: { ...app.config.temporal, address: `127.0.0.1:${place.port}`, namespace: 'default' },
+    };
+    const temporal = createTemporalClient(config.temporal);
+    const hasEverything = (): Promise<unknown> =>
+      eventually(async () => {
+        await temporal.schedule.getHandle('housekeeping').describe();
+        const pacer = temporal.workflow.getHandle(linePacerId(pausedLine));
+        return (await pacer.query(statusQuery)).state === 'paused';
+      });
+    const server = await startTemporal(place);
+    const worker = await startWorkerWith(config);
+    await hasEverything();
+    await server.stop();
+    const empty = await startTemporal(place);
+    await hasEverything();
+    await worker.stop();
+    await temporal.connection.close();
+    await empty.stop();
   });
 });
 
