@@ -92,7 +92,7 @@ export function* walk(
   steps: readonly CampaignStep[],
   cursor: Cursor,
   {
-    facts: known,
+    facts,
     reaches,
     received = NONE,
     stopWhen = [],
@@ -106,120 +106,141 @@ export function* walk(
   },
 ): Generator<void, Walk> {
   const placed = stepsById(steps);
-  const passed: Passed[] = [];
-  const does: DoStep[] = [];
-  let facts = known;
-  let { at } = cursor;
-  const start = cursor.stepId === null ? undefined : placed.get(cursor.stepId);
-  let current: Placed | undefined =
-    cursor.stepId === null ? placed.values().next().value : cursor.isPassed ? follow(start) : start;
+  const journey: Journey = { facts, at: cursor.at, now, passed: [], does: [] };
+  const restsAt = (rest: Rest): Walk => ({ passed: journey.passed, does: journey.does, rest });
 
-  function follow(one: Placed | undefined): Placed | undefined {
-    return placed.get(one?.next ?? '');
-  }
-  const decide = (one: Placed, outcome: string, why: string, judged: readonly Judged[] = []): void => {
-    const { kind } = one.step;
-    if (kind !== undefined && kind !== 'message')
-      passed.push({ stepId: one.id, kind, outcome, why, judged, at: at > now ? now : at });
-  };
-
-  while (current) {
+  for (let current = startOf(placed, cursor); current;) {
     yield;
-    const { step } = current;
-    if (received.has(current.id) && !isMessageStep(step)) {
-      current = follow(current);
+    const { id, step } = current;
+    const isReceived = received.has(id);
+    if (isReceived && !isMessageStep(step)) {
+      current = follow(placed, current);
       continue;
     }
-    const stops = received.has(current.id) ? null : stopsBefore(step, stopWhen, facts, now);
-    if (stops !== null) {
-      passed.push({
-        stepId: current.id,
-        kind: 'stop',
-        outcome: 'stopped',
-        why: stops.why,
-        judged: stops.judged,
-        at: at > now ? now : at,
-      });
-      return { passed, does, rest: { kind: 'stops' } };
+    const stops = isReceived ? null : stopsBefore(step, stopWhen, journey.facts, now);
+    if (stops) {
+      pass(journey, id, { kind: 'stop', outcome: 'stopped', ...stops });
+      return restsAt({ kind: 'stops' });
     }
     yield;
-    switch (step.kind) {
-      case 'wait': {
-        const until = new Date(at.getTime() + durationMs(step.for));
-        if (until > now) return { passed, does, rest: waits(current, at, until, false) };
-        at = until;
-        decide(current, 'continued', 'the time is over');
-        break;
-      }
-      case 'wait_until': {
-        const deadline = new Date(at.getTime() + durationMs(step.atMost));
-        const judged = judgeAny(step.any, facts, now);
-        if (!judged.holds && deadline > now)
-          return { passed, does, rest: waits(current, at, earlier(judged, deadline), true) };
-        at = judged.holds ? now : deadline;
-        if (!judged.holds && step.else === 'end') {
-          decide(current, 'ended', `the time is over: ${judged.why}`, judged.judged);
-          return { passed, does, rest: { kind: 'ends' } };
-        }
-        decide(
-          current,
-          judged.holds ? 'continued' : 'timed_out',
-          judged.holds ? judged.why : `the time is over: ${judged.why}`,
-          judged.judged,
-        );
-        break;
-      }
-      case 'branch': {
-        const judged: (Judgement & { branch: (typeof step.branches)[number] })[] = [];
-        for (const branch of step.branches) {
-          yield;
-          judged.push({ branch, ...judgeAll(branch.when, facts, now) });
-        }
-        const taken = judged.find(({ holds }) => holds);
-        decide(
-          current,
-          taken?.branch.name ?? 'else',
-          taken?.why ?? judged.map(({ branch, why }) => `${branch.name}: ${why}`).join('; '),
-          (taken ? [taken] : judged).flatMap(({ branch: { name }, judged: conditions }) =>
-            conditions.map((one) => ({ ...one, branch: name })),
-          ),
-        );
-        const [first] = taken?.branch.steps ?? step.else;
-        if (first) {
-          const inner: Placed | undefined = [...placed.values()].find((one) => one.step === first);
-          current = inner;
-          continue;
-        }
-        break;
-      }
-      case 'do':
-        does.push(step);
-        facts = { ...facts, lead: changedLead(facts.lead, step) };
-        decide(current, 'done', describeDo(step));
-        break;
-      case 'end':
-        decide(current, 'ended', 'the campaign ends here');
-        return { passed, does, rest: { kind: 'ends' } };
-      case 'message':
-      case undefined: {
-        const run = runFrom(current, placed);
-        if (run.some(({ id, step }) => !received.has(id) && reaches(step)))
-          return { passed, does, rest: { kind: 'sends', run, from: at } };
-        current = follow(run.at(-1));
-        continue;
-      }
+    if (isMessageStep(step)) {
+      const run = runFrom(current, placed);
+      if (run.some((one) => !received.has(one.id) && reaches(one.step)))
+        return restsAt({ kind: 'sends', run, from: journey.at });
+      current = follow(placed, run.at(-1));
+      continue;
     }
-    current = follow(current);
+    const taken = yield* take(journey, id, step);
+    if (taken.kind !== 'goes_on') return restsAt(taken);
+    current = taken.into ? placedAs(placed, taken.into) : follow(placed, current);
   }
-  return { passed, does, rest: { kind: 'ends' } };
+  return restsAt({ kind: 'ends' });
 }
 
-const waits = (
-  { id: stepId }: Placed,
-  at: Date,
-  until: Date,
-  isAwaitingFacts: boolean,
-): Extract<Rest, { kind: 'waits' }> => ({ kind: 'waits', stepId, at, until, isAwaitingFacts });
+/** What a lead is and has been through, from the start of a walk to its current step. */
+interface Journey {
+  facts: Facts;
+  /** When it came to the step. */
+  at: Date;
+  readonly now: Date;
+  readonly passed: Passed[];
+  readonly does: DoStep[];
+}
+
+type ById = ReadonlyMap<string, Placed>;
+const follow = (placed: ById, one: Placed | undefined): Placed | undefined => placed.get(one?.next ?? '');
+const placedAs = (placed: ById, step: CampaignStep): Placed | undefined =>
+  [...placed.values()].find((one) => one.step === step);
+
+function startOf(placed: ById, { stepId, isPassed }: Cursor): Placed | undefined {
+  if (stepId === null) return placed.values().next().value;
+  const start = placed.get(stepId);
+  return isPassed ? follow(placed, start) : start;
+}
+
+function pass(
+  { passed, at, now }: Journey,
+  stepId: string,
+  {
+    kind,
+    outcome,
+    why,
+    judged = [],
+  }: Omit<Passed, 'stepId' | 'judged' | 'at'> & Partial<Pick<Passed, 'judged'>>,
+): void {
+  passed.push({ stepId, kind, outcome, why, judged, at: at > now ? now : at });
+}
+
+type Deciding = Exclude<CampaignStep, MessageStep>;
+type Step<K extends Deciding['kind']> = Extract<Deciding, { kind: K }>;
+/** A lead rests at the step; or it goes on: into a branch, otherwise to what follows the step. */
+type Taken = Rest | { kind: 'goes_on'; into?: CampaignStep | undefined };
+const GOES_ON: Taken = { kind: 'goes_on' };
+
+function* take(journey: Journey, id: string, step: Deciding): Generator<void, Taken> {
+  switch (step.kind) {
+    case 'wait':
+      return takeWait(journey, id, step);
+    case 'wait_until':
+      return takeWaitUntil(journey, id, step);
+    case 'branch':
+      return yield* takeBranch(journey, id, step);
+    case 'do':
+      journey.does.push(step);
+      journey.facts = { ...journey.facts, lead: changedLead(journey.facts.lead, step) };
+      pass(journey, id, { kind: 'do', outcome: 'done', why: describeDo(step) });
+      return GOES_ON;
+    case 'end':
+      pass(journey, id, { kind: 'end', outcome: 'ended', why: 'the campaign ends here' });
+      return { kind: 'ends' };
+  }
+}
+
+function takeWait(journey: Journey, stepId: string, step: Step<'wait'>): Taken {
+  const { at, now } = journey;
+  const until = new Date(at.getTime() + durationMs(step.for));
+  if (until > now) return { kind: 'waits', stepId, at, until, isAwaitingFacts: false };
+  journey.at = until;
+  pass(journey, stepId, { kind: 'wait', outcome: 'continued', why: 'the time is over' });
+  return GOES_ON;
+}
+
+function takeWaitUntil(journey: Journey, stepId: string, step: Step<'wait_until'>): Taken {
+  const { at, now, facts } = journey;
+  const { kind } = step;
+  const deadline = new Date(at.getTime() + durationMs(step.atMost));
+  const judgement = judgeAny(step.any, facts, now);
+  const { holds, why, judged } = judgement;
+  if (!holds && deadline > now)
+    return { kind: 'waits', stepId, at, until: earlier(judgement, deadline), isAwaitingFacts: true };
+  journey.at = holds ? now : deadline;
+  if (holds) pass(journey, stepId, { kind, outcome: 'continued', why, judged });
+  else {
+    const outcome = step.else === 'end' ? 'ended' : 'timed_out';
+    pass(journey, stepId, { kind, outcome, why: `the time is over: ${why}`, judged });
+    if (step.else === 'end') return { kind: 'ends' };
+  }
+  return GOES_ON;
+}
+
+function* takeBranch(journey: Journey, stepId: string, step: Step<'branch'>): Generator<void, Taken> {
+  const judged: (Judgement & { branch: (typeof step.branches)[number] })[] = [];
+  for (const branch of step.branches) {
+    yield;
+    judged.push({ branch, ...judgeAll(branch.when, journey.facts, journey.now) });
+  }
+  const taken = judged.find(({ holds }) => holds);
+  pass(journey, stepId, {
+    kind: 'branch',
+    outcome: taken?.branch.name ?? 'else',
+    why: taken?.why ?? judged.map(({ branch, why }) => `${branch.name}: ${why}`).join('; '),
+    judged: (taken ? [taken] : judged).flatMap(({ branch: { name }, judged: conditions }) =>
+      conditions.map((one) => ({ ...one, branch: name })),
+    ),
+  });
+  const [into] = taken?.branch.steps ?? step.else;
+  return { kind: 'goes_on', into };
+}
 
 const earlier = ({ mayChangeAt }: Judgement, deadline: Date): Date =>
   mayChangeAt !== null && mayChangeAt < deadline ? mayChangeAt : deadline;
