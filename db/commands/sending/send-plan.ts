@@ -1,43 +1,30 @@
-import type { Look } from '#db/wakes/decisions.ts';
-import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
-import { tellBlocked } from '#db/commands/lines/line-block.ts';
-import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
 import type { MailSeal } from '#db/commands/events/mails.ts';
-import { recordHold } from '#db/queries/sending/line-holds.ts';
+import { tellBlocked } from '#db/commands/lines/line-block.ts';
+import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
+import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
+import { planActions } from '#db/commands/messages/message-actions.ts';
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
 import { findMessages } from '#db/queries/messages/messages.ts';
+import { findWaits } from '#db/queries/messages/shown-messages.ts';
+import { recordHold } from '#db/queries/sending/line-holds.ts';
 import {
   postponeFallbacks,
   postponeSmsOnly,
   urgentMessages,
   workOutsideQueue,
 } from '#db/queries/sending/queue.ts';
-import { findWaits } from '#db/queries/messages/shown-messages.ts';
-import { NEVER } from '#db/connection/timestamp.ts';
-import type { MessageHold } from '#db/wakes/transaction-wakes.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { LONGEST_PAUSE_MS } from '#domain/sending/circuit.ts';
-import { earliest } from '#domain/base/earliest.ts';
-import { endOfGap, type PacedLine, usedUpAt } from '#domain/sending/holds.ts';
+import type { Look } from '#db/wakes/decisions.ts';
+import { VOICE_NOTES_AHEAD_MS } from '#domain/messages/voice-note.ts';
+import { usedUpAt } from '#domain/sending/holds.ts';
 import { afterSends, holdsOf, type LineHolds } from '#domain/sending/pacing.ts';
 import { briefOf, type LineReason } from '#domain/sending/wait-reasons.ts';
-import {
-  failureOf,
-  isFailing,
-  reasonToRecord,
-  whyItWaits,
-  whyLineWaits,
-  workspaceStop,
-} from '#domain/sending/why-it-waits.ts';
-import { VOICE_NOTES_AHEAD_MS } from '#domain/messages/voice-note.ts';
-import { type ActionPlan, planActions } from '#db/commands/messages/message-actions.ts';
-import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
+import { reasonToRecord, whyItWaits, whyLineWaits, workspaceStop } from '#domain/sending/why-it-waits.ts';
 import { awakeAmong } from './awake-recipients.ts';
+import { claimDue, operatorsReason } from './claim-due.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
+import { type BesidesQueue, messageHold, NO_ACTIONS, nextLook } from './next-look.ts';
 import { claimBubbles, type StartedAttempt } from './send-claim.ts';
-
-/** When to look again for fallback SMS that are left: the round ended before, or another transaction had locked them. */
-const FALLBACK_AGAIN_MS = 10_000;
 
 /** Until somebody corrects the keys of the process. */
 const UNREADABLE_AGAIN_MS = 60_000;
@@ -48,7 +35,7 @@ export interface SendPlan extends Look {
   /** When the line may send again, if the carrier accepts all claims; null: only a new plan can tell. */
   resumesAt: Date | null;
   /** What is done to messages that were exchanged: one at a time. */
-  actions: Pick<ActionPlan, 'claimed' | 'ended'>;
+  actions: Pick<BesidesQueue['actions'], 'claimed' | 'ended'>;
   /** Messages to send as SMS immediately, without the line. */
   smsOnly: string[];
   /** Messages whose fallback SMS has not been sent yet. */
@@ -69,15 +56,22 @@ export interface SendPlan extends Look {
   firstAnswerBy: Date | null;
 }
 
+interface PlanOptions {
+  /** The voice notes that are due soon have been created. */
+  hasVoiceNotes?: boolean;
+  /** Claims nothing if more than a few messages may be sent now. */
+  isBrief?: boolean;
+  /** Encrypts an email about the line's reputation; without it, none is written. */
+  seal?: Pick<MailSeal, 'seal'>;
+  /** Whether the settings of the line can be decrypted; otherwise nothing is claimed. */
+  canCall?: (row: LineRow) => boolean;
+}
+
 /**
  * Decides under the line's lock what the line sends now, and commits that decision with its attempts, so caps, gaps and
  * windows hold under concurrency. While it holds that lock, it skips rows that others have locked and reads them again
  * shortly afterwards.
  * @param clock read after the line is locked, so that messages that became due while the plan waited for the lock are included.
- * @param options.hasVoiceNotes the voice notes that are due soon have been created.
- * @param options.isBrief claims nothing if more than a few messages may be sent now.
- * @param options.canCall whether the settings of the line can be decrypted; otherwise nothing is claimed.
- * @param options.seal encrypts an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
  */
 export async function planSends(
@@ -85,86 +79,48 @@ export async function planSends(
   lineId: string,
   carrierTimeoutMs: number,
   clock: () => Date,
-  {
-    hasVoiceNotes = false,
-    isBrief = false,
-    seal,
-    canCall = () => true,
-  }: {
-    hasVoiceNotes?: boolean;
-    isBrief?: boolean;
-    seal?: Pick<MailSeal, 'seal'>;
-    canCall?: (row: LineRow) => boolean;
-  } = {},
+  { hasVoiceNotes = false, isBrief = false, seal, canCall = () => true }: PlanOptions = {},
 ): Promise<SendPlan | null> {
   const locked = await lockLine(db, lineId);
   if (!locked) return null;
   const now = clock();
   const { state, failsOver } = await noteState(db, locked, seal, now);
-  const { row, line, history } = state;
   const nothing = nothingPlanned(state);
-  if (row.heldUntil !== null && row.heldUntil > now)
-    return { ...nothing, nextAt: row.heldUntil, reason: operatorsReason('line_changing') };
-  const holds = holdsOf(line, history, now);
+  const holds = holdsOf(state.line, state.history, now);
   const hold = failsOver ? undefined : messageHold(holds);
-  const stop = workspaceStop(line);
-  if ((stop || state.isPaused) && holds.all) {
-    const { reason } = holds.all;
-    const blockedBy = stop ? reason : null;
-    return { ...nothing, nextAt: null, reason: operatorsReason(reason), blockedBy, hold };
-  }
+  const standstill = standstillOf(state, { all: holds.all, hold }, canCall, now);
+  if (standstill) return { ...nothing, ...standstill };
 
-  if (!canCall(row)) {
-    const nextAt = new Date(now.getTime() + UNREADABLE_AGAIN_MS);
-    return { ...nothing, nextAt, reason: UNREADABLE, blockedBy: 'carrier_pause' };
-  }
   const voiceNotesUntil = new Date(now.getTime() + VOICE_NOTES_AHEAD_MS);
-  const others = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
-  if (others.hasVoiceNotes && !hasVoiceNotes)
+  const due = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
+  if (due.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
-  const smsOnly = await awakeAmong(db, line, others.smsOnly, now, postponeSmsOnly);
-  const fallbacksDue = await awakeAmong(db, line, others.fallbacksDue, now, postponeFallbacks);
+  const smsOnly = await awakeAmong(db, state.line, due.smsOnly, now, postponeSmsOnly);
+  const fallbacksDue = await awakeAmong(db, state.line, due.fallbacksDue, now, postponeFallbacks);
   const claimed = await claimDue(db, state, now, { carrierTimeoutMs, isBrief });
-  const { isLong, waitsFor } = claimed;
-  const bubbles =
-    others.bubbles.length > 0 && !isLong && whyLineWaits(line, now) === null
-      ? await claimBubbles(db, row, others.bubbles, carrierTimeoutMs, now)
-      : [];
-  const claims = [...claimed.claims, ...bubbles];
-  // A longer round claims it.
-  const actions =
-    others.hasActions && !isLong && holds.all?.at !== null
-      ? await planActions(db, row, claims.length > 0 ? now : history.lastSentAt, carrierTimeoutMs, now)
-      : NO_ACTIONS;
-  const sent = claimed.claims.map(({ attempt }) => attempt);
-  // Stored now, because the next plan may be made after the hour or day of the cap.
-  await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, afterSends(history, sent), now));
+  // A longer round claims the rest.
+  const { bubbles, actions } = claimed.isLong
+    ? NOTHING_BESIDES
+    : await claimBesides(
+        db,
+        state,
+        holds,
+        { due, hasClaims: claimed.claims.length > 0 },
+        carrierTimeoutMs,
+        now,
+      );
+  await noteUsedUp(db, state, claimed.claims, now);
 
-  // A send changes the holds, and so does the outcome of an open attempt.
-  const isStable = claims.length === 0 && (state.firstAnswerBy === null || holds.all?.at === null);
+  const besides = { due, fallbacksDue, bubbles, actions };
   return {
     ...nothing,
-    ...nextLook(
-      state,
-      holds,
-      claimed,
-      { ...others, nextActionAt: actions.nextAt },
-      isStable ? hold : undefined,
-      now,
-    ),
-    claims,
+    ...nextLook(state, holds, claimed, besides, hold, now),
+    claims: [...claimed.claims, ...bubbles],
     actions,
-    isLong,
-    isResting: waitsFor === 'line_resting',
+    isLong: claimed.isLong,
+    isResting: claimed.waitsFor === 'line_resting',
     smsOnly,
     fallbacksDue,
-    ...(others.bubbles.length > 0 && {
-      nextAt: bubbles.length > 0 ? now : new Date(now.getTime() + CONTENTION_RETRY_MS),
-    }),
-    // More than were read may be due, and those that others have locked were not postponed.
-    ...(fallbacksDue.length < others.fallbacksDue.length && {
-      nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
-    }),
   };
 }
 
@@ -188,8 +144,6 @@ async function noteState(
   return { state, failsOver };
 }
 
-const NO_ACTIONS: ActionPlan = { claimed: null, ended: [], nextAt: null };
-
 /** A plan in which the line sends nothing. */
 const nothingPlanned = ({ row, isPaused, firstAnswerBy }: LineState) => ({
   claims: [],
@@ -206,83 +160,55 @@ const nothingPlanned = ({ row, isPaused, firstAnswerBy }: LineState) => ({
   blockedBy: null,
 });
 
-type OutsideQueue = Awaited<ReturnType<typeof workOutsideQueue>> & { nextActionAt: Date | null };
-
-/** When the line plans again, and why not before. */
-function nextLook(
-  state: LineState,
-  holds: LineHolds,
-  claimed: Claimed,
-  others: OutsideQueue,
-  hold: MessageHold | undefined,
+/** Why the line sends nothing at all, whatever is due, and when to look again; null: it may send. */
+function standstillOf(
+  { row, line, isPaused }: LineState,
+  { all, hold }: Pick<LineHolds, 'all'> & Pick<SendPlan, 'hold'>,
+  canCall: (row: LineRow) => boolean,
   now: Date,
-): Pick<SendPlan, 'nextAt' | 'resumesAt' | 'reason' | 'blockedBy' | 'hold'> {
-  const { nextAt, waitsFor, leavesMore } = claimed;
-  const blockedBy = blockOf(state, holds, claimed, now);
-  // Stored with the decision, so that they are sent even if this run of the workflow is lost.
-  const owedAgainAt = others.fallbacksDue.length > 0 ? new Date(now.getTime() + FALLBACK_AGAIN_MS) : null;
-  const nextOther = [
-    others.nextSmsOnlyAt,
-    others.nextFallbackAt,
-    owedAgainAt,
-    others.nextActionAt,
-    others.nextBubbleAt,
-  ].reduce<Date | null>((a, b) => earliest(a, b), null);
-  const isAlone = others.smsOnly.length === 0 && others.fallbacksDue.length === 0;
-  const gapEnd = leavesMore && isAlone ? endOfGap(state.line, now) : null;
-  const lookAt = nextAt && isCap(waitsFor) ? endOf(hold, nextAt) : nextAt;
-  return {
-    nextAt: others.smsOnly.length > 0 ? now : earliest(lookAt, nextOther),
-    resumesAt: gapEnd && earliest(gapEnd, nextOther),
-    reason: blockedBy === null ? claimed.reason : operatorsReason(blockedBy),
-    blockedBy,
-    hold,
-  };
+): (Look & Pick<SendPlan, 'blockedBy'>) | null {
+  if (row.heldUntil !== null && row.heldUntil > now)
+    return { nextAt: row.heldUntil, reason: operatorsReason('line_changing'), blockedBy: null };
+  const isStopped = workspaceStop(line) !== null;
+  if ((isStopped || isPaused) && all) {
+    const { reason } = all;
+    return { nextAt: null, reason: operatorsReason(reason), blockedBy: isStopped ? reason : null, hold };
+  }
+  if (!canCall(row)) {
+    const nextAt = new Date(now.getTime() + UNREADABLE_AGAIN_MS);
+    return { nextAt, reason: UNREADABLE, blockedBy: 'carrier_pause' };
+  }
+  return null;
 }
 
-/** Why the line cannot send at all; null: it can. */
-function blockOf(
-  { line, firstAnswerBy }: LineState,
+const NOTHING_BESIDES: Pick<BesidesQueue, 'bubbles' | 'actions'> = { bubbles: [], actions: NO_ACTIONS };
+
+/** Claims what does not wait in the queue: the further texts of messages that were sent, and the next action. */
+async function claimBesides(
+  db: TenantDb,
+  { row, line, history }: LineState,
   { all }: LineHolds,
-  claimed: Claimed,
+  { due, hasClaims }: { due: BesidesQueue['due']; hasClaims: boolean },
+  carrierTimeoutMs: number,
   now: Date,
-): LineReason | null {
-  if (all?.at === null) return all.reason;
-  const isUnanswered = firstAnswerBy !== null && firstAnswerBy <= now && claimed.claims.length === 0;
-  return isUnanswered || triesCarrier(line, claimed, now) ? failureOf(line) : null;
+): Promise<Pick<BesidesQueue, 'bubbles' | 'actions'>> {
+  const maySendBubbles = due.bubbles.length > 0 && whyLineWaits(line, now) === null;
+  const bubbles = maySendBubbles ? await claimBubbles(db, row, due.bubbles, carrierTimeoutMs, now) : [];
+  if (!due.hasActions || all?.at === null) return { bubbles, actions: NO_ACTIONS };
+  const lastSentAt = hasClaims || bubbles.length > 0 ? now : history.lastSentAt;
+  return { bubbles, actions: await planActions(db, row, lastSentAt, carrierTimeoutMs, now) };
 }
 
-/**
- * Whether the carrier accepts nothing, and the next message is to find out whether that is over: one that waits for the end of
- * the pause, or for its own retry. Later messages do not count: nobody looks when the pause ends.
- */
-const triesCarrier = (line: PacedLine, { waitsFor, nextAt }: Claimed, now: Date): boolean =>
-  waitsFor === failureOf(line) ||
-  (waitsFor === 'scheduled' &&
-    isFailing(line) &&
-    nextAt !== null &&
-    nextAt.getTime() - now.getTime() <= LONGEST_PAUSE_MS);
-
-/** A hold on messages that join the queue. */
-const messageHold = ({ all, newContacts }: LineHolds): MessageHold => ({
-  all: all?.at === null ? NEVER : all?.at,
-  newContacts: newContacts?.at ?? undefined,
-});
-
-const CAPS: readonly Claimed['waitsFor'][] = [
-  'daily_total_cap',
-  'daily_new_cap',
-  'hourly_new_cap',
-  'line_resting',
-];
-const isCap = (reason: Claimed['waitsFor']): boolean => CAPS.includes(reason);
-
-/**
- * When to look while a cap holds messages until `nextAt`: at the end of its hour or day, for those that join the queue until
- * then. Which of them wait until the morning depends on their windows.
- */
-const endOf = (hold: MessageHold | undefined, nextAt: Date): Date | null =>
-  earliest(nextAt, earliest(hold?.all ?? null, hold?.newContacts ?? null));
+/** Stores which caps these sends use up now, because the next plan may be made after the hour or day of the cap. */
+async function noteUsedUp(
+  db: TenantDb,
+  { line, history }: LineState,
+  claims: readonly StartedAttempt[],
+  now: Date,
+): Promise<void> {
+  const sent = claims.map(({ attempt }) => attempt);
+  await storeUsedUp(db, line.id, line.usedUp, usedUpAt(line, afterSends(history, sent), now));
+}
 
 /**
  * Why a due message could not be sent now even if it skipped the queue and all gaps. Requires the line's lock.
