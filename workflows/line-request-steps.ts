@@ -5,6 +5,11 @@ import { UNTIL_DONE } from './retries.ts';
 
 /** The steps of a line request. Each is an idempotent activity. */
 
+export interface LineOfRequest {
+  workspaceId: string;
+  lineId: string;
+}
+
 const options = { startToCloseTimeout: '1 minute', retry: UNTIL_DONE } as const;
 
 const step = (summary: string) => proxyActivities<Activities>({ ...options, summary });
@@ -22,17 +27,26 @@ export const { addLineToAgencyInvoice } = paid(
   "Add the line to the agency's next invoice, if the agency pays by invoice",
 );
 
-/** The time limit for all steps together, until the carrier has provided a healthy line. */
-export const PROVISIONING_TIMEOUT_MS = 30 * 60_000;
-
-/** The steps at the carrier. @param until their common deadline, in milliseconds since the epoch. */
-export const provisioningAt = (carrier: string | undefined, until: number, summary: string) =>
-  proxyActivities<Activities>({
-    taskQueue: lineQueue(carrier ?? null),
-    summary,
-    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
-    startToCloseTimeout: '1 minute',
-    scheduleToCloseTimeout: Math.max(1, until - Date.now()),
-    // A line is found healthy within half a minute.
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
-  });
+/**
+ * The steps at the carrier.
+ * @param until their common deadline, in milliseconds since the epoch.
+ */
+export function stepsAtCarrier(carrier: string | undefined, until: number) {
+  const step = (summary: string) =>
+    proxyActivities<Activities>({
+      taskQueue: lineQueue(carrier ?? null),
+      summary,
+      scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
+      startToCloseTimeout: '1 minute',
+      scheduleToCloseTimeout: Math.max(1, until - Date.now()),
+      // A line is found healthy within half a minute.
+      retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
+    });
+  return {
+    allocateLine: (line: LineOfRequest) =>
+      step('Allocate a number or address at the carrier').allocateLine(line),
+    configureInbound: (line: LineOfRequest) =>
+      step('Tell the carrier where to report replies and receipts').configureInbound(line),
+    probeNewLine: (line: LineOfRequest) => step('Probe the line until it is healthy').probeNewLine(line),
+  };
+}

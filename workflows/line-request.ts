@@ -1,27 +1,21 @@
 import {
-  ActivityFailure,
   allHandlersFinished,
   ApplicationFailure,
-  CancellationScope,
   condition,
   continueAsNew,
-  isCancellation,
   patched,
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNoWorker, relabel } from './line-location.ts';
+import { relabel } from './line-location.ts';
+import { createProvisioning, PROVISIONING_TIMEOUT_MS, type Provisioning } from './line-provisioning.ts';
 import {
-  activateLine,
-  addLineToAgencyInvoice,
-  failLine,
+  type LineOfRequest,
   lookAtLineRequest,
-  PROVISIONING_TIMEOUT_MS,
-  provisioningAt,
   releaseNumber,
   settleLineInvoices,
 } from './line-request-steps.ts';
-import { createLoop, isHistoryLong } from './work-loop.ts';
+import { createLoop, isHistoryLong, type WorkLoop } from './work-loop.ts';
 import { CHECK_EVERY_MS, type LineRequestView } from './protocol/line-request.ts';
 import type { Round } from './protocol/round.ts';
 import { PAYMENTS_QUEUE } from './protocol/task-queues.ts';
@@ -66,43 +60,20 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     'stepDue',
     'overdue',
   );
+  const provisioning = createProvisioning(line, loop);
+  const look = () => loop.run(() => lookAtLineRequest(line));
   let request: LineRequestView | null = null;
   let until = input.provisionUntil;
-  let provisioning: CancellationScope | null = null;
-  let isGivenUp = false;
-  let isBilling = false;
-
-  const allowedIn =
-    (action: string, ...statuses: LineRequestView['status'][]) =>
-    () =>
-      request && !statuses.includes(request.status)
-        ? `A request that is ${request.status} cannot be ${action}`
-        : null;
-  onOrder(checkPayment, loop, (order) => checkLinePayment({ ...order, ...line }), {
-    description: 'Checks the open invoice at the payment provider.',
-    refusal: allowedIn('checked for a payment', 'awaiting_payment'),
+  const inputAt = (workspaceId: string): LineRequestInput => ({
+    workspaceId,
+    subjectId: line.lineId,
+    ...(until !== undefined && { provisionUntil: until }),
   });
-  onOrder(
-    giveUp,
-    loop,
-    async (order) => {
-      const verdict = await giveUpLine({ ...order, ...line });
-      isGivenUp = true;
-      provisioning?.cancel();
-      return verdict;
-    },
-    {
-      description: 'Stops provisioning. The request fails, and payments are credited.',
-      refusal: () =>
-        isBilling
-          ? 'A request whose line is provided cannot be given up'
-          : allowedIn('given up', 'provisioning', 'unconnected', 'failed')(),
-    },
-  );
+  answerOperators(line, loop, provisioning, () => request?.status);
 
   let continues: boolean;
   do {
-    request = await loop.run(() => lookAtLineRequest(line));
+    request = await look();
     if (request.home !== undefined) {
       await condition(allHandlersFinished);
       relabel(request.home);
@@ -110,15 +81,15 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     }
     while (request.owes) {
       await settleLineInvoices(line);
-      request = await loop.run(() => lookAtLineRequest(line));
+      request = await look();
     }
     if (request.releases === true && patched('releases-numbers')) {
       await releaseNumber(line);
-      request = await loop.run(() => lookAtLineRequest(line));
+      request = await look();
     }
     if (request.status === 'provisioning') {
       until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
-      await provision(request.carrier, until);
+      await provisioning.run(request.carrier, until);
       continues = !isHistoryLong();
       // An operator who gives up the request now still gets a verdict.
       if (!continues) await condition(allHandlersFinished);
@@ -135,56 +106,41 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       'LINE_FAILED',
     );
   return `the request is ${request.status}`;
+}
 
-  function inputAt(workspaceId: string): LineRequestInput {
-    return {
-      workspaceId,
-      subjectId: line.lineId,
-      ...(until !== undefined && { provisionUntil: until }),
-    };
-  }
+type Status = LineRequestView['status'];
 
-  /** Provisions and activates the line. Returns early if no worker serves the carrier, which is then looked up again. */
-  async function provision(carrier: string | undefined, by: number): Promise<void> {
-    provisioning = new CancellationScope();
-    isGivenUp = false;
-    try {
-      await provisioning.run(async () => {
-        loop.setStatus('provisioning', 'the carrier allocates its number or address');
-        await provisioningAt(carrier, by, 'Allocate a number or address at the carrier').allocateLine(line);
-        loop.setStatus('provisioning', 'the carrier is told where to report replies and receipts');
-        await provisioningAt(
-          carrier,
-          by,
-          'Tell the carrier where to report replies and receipts',
-        ).configureInbound(line);
-        loop.setStatus('provisioning', 'it is probed until it is healthy, for half an hour at most');
-        await provisioningAt(carrier, by, 'Probe the line until it is healthy').probeNewLine(line);
-      });
-    } catch (error) {
-      if (isCancellation(error)) {
-        if (isGivenUp) return;
-        // An operator canceled the workflow. The sweep starts it again.
-        throw error;
-      }
-      if (!(error instanceof ActivityFailure)) throw error;
-      if (hasNoWorker(error) && Date.now() < by) return;
-      // The decision is stored even if the workflow is canceled now.
-      await CancellationScope.nonCancellable(() => failLine(line));
-      return;
-    }
-    if (!allHandlersFinished() && patched('orders-before-billing')) {
-      await condition(allHandlersFinished);
-      if (isGivenUp) return;
-    }
-    // A line that is given up from here on would stay on the agency's invoice.
-    isBilling = true;
-    await CancellationScope.nonCancellable(async () => {
-      await addLineToAgencyInvoice(line);
-      await activateLine(line);
-    });
-    isBilling = false;
-  }
+/** The orders of operators. @param status in the last round; undefined: before the first. */
+function answerOperators(
+  line: LineOfRequest,
+  loop: WorkLoop,
+  provisioning: Provisioning,
+  status: () => Status | undefined,
+): void {
+  const refusal = (action: string, ...statuses: Status[]): string | null => {
+    const now = status();
+    return now && !statuses.includes(now) ? `A request that is ${now} cannot be ${action}` : null;
+  };
+  onOrder(checkPayment, loop, (order) => checkLinePayment({ ...order, ...line }), {
+    description: 'Checks the open invoice at the payment provider.',
+    refusal: () => refusal('checked for a payment', 'awaiting_payment'),
+  });
+  onOrder(
+    giveUp,
+    loop,
+    async (order) => {
+      const verdict = await giveUpLine({ ...order, ...line });
+      provisioning.giveUp();
+      return verdict;
+    },
+    {
+      description: 'Stops provisioning. The request fails, and payments are credited.',
+      refusal: () =>
+        provisioning.isBilling
+          ? 'A request whose line is provided cannot be given up'
+          : refusal('given up', 'provisioning', 'unconnected', 'failed'),
+    },
+  );
 }
 
 function waitOf({ status, isChanged }: LineRequestView): Round {
