@@ -49,6 +49,8 @@ import { inboxRoutes } from './routes/inbox/inbox.ts';
 import { installationRoutes } from './routes/accounts/installation.ts';
 import { invitationRoutes } from './routes/accounts/invitations.ts';
 import { workspaceKeyRoutes } from './routes/accounts/keys.ts';
+import { autopilotDryRunRoutes } from './routes/drafts/autopilot-dry-runs.ts';
+import { draftRoutes } from './routes/drafts/drafts.ts';
 import { knowledgeBaseRoutes } from './routes/drafts/knowledge-base.ts';
 import { leadRoutes } from './routes/contacts/leads.ts';
 import { leadTagRoutes } from './routes/contacts/lead-tags.ts';
@@ -130,7 +132,7 @@ const declared = [
   ...under('/api/rules', ruleRoutes),
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/saved-filters', savedFilterRoutes),
-  ...under('/api/knowledge-base', knowledgeBaseRoutes),
+  ...under('/api/knowledge-base', [...knowledgeBaseRoutes, ...autopilotDryRunRoutes, ...draftRoutes]),
   ...under('/api/chat-connections', chatConnectionRoutes),
   ...under('/api/crm-connections', crmConnectionRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
