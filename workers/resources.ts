@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
+import { createTakenKinds } from '#db/queries/operations/taken-kinds.ts';
 import { listenToAnnouncements } from '#db/connection/announcements.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { postgresAt } from '#db/connection/postgres-at.ts';
@@ -49,8 +49,8 @@ export interface Resources {
 /** Opens connections to PostgreSQL, Temporal, storage and the providers. */
 export async function openResources(config: Config, logger: Logger): Promise<Resources> {
   const temporal = createTemporalClient(config.temporal);
-  const polled = createPolledKinds();
-  const waker = createWaker(temporal, logger, polled);
+  const takenKinds = createTakenKinds();
+  const waker = createWaker(temporal, logger, takenKinds);
   const secrets = createSecretBox(config.encryptionKeys);
   const pools = await connectTo(
     postgresAt(config.database.systemUrl),
@@ -62,7 +62,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       }),
     logger,
   );
-  polled.watch(pools);
+  takenKinds.watch(pools);
   const announcements = listenToAnnouncements(config.database.listenUrl);
   const clock = startClock(pools, logger);
   await clock.ready;
@@ -154,7 +154,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       untrusted.close();
       await mailer?.close();
       await announcements.close();
-      polled.close();
+      takenKinds.close();
       await clock.stop();
       await pools.close();
     },

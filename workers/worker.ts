@@ -2,7 +2,7 @@ import { Runtime, type WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '#activities/index.ts';
 import { countChanges } from '#activities/analytics/count-changes.ts';
-import { createPolling, type Rounds } from '#activities/base/polled-rounds.ts';
+import { createRoundTaker, type Rounds } from '#activities/base/round-taker.ts';
 import { createRoundClaims } from '#activities/base/round-claims.ts';
 import { crmRounds } from '#activities/crm/crm.ts';
 import { webhookRounds } from '#activities/events/webhooks.ts';
@@ -121,7 +121,7 @@ export async function startWorker(
   };
   async function poll(): Promise<void> {
     await workers.start(ending);
-    polledRun = keepPolledRun(temporal, name, rounds.polling, { isServing, afterLoss: startWorkflows }, logger);
+    polledRun = keepPolledRun(temporal, name, rounds.roundTaker, { isServing, afterLoss: startWorkflows }, logger);
     await startWorkflows();
     logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
   }
@@ -166,12 +166,12 @@ function createRounds(
   const slots = new Map(queues.map(({ taskQueue, share }) => [taskQueue, share]));
   const roundClaims = createRoundClaims(pools, logger);
   const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
-  const polling = createPolling({ ...dependencies, roundClaims }, roundsOf(dependencies, queues), {
+  const roundTaker = createRoundTaker({ ...dependencies, roundClaims }, roundsOf(dependencies, queues), {
     carriers: carriers.names.filter((carrier) => slots.has(carrierQueue(carrier))),
     isServing,
     beside: async (canceled) => (runsWorkflows ? countChanges(pools, logger, canceled) : undefined),
   });
-  return { gapWaits: createGapWaits({ pools, slots, logger }), roundClaims, polling };
+  return { gapWaits: createGapWaits({ pools, slots, logger }), roundClaims, roundTaker };
 }
 
 /** Watches whether the build of this process gets tasks, and releases it if the process is to do so. */

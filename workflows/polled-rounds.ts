@@ -43,7 +43,7 @@ const { endLostRounds } = proxyActivities<Activities>({
 const LOOKS = 6;
 
 /**
- * One per worker process, whose only activity takes the rounds of the workflows that are polled: each webhook POST, each poll of an inbox
+ * One per worker process, whose only activity takes the rounds of the workflows that leave them to processes: each webhook POST, each poll of an inbox
  * and each drain happens in it, and the changes of metrics of busy workspaces are counted. Ends with its process.
  */
 export async function polledRounds(input: PolledRoundsInput): Promise<string> {

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb } from '#db/connection/transactions.ts';
-import { holdRounds, type PolledRound, releaseRound } from '#db/queries/operations/polled-rounds.ts';
+import { extendClaims, type DueRound, releaseClaim } from '#db/queries/operations/due-rounds.ts';
 
-/** Much less than a claim lasts (db/queries/operations/polled-rounds.ts). */
+/** Much less than a claim lasts (db/queries/operations/due-rounds.ts). */
 const HOLD_EVERY_MS = 5000;
 /** Rounds end earlier. One that hangs is claimed by another process then. */
 const MAX_HELD_MS = 5 * 60_000;
@@ -16,7 +16,7 @@ export interface RoundClaims {
    * @param options.pauseMs how long after it no process begins another, by its result; null: after an error.
    */
   during<T>(
-    round: PolledRound,
+    round: DueRound,
     work: () => Promise<T>,
     options?: { isClaimed?: boolean; pauseMs?: (result: T | null) => number },
   ): Promise<T>;
@@ -24,21 +24,21 @@ export interface RoundClaims {
 
 export function createRoundClaims(pools: Pools, logger: Pick<Logger, 'warn'>): RoundClaims {
   const db = systemDb(pools);
-  const held = new Map<PolledRound, number>();
+  const held = new Map<DueRound, number>();
   let timer: NodeJS.Timeout | undefined;
 
   function hold(): void {
     const since = performance.now() - MAX_HELD_MS;
     const rounds = [...held].flatMap(([round, at]) => (at > since ? [round] : []));
     if (rounds.length === 0) return;
-    holdRounds(db, rounds).catch((error: unknown) =>
+    extendClaims(db, rounds).catch((error: unknown) =>
       logger.warn({ error, rounds: rounds.length }, 'the claims of rounds cannot be extended'),
     );
   }
 
   return {
     async during(round, work, { isClaimed = false, pauseMs = () => 0 } = {}) {
-      if (!isClaimed) await holdRounds(db, [round]);
+      if (!isClaimed) await extendClaims(db, [round]);
       held.set(round, performance.now());
       timer ??= setInterval(hold, HOLD_EVERY_MS).unref();
       let result = null;
@@ -51,7 +51,7 @@ export function createRoundClaims(pools: Pools, logger: Pick<Logger, 'warn'>): R
           clearInterval(timer);
           timer = undefined;
         }
-        await releaseRound(db, round, pauseMs(result)).catch((error: unknown) =>
+        await releaseClaim(db, round, pauseMs(result)).catch((error: unknown) =>
           logger.warn({ error, ...round }, 'the claim of a round cannot be ended; it expires'),
         );
       }

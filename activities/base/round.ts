@@ -37,8 +37,8 @@ export const LEFT_DUE: Look = {
   reason: 'all that came is done; a worker process takes what comes',
 };
 
-/** A workflow whose next rounds polling processes take ends when it has nothing more to do now. */
-export const leftToPolling = (look: Look): Round =>
+/** A workflow whose next rounds processes take ends when it has nothing more to do now. */
+export const leftToProcesses = (look: Look): Round =>
   isDue(look) ? roundOf(look) : { ...roundOf(look), nextAt: null, ended: true };
 
 /**

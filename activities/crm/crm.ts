@@ -28,12 +28,12 @@ import type { Round } from '#workflows/protocol/round.ts';
 import { crmConnectionId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies, ProcessDependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import type { Rounds } from '../base/polled-rounds.ts';
+import type { Rounds } from '../base/round-taker.ts';
 import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
 
 const ROUND_MS = 60_000;
 /** Of a round that a process takes itself, so that all connections get turns. */
-const POLLED_MS = 15_000;
+const TAKEN_MS = 15_000;
 /** What was read is pushed at once, or read again: a process that was suspended meanwhile has lost the connection to another. */
 const PUSH_WITHIN_MS = 5000;
 /** A token that is refused is tried again so often: its scopes may have been granted. */
@@ -251,7 +251,7 @@ export function createCrmActivities(dependencies: Dependencies) {
   const { pools, roundClaims, crmPollSeconds } = dependencies;
   const { sync } = createCrmSync(dependencies);
   return {
-    /** Brings the leads of a workspace and a connected CRM together, and says how the polling of processes goes, which follows. */
+    /** Brings the leads of a workspace and a connected CRM together, and says how the rounds of processes go, which follow. */
     syncCrm: ({ workspaceId, connectionId }: ConnectionOf): Promise<Round> => {
       const workflowId = crmConnectionId(connectionId);
       return withHeartbeat((canceled) =>
@@ -280,7 +280,7 @@ export function crmRounds(dependencies: ProcessDependencies, slots: number): Rou
   return {
     slots,
     async run({ workspaceId, subjectId: connectionId }, canceled) {
-      const { isGone, hasChanged } = await sync({ workspaceId, connectionId }, canceled, POLLED_MS);
+      const { isGone, hasChanged } = await sync({ workspaceId, connectionId }, canceled, TAKEN_MS);
       return isGone || hasChanged ? 'hand over' : 'done';
     },
   };

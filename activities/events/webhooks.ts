@@ -22,10 +22,10 @@ import {
 import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Rounds } from '../base/polled-rounds.ts';
+import type { Rounds } from '../base/round-taker.ts';
 import { type DeliverySlots, INTERRUPTED_AFTER_MS } from './webhook-deliverer.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import { dueNow, isDue, LEFT_DUE, leftToPolling } from '../base/round.ts';
+import { dueNow, isDue, LEFT_DUE, leftToProcesses } from '../base/round.ts';
 
 /** Concurrent deliveries of one workspace. */
 const PER_WORKSPACE = 1536;
@@ -128,12 +128,12 @@ function createDeliveryRound({
 export function createWebhookActivities({ roundClaims, ...dependencies }: Dependencies) {
   const deliver = createDeliveryRound(dependencies);
   return {
-    /** Delivers the events of a workspace until none are pending, where the rounds of polling processes did not suffice. */
+    /** Delivers the events of a workspace until none are pending, where the rounds of processes did not suffice. */
     async deliverWebhooks({ workspaceId }: { workspaceId: string }): Promise<Round> {
       const workflowId = webhookDispatcherId(workspaceId);
       return withHeartbeat(async (canceled) =>
         roundClaims.during({ workspaceId, workflowId }, async () =>
-          leftToPolling(await deliver(workspaceId, canceled)),
+          leftToProcesses(await deliver(workspaceId, canceled)),
         ),
       );
     },

@@ -17,12 +17,12 @@ import type { LineRound } from '#workflows/protocol/round.ts';
 import type { Dependencies, ProcessDependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { type LineAtCarrier, lineRound } from './line-location.ts';
-import type { Rounds } from '../base/polled-rounds.ts';
+import type { Rounds } from '../base/round-taker.ts';
 import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
 
 const ROUND_MS = 60_000;
 /** Of a round that a process takes itself, so that the inboxes of all lines get turns. A server that does not answer has its own limits. */
-const POLLED_MS = 15_000;
+const TAKEN_MS = 15_000;
 const MAX_FAILURE = 300;
 
 interface LineOf {
@@ -133,7 +133,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
   const { read } = createInboxReading(dependencies);
 
   return {
-    /** Reads new messages from a line's inbox, and says how the polling of processes goes, which follows. */
+    /** Reads new messages from a line's inbox, and says how the rounds of processes go, which follow. */
     async readInbox(line: { workspaceId: string; lineId: string }): Promise<LineRound> {
       const workflowId = mailboxReaderId(line.lineId);
       const round = ({ workspaceId, lineId }: LineAtCarrier): Promise<LineRound> =>
@@ -164,7 +164,7 @@ export function inboxRounds(dependencies: ProcessDependencies, slots: number): R
   return {
     slots,
     async run({ workspaceId, subjectId: lineId }, canceled) {
-      const { isMissing, hasChanged } = await read({ workspaceId, lineId }, canceled, POLLED_MS);
+      const { isMissing, hasChanged } = await read({ workspaceId, lineId }, canceled, TAKEN_MS);
       return isMissing || hasChanged ? 'hand over' : 'done';
     },
   };

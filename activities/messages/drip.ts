@@ -9,8 +9,8 @@ import { dripDrainerId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import type { Rounds } from '../base/polled-rounds.ts';
-import { dueNow, isDue, LEFT_DUE, leftToPolling, repeatUntil } from '../base/round.ts';
+import type { Rounds } from '../base/round-taker.ts';
+import { dueNow, isDue, LEFT_DUE, leftToProcesses, repeatUntil } from '../base/round.ts';
 import { ROWS_PER_TRANSACTION } from '../base/transaction-size.ts';
 
 /** Drips come in bursts: looking for a moment is cheaper than the next round. */
@@ -54,12 +54,12 @@ async function drain(
 
 export function createDrainActivities({ roundClaims, ...dependencies }: Dependencies) {
   return {
-    /** Drains the buffer of a workspace, where the rounds of polling processes did not suffice. */
+    /** Drains the buffer of a workspace, where the rounds of processes did not suffice. */
     async drainDrips({ workspaceId }: { workspaceId: string }): Promise<Round> {
       const workflowId = dripDrainerId(workspaceId);
       return withHeartbeat(async (canceled) =>
         roundClaims.during({ workspaceId, workflowId }, async () =>
-          leftToPolling(await drain(dependencies, workspaceId, canceled)),
+          leftToProcesses(await drain(dependencies, workspaceId, canceled)),
         ),
       );
     },

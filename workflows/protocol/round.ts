@@ -19,7 +19,7 @@ export interface Round {
   ended?: boolean;
   /** The workflow waits without a timer for the next signal, however long that takes. Absent in rounds of earlier releases. */
   keepsOpen?: boolean;
-  /** Worker processes take the next rounds from the table; the workflow waits until there is something to see. */
+  /** Worker processes take the next rounds; the workflow waits until there is something to see. The name is that of saved histories. */
   isPolled?: boolean;
   /** There is more to do: the next round starts immediately and waits until `nextAt` itself. */
   goesOn?: boolean;

@@ -4,7 +4,7 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { SystemDb } from '#db/connection/transactions.ts';
 
 /** A round that a process takes from `workflow_wakes`, without the workflow. */
-export interface PolledRound {
+export interface DueRound {
   workspaceId: string;
   workflowId: string;
 }
@@ -32,7 +32,7 @@ interface DueRounds {
 export async function findDueRounds(
   db: SystemDb,
   { kinds, carriers, full, limit }: DueRounds,
-): Promise<readonly PolledRound[]> {
+): Promise<readonly DueRound[]> {
   return db.any(sql.type(RoundRow)`
     select w.workspace_id, w.workflow_id from workflow_wakes w
     left join lines l on ${kindOf} = 'mailbox-reader' and l.workspace_id = w.workspace_id and l.id = split_part(w.workflow_id, ':', 2)
@@ -44,10 +44,7 @@ export async function findDueRounds(
 }
 
 /** Claims rounds. @returns those that no other process was faster to claim. */
-export async function claimRounds(
-  db: SystemDb,
-  rounds: readonly PolledRound[],
-): Promise<readonly PolledRound[]> {
+export async function claimRounds(db: SystemDb, rounds: readonly DueRound[]): Promise<readonly DueRound[]> {
   return db.any(sql.type(RoundRow)`
     update workflow_wakes w set claimed_until = now() + ${CLAIM}, sweep_at = greatest(sweep_at, now() + ${SWEEP_AFTER})
     where ${among(rounds)} and w.wake_at <= now() and ${isFree}
@@ -55,21 +52,21 @@ export async function claimRounds(
 }
 
 /** Extends claims, or takes them over. */
-export async function holdRounds(db: SystemDb, rounds: readonly PolledRound[]): Promise<void> {
+export async function extendClaims(db: SystemDb, rounds: readonly DueRound[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     update workflow_wakes w set claimed_until = now() + ${CLAIM}, sweep_at = greatest(sweep_at, now() + ${SWEEP_AFTER})
     where ${among(rounds)}`);
 }
 
 /** Ends a claim: the next round may begin when it is due, or after `pauseMs`. */
-export async function releaseRound(db: SystemDb, round: PolledRound, pauseMs = 0): Promise<void> {
+export async function releaseClaim(db: SystemDb, round: DueRound, pauseMs = 0): Promise<void> {
   await db.query(sql.type(NoRows)`
     update workflow_wakes w set claimed_until = now() + make_interval(secs => ${pauseMs / 1000})
     where ${among([round])}`);
 }
 
 /** Ids of workflows are unique; with the workspaces, the primary key finds them. */
-const among = (rounds: readonly PolledRound[]) => sql.fragment`
+const among = (rounds: readonly DueRound[]) => sql.fragment`
   w.workspace_id = any(${sql.array([...new Set(rounds.map(({ workspaceId }) => workspaceId))], 'text')})
   and w.workflow_id = any(${sql.array(
     rounds.map(({ workflowId }) => workflowId),
@@ -77,7 +74,7 @@ const among = (rounds: readonly PolledRound[]) => sql.fragment`
   )})`;
 
 /** Records that a process of this kind of rounds is looking for them. */
-export async function recordPolling(db: SystemDb, kinds: readonly string[]): Promise<void> {
+export async function recordTaken(db: SystemDb, kinds: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     insert into polled_kinds (kind, polled_at) select kind, now() from ${sql.unnest(
       [...kinds].toSorted().map((kind) => [kind]),
@@ -89,7 +86,7 @@ export async function recordPolling(db: SystemDb, kinds: readonly string[]): Pro
 const KindRow = z.object({ kind: z.string() });
 
 /** The kinds of rounds for which a process has looked within half a minute. */
-export async function polledKinds(db: SystemDb): Promise<ReadonlySet<string>> {
+export async function takenKinds(db: SystemDb): Promise<ReadonlySet<string>> {
   const kinds = await db.anyFirst(sql.type(KindRow)`
     select kind from polled_kinds where polled_at > now() - interval '30 seconds'`);
   return new Set(kinds);

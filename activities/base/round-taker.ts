@@ -1,20 +1,15 @@
 import type { Logger } from 'pino';
 import type { Announcements } from '#db/connection/announcements.ts';
 import type { Pools } from '#db/connection/pools.ts';
-import {
-  claimRounds,
-  findDueRounds,
-  type PolledRound,
-  recordPolling,
-} from '#db/queries/operations/polled-rounds.ts';
+import { claimRounds, findDueRounds, type DueRound, recordTaken } from '#db/queries/operations/due-rounds.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import { inWorkspaceTime } from '#db/connection/workspace-clock.ts';
-import { takeFairly } from '#domain/base/fair-batch.ts';
 import type { WakeSignals } from '#db/wakes/transaction-wakes.ts';
 import { inLogContext } from '#providers/log-context.ts';
 import { inTaskSpan } from '#providers/task-span.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import type { RoundClaims } from './round-claims.ts';
+import { createRoundSlots, kindOf } from './round-slots.ts';
 
 /** How a round ended. `hand over`: its workflow is to go on, which shows operators what is the matter. */
 export type RoundEnd = 'done' | 'hand over';
@@ -35,19 +30,19 @@ interface RoundCounts {
   failed: number;
 }
 
-/** The rounds that a process takes itself. */
-export interface Polling {
+/** Takes the rounds that are due, of workflows which leave them to processes. */
+export interface RoundTaker {
   readonly kinds: string[];
   /** Whether it looks for due rounds. */
   readonly isActive: boolean;
   /** Looks for due rounds and runs them, until it is stopped or canceled, or a day is over. */
-  take(canceled: AbortSignal): Promise<PollingEnd>;
+  take(canceled: AbortSignal): Promise<TakingEnd>;
   counts(): Record<string, RoundCounts>;
   /** Ends the rounds that are under way, and waits for that. */
   stop(): Promise<void>;
 }
 
-interface PollingEnd {
+interface TakingEnd {
   reason: string;
   /** It is to be called again. */
   goesOn: boolean;
@@ -64,14 +59,14 @@ const FAILED_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Runs due rounds of the kinds in `WORKFLOWS` that are polled. A process that crashes loses its claims after 15 seconds, and others
+ * Runs due rounds of the kinds in `WORKFLOWS` that are taken. A process that crashes loses its claims after 15 seconds, and others
  * go on. Rounds that nobody takes are found by the sweep, which signals their workflows.
  * @param rounds by kind, as in the ids of workflows.
  * @param options.carriers whose lines this process serves.
  * @param options.isServing whether this process may work: Temporal sends tasks to its build.
  * @param options.beside what the process does besides as long as it takes rounds, so that Temporal shows it; ends when it is canceled.
  */
-export function createPolling(
+export function createRoundTaker(
   {
     pools,
     waker,
@@ -95,11 +90,10 @@ export function createPolling(
     isServing: () => boolean;
     beside: (canceled: AbortSignal) => Promise<void>;
   },
-): Polling {
+): RoundTaker {
   const db = systemDb(pools);
   const stopping = new AbortController();
-  /** By kind and workspace. */
-  const running = new Map<string, Map<string, number>>(Object.keys(rounds).map((kind) => [kind, new Map()]));
+  const slots = createRoundSlots(new Map(Object.entries(rounds).map(([kind, { slots }]) => [kind, slots])));
   const runs = new Set<Promise<void>>();
   const ended = new Map<string, Omit<RoundCounts, 'running'>>(
     Object.keys(rounds).map((kind) => [kind, { done: 0, handedOver: 0, failed: 0 }]),
@@ -108,50 +102,16 @@ export function createPolling(
   let isFailing = false;
   let active: Promise<unknown> | null = null;
 
-  const sum = (counts: Iterable<number>): number => [...counts].reduce((total, count) => total + count, 0);
-  const runningOf = (kind: string): number => sum(running.get(kind)?.values() ?? []);
-
-  const shareOf = (kind: string): number => Math.ceil((rounds[kind]?.slots ?? 0) / 2);
-
-  function freeSlots(): Map<string, number> {
-    return new Map(
-      Object.entries(rounds).flatMap(([kind, { slots }]) => {
-        const busy = runningOf(kind);
-        return slots > busy ? [[kind, slots - busy]] : [];
-      }),
-    );
-  }
-
-  /** What fits: the workspaces in turns, none with more than half of the slots of a kind. */
-  function fitting(due: readonly PolledRound[], free: ReadonlyMap<string, number>): PolledRound[] {
-    const ofKinds = Map.groupBy(due, ({ workflowId }) => kindOf(workflowId));
-    return [...ofKinds].flatMap(([kind, ofKind]) => {
-      const left = (workspaceId: string): number =>
-        shareOf(kind) - (running.get(kind)?.get(workspaceId) ?? 0);
-      const queues = [...Map.groupBy(ofKind, ({ workspaceId }) => workspaceId)].map(
-        ([workspaceId, queue]): [string, PolledRound[]] => [
-          workspaceId,
-          queue.slice(0, Math.max(0, left(workspaceId))),
-        ],
-      );
-      return takeFairly(new Map(queues), free.get(kind) ?? 0);
-    });
-  }
-
   async function poll(canceled: AbortSignal): Promise<void> {
     if (performance.now() - recordedAt > RECORD_EVERY_MS) {
-      await recordPolling(db, Object.keys(rounds));
+      await recordTaken(db, Object.keys(rounds));
       recordedAt = performance.now();
     }
-    const free = freeSlots();
+    const free = slots.free();
     if (free.size === 0) return;
     const limit = 2 * Math.max(...free.values());
-    const full = [...running].flatMap(([kind, counts]) =>
-      [...counts].flatMap(([workspaceId, count]) =>
-        count >= shareOf(kind) ? [`${kind} ${workspaceId}`] : [],
-      ),
-    );
-    const due = fitting(await findDueRounds(db, { kinds: [...free.keys()], carriers, full, limit }), free);
+    const looked = { kinds: [...free.keys()], carriers, full: slots.full(), limit };
+    const due = slots.fitting(await findDueRounds(db, looked), free);
     if (due.length === 0 || canceled.aborted) return;
     for (const round of await claimRounds(db, due)) {
       const run = runRound(round, canceled).finally(() => runs.delete(run));
@@ -159,15 +119,14 @@ export function createPolling(
     }
   }
 
-  async function runRound(round: PolledRound, canceled: AbortSignal): Promise<void> {
+  async function runRound(round: DueRound, canceled: AbortSignal): Promise<void> {
     const { workspaceId, workflowId } = round;
     const kind = kindOf(workflowId);
-    const counts = running.get(kind) ?? new Map<string, number>();
     const count = (name: keyof Omit<RoundCounts, 'running'>): void => {
       const of = ended.get(kind);
       if (of) of[name] += 1;
     };
-    counts.set(workspaceId, (counts.get(workspaceId) ?? 0) + 1);
+    const release = slots.take(round);
     const work = (): Promise<RoundEnd | undefined> =>
       inWorkspaceTime(workspaceId, async () =>
         rounds[kind]?.run({ workspaceId, subjectId: workflowId.slice(kind.length + 1) }, canceled),
@@ -187,9 +146,7 @@ export function createPolling(
       logger.warn({ error, workspaceId, workflowId }, 'a round failed; its workflow tries again');
       waker.wake(workflowId, workspaceId, 'overdue');
     } finally {
-      const left = (counts.get(workspaceId) ?? 1) - 1;
-      if (left > 0) counts.set(workspaceId, left);
-      else counts.delete(workspaceId);
+      release();
     }
   }
 
@@ -203,7 +160,7 @@ export function createPolling(
     }
   }
 
-  async function take(canceled: AbortSignal): Promise<PollingEnd> {
+  async function take(canceled: AbortSignal): Promise<TakingEnd> {
     const end = performance.now() + DAY_MS;
     using events = announcements.subscribe(() => true);
     while (!canceled.aborted && isServing() && performance.now() < end) {
@@ -239,7 +196,9 @@ export function createPolling(
       }
     },
     counts: () =>
-      Object.fromEntries([...ended].map(([kind, counts]) => [kind, { running: runningOf(kind), ...counts }])),
+      Object.fromEntries(
+        [...ended].map(([kind, counts]) => [kind, { running: slots.running(kind), ...counts }]),
+      ),
     async stop() {
       stopping.abort();
       await active;
@@ -248,16 +207,14 @@ export function createPolling(
   };
 }
 
-/** @param polling of the process whose task queue the activity is on. */
-export function createPollingActivities({ polling }: { polling: Polling }) {
+/** @param roundTaker of the process whose task queue the activity is on. */
+export function createRoundTakerActivities({ roundTaker }: { roundTaker: RoundTaker }) {
   return {
     /** Takes the rounds that are due until the process stops, or a day is over. Its heartbeats show how many. */
-    takeRounds: (): Promise<PollingEnd> =>
+    takeRounds: (): Promise<TakingEnd> =>
       withHeartbeat(
-        (canceled) => polling.take(canceled),
-        () => polling.counts(),
+        (canceled) => roundTaker.take(canceled),
+        () => roundTaker.counts(),
       ),
   };
 }
-
-const kindOf = (workflowId: string): string => workflowId.slice(0, workflowId.indexOf(':'));

@@ -1,21 +1,21 @@
-import { polledKinds } from './polled-rounds.ts';
+import { takenKinds } from './due-rounds.ts';
 import type { Pools } from '#db/connection/pools.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 
 const EVERY_MS = 10_000;
 
-/** Knows for which kinds of rounds some worker process looks. */
-export interface PolledKinds {
+/** Knows which kinds of rounds some worker process takes. */
+export interface TakenKinds {
   /** Whether one did at the last look. */
   has(kind: string): boolean;
-  /** Looks now: a process may have begun since. While the database does not respond, no kind counts as polled. */
+  /** Looks now: a process may have begun since. While the database does not respond, no kind counts as taken. */
   look(kind: string): Promise<boolean>;
   /** Begins to look, now and every ten seconds. */
   watch(pools: Pools): void;
   close(): void;
 }
 
-export function createPolledKinds(): PolledKinds {
+export function createTakenKinds(): TakenKinds {
   let kinds: ReadonlySet<string> = new Set();
   let pools: Pools | undefined;
   let looking: Promise<void> | null = null;
@@ -24,7 +24,7 @@ export function createPolledKinds(): PolledKinds {
   /** Callers at the same time share a query. */
   async function look(): Promise<void> {
     if (!pools) return;
-    looking ??= polledKinds(systemDb(pools))
+    looking ??= takenKinds(systemDb(pools))
       .catch(() => new Set<string>())
       .then((found) => void (kinds = found))
       .finally(() => (looking = null));
