@@ -121,7 +121,13 @@ export async function startWorker(
   };
   async function poll(): Promise<void> {
     await workers.start(ending);
-    polledRun = keepPolledRun(temporal, name, rounds.roundTaker, { isServing, afterLoss: startWorkflows }, logger);
+    polledRun = keepPolledRun(
+      temporal,
+      name,
+      rounds.roundTaker,
+      { isServing, afterLoss: startWorkflows },
+      logger,
+    );
     await startWorkflows();
     logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
   }
