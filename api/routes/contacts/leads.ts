@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { eraseContact } from '#db/commands/contacts/contact-erasure.ts';
 import { emitLeadEvents, emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { deleteLeads } from '#db/commands/contacts/delete-leads.ts';
+import { followAddresses } from '#db/commands/campaigns/lead-addresses.ts';
 import { placeMessagesOfLead } from '#db/commands/messages/message-places.ts';
 import {
   findLead,
@@ -223,6 +224,7 @@ export const leadRoutes = [
       await requireCustomFields(db, [changed.customFields]);
       const result = await updateLead(db, lead, changed);
       if (result === null) throw new ApiError('DUPLICATE_LEAD');
+      await followAddresses(db, lead, result, now);
       if (result.timezone !== lead.timezone) await placeMessagesOfLead(db, lead.id, result.timezone, now);
       await emitLeadEvents(db, 'lead.updated', [result], now);
       return { status: 200, body: { success: true, lead: presentLead(result) } };

@@ -111,8 +111,14 @@ export const stopByCondition = (
   );
 
 /** Takes a lead out of a campaign, and cancels its unsent steps there. Requires `lockSequence`. */
-export async function stopLead(db: TenantDb, campaignId: string, leadId: string, now: Date): Promise<void> {
-  await stop(db, 'removed', now, sql.fragment`l.campaign_id = ${campaignId} and l.lead_id = ${leadId}`);
+export async function stopLead(
+  db: TenantDb,
+  campaignId: string,
+  leadId: string,
+  now: Date,
+  reason: StopReason = 'removed',
+): Promise<void> {
+  await stop(db, reason, now, sql.fragment`l.campaign_id = ${campaignId} and l.lead_id = ${leadId}`);
 }
 
 const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });

@@ -125,7 +125,7 @@ export async function withConsent(
 }
 
 /** The place of a lead that gets a message: from its time zone, otherwise from its number. */
-function recipientPlace(
+export function recipientPlace(
   { timezone, phones }: Pick<LeadRow, 'timezone' | 'phones'>,
   address: string,
 ): PhonePlace {

@@ -1,4 +1,5 @@
 import { addLead } from '#db/commands/campaigns/added-lead.ts';
+import { followAddresses } from '#db/commands/campaigns/lead-addresses.ts';
 import { emitLeadEvents, emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { type Author, optOut } from '#db/commands/contacts/opt-outs.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -153,7 +154,10 @@ export async function receiveContact(
   const changed = differs ? await updateLead(db, known, merged) : undefined;
   if (changed === null)
     return log([{ ...entry, leadId: known.id, outcome: 'refused', reason: 'address_of_another_lead' }]);
-  if (changed) await emitLeadEvents(db, 'lead.updated', [changed], now);
+  if (changed) {
+    await followAddresses(db, known, changed, now);
+    await emitLeadEvents(db, 'lead.updated', [changed], now);
+  }
   const isNew = link?.leadId !== known.id;
   return log([
     ...(changed || isNew ? [{ ...entry, leadId: known.id, outcome: 'synced' as const }] : []),

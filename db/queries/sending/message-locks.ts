@@ -63,6 +63,14 @@ export async function lockSequence(db: TenantDb, campaignId: string, leadId: str
   return sequences.length > 0;
 }
 
+/** Locks the running sequences of a lead, and their unsent messages. */
+export async function lockSequencesOf(db: TenantDb, leadId: string): Promise<void> {
+  const sequences = await db.any(sql.type(Sequence)`
+    select campaign_id, lead_id from campaign_leads
+    where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and state = 'running' ${inOrder}`);
+  await lockMessages(db, sql.fragment`select unnest('{}'::text[])`, sequences);
+}
+
 /**
  * Locks everything that a reply from this contact may change: its conversation, its running sequences, and the unsent
  * messages to it and of those sequences. Call it before changing any of them.

@@ -38,6 +38,7 @@ const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, h
   }),
 );
 
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
 
 describe('a campaign whose list is deleted', () => {
@@ -274,6 +275,61 @@ describe('POST /api/campaigns/{id}/leads', () => {
     const leads = [{ phone: before }, { phone: after }];
     const saved = await api('POST', '/api/leads', { listId, leads });
     expect(saved.body).toMatchObject({ savedCount: 1, duplicateCount: 1 });
+  });
+
+  it('writes to a lead at its new address once it is corrected, and not to who had the former', async () => {
+    const [wrong, right, other] = [phone(), phone(), phone()];
+    const { listId, leadIds } = await newList([{ phone: wrong }]);
+    const [leadId = ''] = leadIds;
+    const id = await newCampaign({ listId, steps: [now, later, { message: 'Three' }], start: true });
+    await step(id, leadId, 0, 'sent', 'delivered');
+    const direct = (
+      await api('POST', '/api/messages', { message: 'To the number', leadId, scheduledDate: inAnHour() })
+    ).body;
+    await api('POST', '/api/opt-outs', { address: right });
+    await api('PATCH', `/api/leads/${leadId}`, { phone: right });
+    expect((await stepsOf(id, leadId)).map(({ recipientPhone }) => recipientPhone)).toEqual([
+      wrong,
+      right,
+      right,
+    ]);
+    expect((await api('GET', `/api/messages/${direct._id}`)).body.recipientPhone).toBe(wrong);
+    // Added, the former address takes nothing back.
+    await api('PATCH', `/api/leads/${leadId}`, { phones: [other, right] });
+    expect((await stepsOf(id, leadId))[1]).toMatchObject({ status: 'scheduled', recipientPhone: right });
+  });
+
+  it('lets a lead go that it cannot reach any more, whose new address it writes to already, or has no consent', async () => {
+    await createLine(app, workspace.id, 'email');
+    const lead = () => ({ phone: phone(), email: `${crypto.randomUUID()}@example.com` });
+    const [first, second] = [lead(), lead()];
+    const elsewhere = await newList([first]);
+    const { leadIds } = await newList([second, lead(), lead()]);
+    const [known = '', unreachable = '', kept = ''] = leadIds;
+    const [doubled = ''] = elsewhere.leadIds;
+    const id = await newCampaign({ steps: [later, { ...later, messageType: 'email' }], start: true });
+    for (const leadId of [...leadIds, doubled]) await api('POST', `/api/campaigns/${id}/leads`, { leadId });
+    const consenting = await newCampaign({ listId: elsewhere.listId, steps: [later], requireConsent: true });
+    const consent = { address: first.phone, channel: 'any', status: 'granted', source: 'form' };
+    expect((await api('POST', '/api/consents', consent)).status).toBe(201);
+    await api('POST', `/api/campaigns/${consenting}/start`);
+    await step(consenting, doubled, 0, 'scheduled');
+
+    await api('PATCH', `/api/leads/${unreachable}`, { emails: [] });
+    expect((await api('PATCH', `/api/leads/${doubled}`, { phone: second.phone })).status).toBe(200);
+    await api('PATCH', `/api/leads/${kept}`, { phones: [] });
+    const gone = { status: 'canceled', holdReason: 'removed' };
+    expect(await stepsOf(id, unreachable)).toMatchObject([gone, gone]);
+    expect(await stepsOf(id, doubled)).toMatchObject([gone, gone]);
+    expect(await stepsOf(consenting, doubled)).toMatchObject([
+      { status: 'canceled', holdReason: 'no_consent' },
+    ]);
+    // iMessage reaches email addresses, too.
+    expect(await stepsOf(id, kept)).toMatchObject([{ status: 'scheduled', recipientPhone: null }, {}]);
+    expect(await stepsOf(id, known)).toMatchObject([
+      { recipientPhone: second.phone },
+      { status: 'scheduled' },
+    ]);
   });
 
   it('does not add a lead that is being deleted', async () => {
