@@ -100,6 +100,16 @@ describe('a connected HubSpot', () => {
     expect(await logOf(id, 'conflict')).toEqual([
       expect.objectContaining({ contactId, leadId: lead._id, reason: 'companyName_kept_crm' }),
     ]);
+    // What campaigns have not sent yet does not go to a number that was corrected there, but to the first that is left.
+    const steps = [{ message: 'Later', delay: { days: 2 } }];
+    const campaign = { name: 'Spring', steps, start: true };
+    const campaignId = (await workspace.api('POST', '/api/campaigns', campaign)).body.campaign._id;
+    await workspace.api('POST', `/api/campaigns/${campaignId}/leads`, { leadId: lead._id });
+    const corrected = phone();
+    hubspot.change(contactId, { phone: corrected });
+    await eventually(() => leadWith(corrected));
+    const { messages } = (await workspace.api('GET', `/api/messages?campaignId=${campaignId}`)).body;
+    expect(messages).toMatchObject([{ status: 'scheduled', recipientPhone: other }]);
   });
 
   it('opts out here who opted out there, and there who opted out here', async () => {
