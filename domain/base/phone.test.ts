@@ -79,6 +79,10 @@ describe('normalizePhone', () => {
     },
   );
 
+  it('reads no calling code twice, also if the number has a digit too few', () => {
+    expect(normalizePhone('00491511234567', 'US', '+49')).toBe('+491511234567');
+  });
+
   it.each([
     ['＋４９１５１１２３４５６７８', '+4915112345678'],
     ['＋81 90-1234-5678', '+819012345678'],

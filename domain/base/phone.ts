@@ -32,7 +32,7 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
   const written = trimmed.length <= MAX_LENGTH ? wholeNumber(normalize(trimmed, 'NFKC', MAX_LENGTH)) : null;
   if (written === null || !mayBeNumber(written) || LETTER_AS_DIGIT.test(written)) return null;
   // Unlike a country, a calling code says nothing of what is dialled before the code of another.
-  const abroad = callingCode === undefined ? null : fromAbroad(written);
+  const abroad = callingCode === undefined ? null : fromAbroad(written, callingCode);
   if (abroad !== null) return abroad;
   const defaultCountry = defaultCountryOf(country, callingCode);
   const national = parsePhoneNumberFromString(written, defaultCountry);
@@ -41,11 +41,16 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
   return number.isPossible() ? number.number : (formerForm(number.number) ?? fromAbroad(written));
 }
 
-/** Most of the world dials `00` before the code of a country, and writes numbers so, also for readers who dial something else. */
-function fromAbroad(text: string): string | null {
+/**
+ * Most of the world dials `00` before the code of a country, and writes numbers so, also for readers who dial something else.
+ * @param callingCode behind which also a number counts that its plan does not contain: it would have the code twice otherwise.
+ */
+function fromAbroad(text: string, callingCode?: string): string | null {
   const [, rest] = /^[^\p{Nd}+]*00(\p{Nd}.*|\s.*)$/su.exec(text) ?? [];
   const phone = rest === undefined ? null : normalizePhone(`+${rest.trimStart()}`, 'US');
-  return phone !== null && isLikelyNumber(phone) ? phone : null;
+  if (phone === null) return null;
+  const isExpected = callingCode !== undefined && phone.startsWith(callingCode);
+  return isExpected || isLikelyNumber(phone) ? phone : null;
 }
 
 /** Prefixes of trunks and of mobile numbers that people and exports keep behind the country code. */
