@@ -1,13 +1,16 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { CornerUpLeft, MoreHorizontal, Pencil, Undo2 } from 'lucide-react';
 import type { ReactNode, RefObject } from 'react';
+import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { IconButton } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { Menu } from '#console/components/menu.tsx';
 import { EFFECTS } from '#console/lib/effects.ts';
 import { shortTimeOf } from '#console/lib/format.ts';
-import { type PhoneMessage, signOf, type Tapback, TAPBACKS } from './phone-texts.ts';
+import { signOf, type Tapback, TAPBACKS } from '#console/lib/reactions.ts';
+
+export type PhoneMessage = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
 
 /** What the person does with a message. */
 export interface PhoneActs {

@@ -9,8 +9,8 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { shortTimeOf } from '#console/lib/format.ts';
-import { PhoneBubble, Said } from './phone-bubble.tsx';
-import type { PhoneMessage, Tapback } from './phone-texts.ts';
+import type { Tapback } from '#console/lib/reactions.ts';
+import { PhoneBubble, type PhoneMessage, Said } from './phone-bubble.tsx';
 
 const THREAD = 'GET /api/conversations/{address}';
 const REFRESH = [

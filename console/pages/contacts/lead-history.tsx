@@ -28,8 +28,9 @@ import { addressName, clockOf, dayNameOf, fullTimeOf, timeOf, wordsOf } from '#c
 import { CHANNELS } from '#console/lib/line.ts';
 import { locale } from '#console/lib/locale.ts';
 import { pagePart } from '#console/lib/page-part.ts';
+import { signOf } from '#console/lib/reactions.ts';
 import { Attachment } from '../inbox/attachment.tsx';
-import { reactionOf } from '../inbox/conversations.ts';
+import { REACTED } from '../inbox/conversations.ts';
 import { shownText } from '../inbox/note.tsx';
 import { CallRecording } from './call-recording.tsx';
 import type { HistoryEntry, Lead } from './lead.ts';
@@ -302,14 +303,13 @@ function messageOf({ message, address }: Extract<HistoryEntry, { type: 'message'
   };
 }
 
-function Reaction({ reaction }: { reaction: Parameters<typeof reactionOf>[0] }) {
+function Reaction({ reaction }: { reaction: Parameters<typeof signOf>[0] }) {
   const { t } = useLingui();
-  const { sign, text } = reactionOf(reaction);
-  const what = t(text);
+  const what = t(REACTED[reaction.reaction]);
   const said = t`The contact ${what}`;
   return (
     <span title={said}>
-      <span aria-hidden="true">{sign}</span>
+      <span aria-hidden="true">{signOf(reaction)}</span>
       <span className="sr-only">{said}</span>
     </span>
   );

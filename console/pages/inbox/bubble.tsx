@@ -9,12 +9,13 @@ import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
 import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.ts';
 import { pagePart } from '#console/lib/page-part.ts';
+import { signOf } from '#console/lib/reactions.ts';
 import { reasonName } from '#console/lib/wait-names.ts';
 import { Attachment } from './attachment.tsx';
 import { MessageMenu } from './message-menu.tsx';
 import { Quote } from './quote.tsx';
 import type { Sending } from './sending.ts';
-import { type Contact, reactionOf, type ThreadItem } from './conversations.ts';
+import { type Contact, REACTED, type ThreadItem } from './conversations.ts';
 
 const EffectName = lazy(() => import('./effect-name.tsx'));
 const Explanation = pagePart('inbox/explanation', () => import('./explanation.tsx'));
@@ -212,14 +213,13 @@ function Reaction({ reaction, contact }: { reaction: ThreadItem['reactions'][num
   const zone = useTimeZone();
   const { from, at } = reaction;
   const name = reaction.by === 'us' ? t`You` : addressName(from === contact.address ? contact.name : from);
-  const { sign, text: descriptor } = reactionOf(reaction);
-  const text = t(descriptor);
+  const text = t(REACTED[reaction.reaction]);
   return (
     <li
       title={`${name} ${text}, ${fullTimeOf(at, zone)}`}
       className="flex items-center gap-1 rounded-full border border-line bg-raised px-2 py-px text-xs text-muted shadow-card"
     >
-      <span aria-hidden="true">{sign}</span>
+      <span aria-hidden="true">{signOf(reaction)}</span>
       <span className="max-w-36 truncate">{name}</span>
       <span className="sr-only">{text}</span>
     </li>

@@ -24,36 +24,17 @@ export function recipientOf(address: string) {
   return address.includes('@') ? { email: address } : { phone: address };
 }
 
-/** What people of the workspace can react with, as iMessage offers it. */
-export const OWN_REACTIONS = [
-  { reaction: 'love', name: msg`Love` },
-  { reaction: 'like', name: msg`Like` },
-  { reaction: 'dislike', name: msg`Dislike` },
-  { reaction: 'laugh', name: msg`Laugh` },
-  { reaction: 'emphasize', name: msg`Emphasize` },
-  { reaction: 'question', name: msg`Question` },
-] as const;
-
-type Reaction = ThreadItem['reactions'][number];
-
-const REACTIONS: Record<Reaction['reaction'], { sign: string; text: MessageDescriptor }> = {
-  love: { sign: '❤️', text: msg`loved this` },
-  like: { sign: '👍', text: msg`liked this` },
-  dislike: { sign: '👎', text: msg`disliked this` },
-  laugh: { sign: '😂', text: msg`laughed at this` },
-  emphasize: { sign: '‼️', text: msg`emphasized this` },
-  question: { sign: '❓', text: msg`questioned this` },
-  emoji: { sign: '🙂', text: msg`reacted to this` },
-  sticker: { sign: '🏷️', text: msg`put a sticker on this` },
+/** What somebody has done who reacted. */
+export const REACTED: Record<ThreadItem['reactions'][number]['reaction'], MessageDescriptor> = {
+  love: msg`loved this`,
+  like: msg`liked this`,
+  dislike: msg`disliked this`,
+  laugh: msg`laughed at this`,
+  emphasize: msg`emphasized this`,
+  question: msg`questioned this`,
+  emoji: msg`reacted to this`,
+  sticker: msg`put a sticker on this`,
 };
-
-export const reactionOf = ({
-  reaction,
-  emoji,
-}: Pick<Reaction, 'reaction'> & { emoji?: string | undefined }) => ({
-  ...REACTIONS[reaction],
-  ...(emoji !== undefined && { sign: emoji }),
-});
 
 /** The newest open draft of each conversation. */
 export function draftsByAddress(drafts: readonly Draft[]): ReadonlyMap<string, Draft> {

@@ -5,16 +5,10 @@ import { useWrite } from '#console/api/queries.ts';
 import { IconButton } from '#console/components/button.tsx';
 import { loadMenu, Menu } from '#console/components/menu.tsx';
 import { toastError } from '#console/components/toast.tsx';
+import { TAPBACKS } from '#console/lib/reactions.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { workspaceNow } from '#console/lib/workspace-time.ts';
-import {
-  type Contact,
-  OWN_REACTIONS,
-  reactionOf,
-  recipientOf,
-  REFRESH,
-  type ThreadItem,
-} from './conversations.ts';
+import { type Contact, recipientOf, REFRESH, type ThreadItem } from './conversations.ts';
 import { sendAfterUndo, toastWithUndo } from './send-with-undo.ts';
 
 const MessageDialogs = lazy(() => import('./message-dialogs.tsx'));
@@ -150,9 +144,9 @@ export function MessageMenu({
               ? [
                   {
                     title: t`React`,
-                    items: OWN_REACTIONS.map(({ reaction, name }) => ({
+                    items: TAPBACKS.map(({ reaction, sign, name }) => ({
                       label: t(name),
-                      icon: <span aria-hidden="true">{reactionOf({ reaction }).sign}</span>,
+                      icon: <span aria-hidden="true">{sign}</span>,
                       checked: own === reaction,
                       onSelect: () =>
                         react.mutate(
