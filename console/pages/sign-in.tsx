@@ -142,11 +142,27 @@ const AtProvider = ({ failure }: { failure: string | undefined }) => (
   </>
 );
 
-/** Whoever was writing when the session ended goes on by keyboard. */
+/** Whoever still writes on the page that is gone pauses before they read this one. */
+const STILL_TYPING_MS = 1000;
+
+/** Whoever was writing when the session ended goes on by keyboard, once nothing more is typed that was meant for their text. */
 function useFirstField(): RefObject<HTMLFormElement | null> {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (endedSession()) form.current?.querySelector('input')?.focus();
+    if (!endedSession()) return undefined;
+    const focus = (): void => {
+      if (document.activeElement === document.body) form.current?.querySelector('input')?.focus();
+    };
+    let timer = setTimeout(focus, STILL_TYPING_MS);
+    const wait = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(focus, STILL_TYPING_MS);
+    };
+    window.addEventListener('keydown', wait);
+    return () => {
+      clearTimeout(timer);
+      window.removeEventListener('keydown', wait);
+    };
   }, []);
   return form;
 }

@@ -1,13 +1,15 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
-import { Keyboard, LogOut, Megaphone, Moon, Settings, Sun, UserPlus } from 'lucide-react';
+import { Building2, Keyboard, LogOut, Megaphone, Moon, Settings, Sun, UserPlus } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
+import { useIdentity } from '#console/api/workspace.ts';
 import { Spinner } from '#console/components/spinner.tsx';
+import { takeHeldKeys } from '#console/lib/held-keys.ts';
 import { matchesWords } from '#console/lib/search-form.ts';
 import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from '#console/lib/sign-out.ts';
-import { SETTINGS, useNavigation } from './navigation.ts';
+import { AGENCY_TABS, SETTINGS, useNavigation } from './navigation.ts';
 import { type Command, useFound } from './found.ts';
 import { usePauses } from './pauses.ts';
 
@@ -21,7 +23,8 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
   const [position, setPosition] = useState(0);
   const { found: things, isSearching, hasFailed } = useFound(text);
   const pauses = usePauses(text);
-  const commands: Command[] = [
+  const { agency } = useIdentity();
+  const commands: (Command & { words?: string | undefined })[] = [
     ...navigation.flat().map(({ to, title, icon, key }) => ({
       id: to,
       title,
@@ -29,12 +32,21 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
       keys: `g ${key}`,
       run: () => void navigate({ to }),
     })),
-    ...SETTINGS.map(({ value, title }) => ({
+    ...SETTINGS.map(({ value, title, words }) => ({
       id: `settings-${value}`,
       title: t(title),
+      words: words && t(words),
       icon: Settings,
       detail: t`Settings`,
       run: () => void navigate({ to: '/settings', search: { tab: value } } as never),
+    })),
+    ...(agency ? AGENCY_TABS : []).map(({ value, title, words }) => ({
+      id: `agency-${value}`,
+      title: t(title),
+      words: words && t(words),
+      icon: Building2,
+      detail: t`Agency`,
+      run: () => void navigate({ to: '/agency', search: { tab: value } } as never),
     })),
     {
       id: 'new-campaign',
@@ -54,11 +66,12 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
     { id: 'help', title: t`Keyboard shortcuts`, icon: Keyboard, keys: '?', run: openHelp },
     { id: 'out', title: t`Sign out`, icon: LogOut, run: () => void signOut() },
   ];
-  const isSetting = ({ id }: Command): boolean => id.startsWith('settings-');
+  const isTab = ({ id }: Command): boolean => /^(settings|agency)-/.test(id);
   const found = [
-    // Settings have many common words, which would be in the way of who has typed nothing.
+    // Tabs have many common words, which would be in the way of who has typed nothing.
     ...commands.filter(
-      (command) => matchesWords(command.title, text) && (text !== '' || !isSetting(command)),
+      (command) =>
+        matchesWords(`${command.title} ${command.words ?? ''}`, text) && (text !== '' || !isTab(command)),
     ),
     ...things,
   ];
@@ -94,6 +107,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
             placeholder={t`Search for people, campaigns, lines, pages and actions`}
             className="w-full border-b border-line bg-transparent px-4 py-3.5 text-base outline-none"
             value={text}
+            onFocus={() => setText((now) => now + takeHeldKeys())}
             onKeyDown={listen}
             onChange={(event) => {
               setText(event.target.value);

@@ -70,9 +70,16 @@ export function useNavigation(): readonly (readonly NavigationItem[])[] {
   ).filter((group) => group.length > 0);
 }
 
+interface Tab {
+  value: string;
+  title: MessageDescriptor;
+  /** What it is for, in words that its title lacks. */
+  words?: MessageDescriptor;
+}
+
 /** The tabs of the page Settings, which the command palette finds too. */
-export const SETTINGS = [
-  { value: 'team', title: msg`Team` },
+export const SETTINGS: readonly Tab[] = [
+  { value: 'team', title: msg`Team`, words: msg`Workspace name, time zone, country` },
   { value: 'keys', title: msg`API keys` },
   { value: 'sessions', title: msg`Sessions` },
   { value: 'pools', title: msg`Line pools` },
@@ -82,4 +89,10 @@ export const SETTINGS = [
   { value: 'fallback', title: msg`SMS fallback` },
   { value: 'emails', title: msg`Emails` },
   { value: 'audit', title: msg`Audit log` },
-] as const;
+];
+
+/** Tabs of the page Agency that people look for by name. */
+export const AGENCY_TABS: readonly Tab[] = [
+  { value: 'billing', title: msg`Billing`, words: msg`Plans, card` },
+  { value: 'suppressions', title: msg`Suppressions` },
+];

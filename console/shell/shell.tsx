@@ -11,6 +11,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Toaster, undoLast } from '#console/components/toast.tsx';
 import { useUnread } from '#console/api/unread.ts';
 import { numberOf } from '#console/lib/format.ts';
+import { holdKeys } from '#console/lib/held-keys.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { useDesktopNotifications } from './notifications.ts';
@@ -69,10 +70,11 @@ function SignedIn() {
   const [help, setHelp] = useState(false);
   const [phone, showPhone] = useState(false);
   useLiveEvents();
-  useNavigationKeys(
-    () => setPalette(true),
-    () => setHelp(true),
-  );
+  const openPalette = (): void => {
+    if (!palette) holdKeys();
+    setPalette(true);
+  };
+  useNavigationKeys(openPalette, () => setHelp(true));
   // Loaded before it is needed, so that the first keys reach it.
   useEffect(() => void loadPalette(), []);
   if (identity.error && !identity.data)
@@ -87,7 +89,7 @@ function SignedIn() {
       >
         <Trans>Skip to the content</Trans>
       </a>
-      <Sidebar open={menu} close={() => setMenu(false)} search={() => setPalette(true)} />
+      <Sidebar open={menu} close={() => setMenu(false)} search={openPalette} />
       <div className="flex min-w-0 flex-1 flex-col">
         <TestModeBanner hasPhone={phone} setPhone={showPhone} />
         <StoppedBanner />
@@ -97,7 +99,7 @@ function SignedIn() {
             <MenuIcon className="size-5" aria-hidden="true" />
           </IconButton>
           <span className="min-w-0 flex-1 truncate font-medium">{identity.data.workspace.name}</span>
-          <IconButton label={t`Search`} onClick={() => setPalette(true)}>
+          <IconButton label={t`Search`} onClick={openPalette}>
             <SearchIcon className="size-5" aria-hidden="true" />
           </IconButton>
         </header>

@@ -116,6 +116,8 @@ test('Ctrl K finds contacts, conversations, campaigns, lines and settings, witho
   await find('audit', /Audit log/);
   await page.getByRole('tab', { name: 'Audit log', selected: true }).waitFor();
   // What can be done is found by what it does, and can be undone.
+  await find('time zone', /Team/);
+  await page.getByRole('tab', { name: 'Team', selected: true }).waitFor();
   await find('invite', /Invite somebody/);
   await page.getByRole('tab', { name: 'Team', selected: true }).waitFor();
   await find('pause zoe', /Pause Zoë Åkesson/);
