@@ -98,6 +98,8 @@ const ISSUES: Texts = {
   'must not be blank': REQUIRED,
   'must be in the future': msg`This must be in the future.`,
   'must be an email address': msg`This must be an email address.`,
+  'must be a phone number': msg`This must be a phone number.`,
+  'must be a + followed by a country code': msg`This must be a + followed by the code of a country.`,
   'must be a phone number or an email address': msg`This must be a phone number or an email address.`,
   'must be an http or https URL': msg`This must be an address that begins with https.`,
 };

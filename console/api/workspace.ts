@@ -18,6 +18,12 @@ export function useBilling(): { workspace: boolean; agency: boolean } {
   return { workspace: workspace.billingMode !== 'none', agency: agency?.billingMode !== 'none' };
 }
 
+/** Whether the caller pays for the workspace: the owner of its agency, whose card is changed on the tab Billing. */
+export function useIsPayer(): boolean {
+  const { agency } = useIdentity();
+  return agency?.role === 'owner' && agency.billingMode === 'card';
+}
+
 /** Whether the API lets the caller change what only admins may: keys and an agency in its client's workspace may. */
 export function useIsAdmin(): boolean {
   const { caller } = useIdentity();

@@ -1,8 +1,9 @@
 import { Trans } from '@lingui/react/macro';
+import { Link } from '@tanstack/react-router';
 import { CirclePause, WifiOff } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useIsCutOff } from '#console/api/live.ts';
-import { type Identity, useIdentity } from '#console/api/workspace.ts';
+import { type Identity, useIdentity, useIsPayer } from '#console/api/workspace.ts';
 
 /** Says on every page that nothing arrives, and that nothing is sent by itself later. */
 export function ConnectionBanner() {
@@ -24,6 +25,7 @@ export function ConnectionBanner() {
 export function StoppedBanner() {
   const { workspace } = useIdentity();
   const reason = reasonOf(workspace);
+  const pays = useIsPayer() && workspace.subscriptionStatus === 'past_due';
   if (reason === null) return null;
   return (
     <div
@@ -32,6 +34,11 @@ export function StoppedBanner() {
     >
       <CirclePause className="size-4 shrink-0" aria-hidden="true" />
       <p className="min-w-0 flex-1">{reason}</p>
+      {pays && (
+        <Link to="/agency" search={{ tab: 'billing' } as never} className="underline">
+          <Trans>Change the card</Trans>
+        </Link>
+      )}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { apiClient } from '#test/support/client.ts';
-import { startTestEndpoint } from '#test/support/endpoint.ts';
+import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { inaccessible } from './browser.ts';
@@ -184,4 +184,39 @@ test('the owner of an agency sees which client needs attention, finds it, and su
   await row.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).click();
   await row.waitFor();
+});
+
+test('the owner of an agency with many clients finds the one that owes, and where it is paid', async () => {
+  const { page, app } = tab;
+  const agency = await createAgency(app);
+  const [owing, other] = await Promise.all(
+    Array.from({ length: 9 }, (_, index) =>
+      createWorkspace(app, {
+        name: index === 0 ? 'Zürich Fitness' : `Client ${index}`,
+        agency_id: agency.id,
+        ...(index === 0 && { subscription_status: 'past_due' }),
+      }),
+    ),
+  );
+  if (!owing || !other) throw new Error('no workspaces');
+  for (const first of ['Ana', 'Bo', 'Cy', 'Di', 'Eve', 'Flo'])
+    await createLine(app, owing.id, 'imessage', { first_name: first, paused_at: new Date() });
+  await registerWebhook(other.api, (await startTestEndpoint()).url);
+  const owner = { userId: agency.ownerId, organizationId: owing.id, role: 'org:admin' };
+  await tab.signIn(await signIn(app, owner));
+  // Many lines of one kind of trouble are one matter.
+  await page.getByRole('link', { name: /6 lines need attention/ }).waitFor();
+  const href = await page.getByRole('link', { name: /The subscription is past due/ }).getAttribute('href');
+  expect(href).toBe('/console/agency?tab=billing');
+  await page.getByRole('link', { name: 'Change the card' }).click();
+  await page.getByRole('button', { name: 'Save or change the card' }).waitFor();
+  const plans = page.getByRole('list', { name: 'Plans' }).getByRole('listitem');
+  await expect.poll(() => plans.first().textContent()).toContain('Zürich Fitness');
+  await page.getByLabel('Search clients').fill('zur');
+  await expect.poll(() => plans.count()).toBe(1);
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('tab', { name: 'Webhooks' }).click();
+  await page.getByText('8 clients are without a webhook').click();
+  await page.getByText('Client 2, Client 3').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
 });

@@ -222,6 +222,7 @@ describe('a further line of one’s own', () => {
     expect(await inaccessible(page)).toEqual([]);
     // It is paid for in another tab, while the secret waits in this one, which does not store it.
     expect(await pay.getAttribute('target')).toBe('_blank');
+    const payPage = await pay.getAttribute('href');
     await app.pools.system.query(
       sql.unsafe`update lines set provisioning_status = 'provisioning' where workspace_id = ${owned.id} and first_name = 'Kim'`,
     );
@@ -232,6 +233,16 @@ describe('a further line of one’s own', () => {
     await page.keyboard.press('Escape');
     await request();
     expect(await field('First name').inputValue()).toBe('Kim');
+    await page.keyboard.press('Escape');
+    // So is one whose request is older.
+    await app.pools.system.query(
+      sql.unsafe`update lines set provisioning_status = 'awaiting_payment' where workspace_id = ${owned.id} and first_name = 'Kim'`,
+    );
+    await page.getByRole('row', { name: /Kim Wong.*Awaiting payment/ }).press('Enter');
+    const [opened] = await Promise.all([page.waitForEvent('popup'), press('Pay')]);
+    await opened.waitForURL(payPage ?? '');
+    await opened.close();
+    await page.getByRole('dialog', { name: 'Kim Wong' }).waitFor();
   });
 
   it('that was paid for is connected in the same steps, under its own name', async () => {

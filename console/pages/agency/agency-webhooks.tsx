@@ -1,5 +1,5 @@
 import { t } from '@lingui/core/macro';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { ArrowRight, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -45,7 +45,7 @@ export default function AgencyWebhooks() {
     ...webhook,
     client: names.get(webhook.workspaceId) ?? webhook.workspaceId,
   }));
-  const without = webhooks.data?.workspacesWithoutWebhook.map(({ name }) => name).join(', ');
+  const without = webhooks.data?.workspacesWithoutWebhook ?? [];
   const add = (
     <Button
       small
@@ -58,11 +58,7 @@ export default function AgencyWebhooks() {
   );
   return (
     <Card title={t`Webhooks of all clients`} actions={add} className="overflow-hidden">
-      {rows && rows.length > 0 && without && (
-        <p className="border-b border-line px-4 py-2.5 text-muted">
-          <Trans>Without a webhook: {without}</Trans>
-        </p>
-      )}
+      {rows && rows.length > 0 && without.length > 0 && <Without names={without.map(({ name }) => name)} />}
       <div className="h-[50vh] min-h-80">
         <ReadTable
           label={t`Webhooks of all clients`}
@@ -82,6 +78,29 @@ export default function AgencyWebhooks() {
       <ClientWebhookDrawer webhook={rows?.find(({ _id }) => _id === selected)} close={() => select('')} />
       {adding && <AddClientWebhook names={names} close={() => setAdding(false)} />}
     </Card>
+  );
+}
+
+/** More names than these are shown on request. */
+const FEW = 5;
+
+function Without({ names }: { names: readonly string[] }) {
+  const { length: count } = names;
+  const list = names.toSorted((a, b) => a.localeCompare(b)).join(', ');
+  const place = 'border-b border-line px-4 py-2.5 text-muted';
+  if (count <= FEW)
+    return (
+      <p className={place}>
+        <Trans>Without a webhook: {list}</Trans>
+      </p>
+    );
+  return (
+    <details className={place}>
+      <summary className="cursor-pointer">
+        <Plural value={count} one="# client is without a webhook" other="# clients are without a webhook" />
+      </summary>
+      <p className="mt-1.5">{list}</p>
+    </details>
   );
 }
 

@@ -87,7 +87,7 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
     },
     ...METRICS.map(({ name, label }) => ({
       header: t(SHORT[name] ?? label),
-      width: 'minmax(4.5rem, 1fr)',
+      width: 'minmax(3.75rem, 1fr)',
       right: true,
       wide: !ON_PHONES.has(name),
       cell: (point: Point) => shownValue(name, point[name]),

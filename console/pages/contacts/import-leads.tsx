@@ -19,6 +19,9 @@ import type { LeadList } from './lead.ts';
 const FORM = 'import-leads';
 const NEW_LIST = '';
 
+/** As people write the code of a country: +49, 0049 or 49. */
+const callingCode = (typed: string): string => typed.trim().replace(/^(?:00)?(?=[1-9]\d*$)/, '+');
+
 /** Uploads a CSV file, which is read in the background (`ImportProgress`), into the list that is open or a new one. */
 export function ImportLeads({
   lists,
@@ -64,7 +67,7 @@ export function ImportLeads({
     setBusy(true);
     try {
       const id = await listed();
-      const query = { defaultCountryCode: code.trim() };
+      const query = { defaultCountryCode: callingCode(code) };
       const response = await send('POST', addressOf('/api/lists/{id}/import', { id }, query), {
         headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': key.current },
         body: start ? renameColumns(file, start, names) : file,

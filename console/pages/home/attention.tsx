@@ -1,4 +1,4 @@
-import type { MessageDescriptor } from '@lingui/core';
+import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, plural, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
@@ -23,7 +23,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useIdentity } from '#console/api/workspace.ts';
+import { useIdentity, useIsPayer } from '#console/api/workspace.ts';
 import type { Search } from '#console/lib/search.ts';
 import { isDoubted, type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
@@ -50,6 +50,7 @@ const TONES = {
 export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   const { t } = useLingui();
   const { workspace } = useIdentity();
+  const isPayer = useIsPayer();
   const refetchInterval = useLiveInterval();
   const attention = useRead('GET /api/attention', {}, { refetchInterval });
   if (attention.error && !attention.data)
@@ -74,38 +75,26 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       tone: 'bad',
       title: t`The subscription is past due`,
       text: t`Nothing is sent until it is paid. Messages keep their place.`,
-      to: '/lines',
+      ...(isPayer ? { to: '/agency', search: { tab: 'billing' } } : { to: '/messages' }),
     });
   }
   for (const { kind, count } of attention.data.items) {
     const matter = matterOf(kind, count);
     if (matter) matters.push({ key: kind, ...matter });
   }
-  for (const line of lines.filter(needsAttention)) {
-    const state = lineState(line);
-    const text = LINE_TEXTS[state];
+  const troubled = lines.filter((line) => needsAttention(line) || isDoubted(line));
+  const { length: count } = troubled;
+  if (count > MOST_LINES) {
     matters.push({
-      key: line._id,
+      key: 'lines',
       icon: Phone,
       tone: 'warn',
-      title: `${lineName(line)}: ${statusName(state).toLowerCase()}`,
-      text: text ? t(text) : t`The line does not send as it should.`,
+      title: plural(count, { one: '# line needs attention', other: '# lines need attention' }),
+      text: t`They are paused, down or not set up, or open fewer new conversations.`,
       to: '/lines',
-      search: { line: line._id },
+      search: { state: 'trouble' },
     });
-  }
-  for (const line of lines.filter((one) => isDoubted(one) && !needsAttention(one))) {
-    const { state, score } = line.reputation;
-    matters.push({
-      key: `reputation of ${line._id}`,
-      icon: TrendingDown,
-      tone: 'warn',
-      title: `${lineName(line)}: ${statusName(state).toLowerCase()}`,
-      text: t`Its reputation is ${score} of 100, so it opens fewer new conversations.`,
-      to: '/lines',
-      search: { line: line._id },
-    });
-  }
+  } else matters.push(...troubled.map(ofLine));
 
   if (matters.length === 0) {
     return (
@@ -139,6 +128,23 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       ))}
     </ul>
   );
+}
+
+/** More lines than these are one matter, so that they do not hide the others. */
+const MOST_LINES = 5;
+
+function ofLine(line: Line): Matter {
+  const state = lineState(line);
+  const place = { to: '/lines', search: { line: line._id }, tone: 'warn' } as const;
+  const title = `${lineName(line)}: ${statusName(state).toLowerCase()}`;
+  if (!needsAttention(line)) {
+    const { score } = line.reputation;
+    const text = t`Its reputation is ${score} of 100, so it opens fewer new conversations.`;
+    return { key: `reputation of ${line._id}`, icon: TrendingDown, title, text, ...place };
+  }
+  const known = LINE_TEXTS[state];
+  const text = known ? i18n._(known) : t`The line does not send as it should.`;
+  return { key: line._id, icon: Phone, title, text, ...place };
 }
 
 /** null: it is shown in another form, lines each by itself. */

@@ -53,7 +53,12 @@ export function NewLine({
             <span>
               <Trans>The line is reserved. It is set up as soon as the invoice is paid.</Trans>
             </span>
-            <a href={requested.paymentUrl} className={buttonClasses('primary')}>
+            <a
+              href={requested.paymentUrl}
+              target="_blank"
+              rel="noreferrer"
+              className={buttonClasses('primary')}
+            >
               <Trans>Pay for the line</Trans>
             </a>
           </>

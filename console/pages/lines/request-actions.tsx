@@ -14,6 +14,13 @@ const TEXTS: Partial<Record<Line['provisioningStatus'], MessageDescriptor>> = {
   canceled: msg`This request was canceled.`,
 };
 
+/** In a new tab, because secrets that somebody has entered or is shown here end with the page; in this one if the browser refuses. */
+function openBeside(url: string): void {
+  const opened = window.open(url);
+  if (opened) opened.opener = null;
+  else location.assign(url);
+}
+
 /** What can be done about a line that is not set up yet. */
 export function RequestActions({ line }: { line: Line }) {
   const { t } = useLingui();
@@ -25,7 +32,7 @@ export function RequestActions({ line }: { line: Line }) {
       { params: { id: line._id }, body: { action } },
       {
         whileShown: ({ paymentUrl }) => {
-          if (action === 'payment_link' && paymentUrl !== undefined) location.assign(paymentUrl);
+          if (action === 'payment_link' && paymentUrl !== undefined) openBeside(paymentUrl);
         },
         onSuccess: () => {
           if (action === 'cancel') toast(t`The request was canceled`);
