@@ -91,9 +91,6 @@ function SignedIn() {
       </a>
       <Sidebar open={menu} close={() => setMenu(false)} search={openPalette} />
       <div className="flex min-w-0 flex-1 flex-col">
-        <TestModeBanner hasPhone={phone} setPhone={showPhone} />
-        <StoppedBanner />
-        <ConnectionBanner />
         <header className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
           <IconButton label={t`Open the menu`} aria-expanded={menu} onClick={() => setMenu(true)}>
             <MenuIcon className="size-5" aria-hidden="true" />
@@ -103,6 +100,10 @@ function SignedIn() {
             <SearchIcon className="size-5" aria-hidden="true" />
           </IconButton>
         </header>
+        {/* Below it, because notifications come between its buttons. */}
+        <TestModeBanner hasPhone={phone} setPhone={showPhone} />
+        <StoppedBanner />
+        <ConnectionBanner />
         <main id="content" tabIndex={-1} className="min-h-0 flex-1 outline-none">
           <Suspense fallback={<SkeletonRows />}>
             <Outlet />

@@ -4,7 +4,7 @@ import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { openTestMode } from '#test/support/test-mode.ts';
-import { inaccessible } from './browser.ts';
+import { inaccessible, TAB } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 import { docsPicture } from './docs-picture.ts';
 
@@ -69,6 +69,18 @@ test('the band shows the time of a clock that is not the real one, and Home its 
     timeZone: 'UTC',
   });
   await page.getByText(`${day} in`).waitFor();
+  // On a phone, the notification about the turned clock leaves the buttons of the band free.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole('button', { name: 'Turn the clock' }).click();
+  await page.getByRole('menuitem', { name: 'An hour' }).click();
+  const toast = page.getByRole('region', { name: 'Notifications' }).getByText(/^The clock shows/);
+  await toast.waitFor();
+  const [shown, button] = await Promise.all([
+    toast.locator('xpath=ancestor::*[@role="dialog"]').boundingBox(),
+    page.getByRole('button', { name: 'Phone', exact: true }).boundingBox(),
+  ]);
+  expect((shown?.y ?? Infinity) + (shown?.height ?? 0)).toBeLessThan(button?.y ?? 0);
+  await page.setViewportSize(TAB.viewport);
   await page.getByRole('button', { name: 'Leave test mode' }).click();
   await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
 });
