@@ -1,7 +1,17 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
-import { Building2, Keyboard, LogOut, Megaphone, Moon, Settings, Sun, UserPlus } from 'lucide-react';
+import {
+  Building2,
+  Keyboard,
+  LogOut,
+  type LucideIcon,
+  Megaphone,
+  Moon,
+  Settings,
+  Sun,
+  UserPlus,
+} from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { useIdentity } from '#console/api/workspace.ts';
 import { Spinner } from '#console/components/spinner.tsx';
@@ -9,7 +19,7 @@ import { takeHeldKeys } from '#console/lib/held-keys.ts';
 import { matchesWords } from '#console/lib/search-form.ts';
 import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from '#console/lib/sign-out.ts';
-import { AGENCY_TABS, SETTINGS, useNavigation } from './navigation.ts';
+import { AGENCY_TABS, SETTINGS, type Tab, useNavigation } from './navigation.ts';
 import { type Command, useFound } from './found.ts';
 import { usePauses } from './pauses.ts';
 
@@ -24,6 +34,15 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
   const { found: things, isSearching, hasFailed } = useFound(text);
   const pauses = usePauses(text);
   const { agency } = useIdentity();
+  const tabsOf = (to: string, tabs: readonly Tab[], icon: LucideIcon, detail: string) =>
+    tabs.map(({ value, title, words }) => ({
+      id: `${to} ${value}`,
+      title: t(title),
+      words: words && t(words),
+      icon,
+      detail,
+      run: () => void navigate({ to, search: { tab: value } } as never),
+    }));
   const commands: (Command & { words?: string | undefined })[] = [
     ...navigation.flat().map(({ to, title, icon, key }) => ({
       id: to,
@@ -32,22 +51,8 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
       keys: `g ${key}`,
       run: () => void navigate({ to }),
     })),
-    ...SETTINGS.map(({ value, title, words }) => ({
-      id: `settings-${value}`,
-      title: t(title),
-      words: words && t(words),
-      icon: Settings,
-      detail: t`Settings`,
-      run: () => void navigate({ to: '/settings', search: { tab: value } } as never),
-    })),
-    ...(agency ? AGENCY_TABS : []).map(({ value, title, words }) => ({
-      id: `agency-${value}`,
-      title: t(title),
-      words: words && t(words),
-      icon: Building2,
-      detail: t`Agency`,
-      run: () => void navigate({ to: '/agency', search: { tab: value } } as never),
-    })),
+    ...tabsOf('/settings', SETTINGS, Settings, t`Settings`),
+    ...(agency ? tabsOf('/agency', AGENCY_TABS, Building2, t`Agency`) : []),
     {
       id: 'new-campaign',
       title: t`New campaign`,
@@ -66,7 +71,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
     { id: 'help', title: t`Keyboard shortcuts`, icon: Keyboard, keys: '?', run: openHelp },
     { id: 'out', title: t`Sign out`, icon: LogOut, run: () => void signOut() },
   ];
-  const isTab = ({ id }: Command): boolean => /^(settings|agency)-/.test(id);
+  const isTab = ({ id }: Command): boolean => /^\/(settings|agency) /.test(id);
   const found = [
     // Tabs have many common words, which would be in the way of who has typed nothing.
     ...commands.filter(
@@ -107,7 +112,10 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
             placeholder={t`Search for people, campaigns, lines, pages and actions`}
             className="w-full border-b border-line bg-transparent px-4 py-3.5 text-base outline-none"
             value={text}
-            onFocus={() => setText((now) => now + takeHeldKeys())}
+            onFocus={() => {
+              const typed = takeHeldKeys();
+              setText((now) => now + typed);
+            }}
             onKeyDown={listen}
             onChange={(event) => {
               setText(event.target.value);

@@ -70,7 +70,7 @@ export function useNavigation(): readonly (readonly NavigationItem[])[] {
   ).filter((group) => group.length > 0);
 }
 
-interface Tab {
+export interface Tab {
   value: string;
   title: MessageDescriptor;
   /** What it is for, in words that its title lacks. */
@@ -78,7 +78,7 @@ interface Tab {
 }
 
 /** The tabs of the page Settings, which the command palette finds too. */
-export const SETTINGS: readonly Tab[] = [
+export const SETTINGS = [
   { value: 'team', title: msg`Team`, words: msg`Workspace name, time zone, country` },
   { value: 'keys', title: msg`API keys` },
   { value: 'sessions', title: msg`Sessions` },
@@ -89,7 +89,7 @@ export const SETTINGS: readonly Tab[] = [
   { value: 'fallback', title: msg`SMS fallback` },
   { value: 'emails', title: msg`Emails` },
   { value: 'audit', title: msg`Audit log` },
-];
+] as const satisfies readonly Tab[];
 
 /** Tabs of the page Agency that people look for by name. */
 export const AGENCY_TABS: readonly Tab[] = [
