@@ -18,6 +18,12 @@ export function useBilling(): { workspace: boolean; agency: boolean } {
   return { workspace: workspace.billingMode !== 'none', agency: agency?.billingMode !== 'none' };
 }
 
+/** Whether the workspace sends nothing because a payment is past due. */
+export function useIsUnpaid(): boolean {
+  const { billingMode, subscriptionStatus } = useIdentity().workspace;
+  return billingMode !== 'none' && subscriptionStatus === 'past_due';
+}
+
 /** Whether the caller pays for the workspace: the owner of its agency, whose card is changed on the tab Billing. */
 export function useIsPayer(): boolean {
   const { agency } = useIdentity();

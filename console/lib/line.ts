@@ -2,7 +2,10 @@ import { t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { addressName } from './format.ts';
 
-export type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number];
+export type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number] & {
+  /** Whether it sends nothing because a payment of its workspace is past due. */
+  isUnpaid?: boolean;
+};
 
 export const CHANNELS = {
   imessage: 'iMessage',
@@ -27,6 +30,7 @@ export const isDoubted = ({ reputation }: Line): boolean =>
 /** The state of a line in one word; the most severe problem wins. */
 export function lineState(line: Line): string {
   if (line.provisioningStatus !== 'active') return line.provisioningStatus;
+  if (line.isUnpaid) return 'past_due';
   if (line.isPaused) return 'paused';
   if (!line.isActive) return 'off';
   const health = line.healthCheck?.status ?? 'unknown';
@@ -36,4 +40,4 @@ export function lineState(line: Line): string {
 
 /** Whether the line needs attention. */
 export const needsAttention = (line: Line): boolean =>
-  ['awaiting_payment', 'failed', 'paused', 'degraded', 'down'].includes(lineState(line));
+  ['awaiting_payment', 'failed', 'past_due', 'paused', 'degraded', 'down'].includes(lineState(line));

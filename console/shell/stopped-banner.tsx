@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { CirclePause, WifiOff } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useIsCutOff } from '#console/api/live.ts';
-import { type Identity, useIdentity, useIsPayer } from '#console/api/workspace.ts';
+import { type Identity, useIdentity, useIsPayer, useIsUnpaid } from '#console/api/workspace.ts';
 
 /** Says on every page that nothing arrives, and that nothing is sent by itself later. */
 export function ConnectionBanner() {
@@ -25,7 +25,8 @@ export function ConnectionBanner() {
 export function StoppedBanner() {
   const { workspace } = useIdentity();
   const reason = reasonOf(workspace);
-  const pays = useIsPayer() && workspace.subscriptionStatus === 'past_due';
+  const isUnpaid = useIsUnpaid();
+  const pays = useIsPayer() && isUnpaid;
   if (reason === null) return null;
   return (
     <div

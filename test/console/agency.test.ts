@@ -204,6 +204,7 @@ test('the owner of an agency with many clients finds the one that owes, and wher
   await registerWebhook(other.api, (await startTestEndpoint()).url);
   const owner = { userId: agency.ownerId, organizationId: owing.id, role: 'org:admin' };
   await tab.signIn(await signIn(app, owner));
+  await page.getByRole('listitem').filter({ hasText: 'Ana' }).getByText('Past due').waitFor();
   // Many lines of one kind of trouble are one matter.
   await page.getByRole('link', { name: /6 lines need attention/ }).waitFor();
   const href = await page.getByRole('link', { name: /The subscription is past due/ }).getAttribute('href');
@@ -215,6 +216,8 @@ test('the owner of an agency with many clients finds the one that owes, and wher
   await page.getByLabel('Search clients').fill('zur');
   await expect.poll(() => plans.count()).toBe(1);
   expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('tab', { name: 'Lines' }).click();
+  await page.getByRole('row', { name: /Flo.*Zürich Fitness.*Past due/ }).waitFor();
   await page.getByRole('tab', { name: 'Webhooks' }).click();
   await page.getByText('8 clients are without a webhook').click();
   await page.getByText('Client 2, Client 3').waitFor();

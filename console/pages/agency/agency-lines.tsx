@@ -9,6 +9,7 @@ import type { Line } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { lineColumns } from '#console/pages/lines/line-columns.tsx';
 import { useLineFilter } from '#console/pages/lines/line-filter.tsx';
+import type { SubAccount } from './change-plan.tsx';
 import { TransferLine } from './transfer-line.tsx';
 
 /** A line, and the name of the client that it belongs to. */
@@ -24,6 +25,9 @@ function columns(): readonly Column<ClientLine>[] {
   return [{ ...line, width: 'minmax(9rem, 2fr)' }, client, channel, { ...state, wide: true }, today];
 }
 
+const isUnpaid = (client: SubAccount | undefined): boolean =>
+  client?.billingMode !== 'none' && client?.subscriptionStatus === 'past_due';
+
 /** The lines of all clients; a row opens its transfer to another client. */
 export default function AgencyLines() {
   const { t } = useLingui();
@@ -31,10 +35,11 @@ export default function AgencyLines() {
   const clients = useRead('GET /api/agency/subaccounts', {});
   const [selected, select] = useSearchParam('line');
   const subAccounts = clients.data?.subAccounts ?? [];
-  const names = new Map(subAccounts.map(({ idpOrgId, name }) => [idpOrgId, name]));
+  const owners = new Map(subAccounts.map((client) => [client.idpOrgId, client]));
   const rows = lines.data?.lines.map((line) => ({
     ...line,
-    client: names.get(line.workspaceId) ?? line.workspaceId,
+    client: owners.get(line.workspaceId)?.name ?? line.workspaceId,
+    isUnpaid: isUnpaid(owners.get(line.workspaceId)),
   }));
   const { shown, isFiltered, filter } = useLineFilter(rows, ({ client }) => client);
   return (

@@ -23,7 +23,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useIdentity, useIsPayer } from '#console/api/workspace.ts';
+import { useIdentity, useIsPayer, useIsUnpaid } from '#console/api/workspace.ts';
 import type { Search } from '#console/lib/search.ts';
 import { isDoubted, type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
@@ -51,6 +51,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   const { t } = useLingui();
   const { workspace } = useIdentity();
   const isPayer = useIsPayer();
+  const isUnpaid = useIsUnpaid();
   const refetchInterval = useLiveInterval();
   const attention = useRead('GET /api/attention', {}, { refetchInterval });
   if (attention.error && !attention.data)
@@ -68,7 +69,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       to: '/lines',
     });
   }
-  if (workspace.billingMode !== 'none' && workspace.subscriptionStatus === 'past_due') {
+  if (isUnpaid) {
     matters.push({
       key: 'past_due',
       icon: CreditCard,
