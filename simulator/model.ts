@@ -16,8 +16,8 @@ const MAX_KEPT_REQUESTS = 2000;
 /**
  * A deterministic language model with OpenAI's chat completions API at `/model/v1`. `GET /simulated/model/requests`
  * lists its requests. `simulate:timeout`, `simulate:429`, `simulate:quota`, `simulate:500`, `simulate:garbage`,
- * `simulate:refusal`, `simulate:template` or `simulate:link` in the system message, or in a reply that it judges, causes that
- * fault. Audio is transcribed at `/model/v1/audio/transcriptions`, to the text of the last `POST /simulated/model/spoken`.
+ * `simulate:refusal`, `simulate:template`, `simulate:link` or `simulate:uncounted` in the system message, or in a reply that it judges,
+ * causes that fault. Audio is transcribed at `/model/v1/audio/transcriptions`, to the text of the last `POST /simulated/model/spoken`.
  */
 export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   const requests: (CompletionRequest & { at: string })[] = [];
@@ -66,6 +66,10 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
         return complete(context, request, {
           content: JSON.stringify({ message: 'Win a prize at https://prize.example' }),
         });
+      case 'uncounted':
+        complete(context, request, { content: JSON.stringify(outputFor(request)) });
+        context.body = { ...(context.body as object), usage: undefined };
+        return;
       default:
         return complete(context, request, { content: JSON.stringify(outputFor(request)) });
     }

@@ -29,8 +29,7 @@ export async function askModel<T extends object>(
 ): Promise<Asked<T>> {
   const budget = await withTenant(pools, workspaceId, (db) => modelBudget(db, currentTime()));
   if (isExhausted(budget)) return { use: useOf('none', null), answer: { error: EXHAUSTED } };
-  const asked = await ask(budget.isTest ? testModel : model, prompt, schema, canceled);
-  const tokens = (asked.use.promptTokens ?? 0) + (asked.use.completionTokens ?? 0);
+  const { tokens, ...asked } = await ask(budget.isTest ? testModel : model, prompt, schema, canceled);
   if (!budget.isTest) onModelTokens(tokens);
   if (tokens > 0)
     await withTenant(pools, workspaceId, (db) => countTokens(db, budget, tokens, currentTime()));
@@ -61,17 +60,29 @@ async function ask<T extends object>(
   prompt: DraftPrompt,
   schema: z.ZodType<T>,
   canceled: AbortSignal,
-): Promise<Asked<T>> {
-  if (!model)
-    return { use: useOf('none', null), answer: { error: 'no language model is configured (LLM_BASE_URL)' } };
+): Promise<Asked<T> & { tokens: number }> {
+  if (!model) {
+    const error = 'no language model is configured (LLM_BASE_URL)';
+    return { use: useOf('none', null), answer: { error }, tokens: 0 };
+  }
   try {
     const { text, usage } = await model.answer(prompt, canceled);
-    return { use: useOf(model.name, usage), answer: read(schema, text) };
+    const tokens = usage ? totalOf(usage) : estimated(prompt.instructions, prompt.data, text);
+    return { use: useOf(model.name, usage), answer: read(schema, text), tokens };
   } catch (error) {
     if (!(error instanceof ModelFailure)) throw error;
-    return { use: useOf(model.name, error.usage), answer: { error: error.message } };
+    const tokens = error.usage ? totalOf(error.usage) : 0;
+    return { use: useOf(model.name, error.usage), answer: { error: error.message }, tokens };
   }
 }
+
+const totalOf = ({ promptTokens, completionTokens }: TokenUse): number => promptTokens + completionTokens;
+
+const BYTES_PER_TOKEN = 4;
+
+/** Some endpoints do not say how many tokens they have used: without a count, the budget would have no end. */
+const estimated = (...texts: readonly string[]): number =>
+  Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / BYTES_PER_TOKEN);
 
 const useOf = (model: string, usage: TokenUse | null): ModelUse => ({
   model,

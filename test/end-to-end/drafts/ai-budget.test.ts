@@ -56,6 +56,15 @@ describe("the day's budget for the language model", () => {
     await draftFor(desk, third);
   });
 
+  it('counts what an endpoint has used that does not say it', async () => {
+    const desk = await createCopilot(app, receiver, { instructions: 'simulate:uncounted' });
+    const contact = phone();
+    await receiveReply(desk, contact, 'What does it cost?');
+    await draftFor(desk, contact);
+    const { workspace } = (await desk.call('GET', '/api/workspace')).body;
+    expect(workspace.aiTokensUsedToday).toBeGreaterThan(100);
+  });
+
   it('is two million tokens unless it is set', async () => {
     const desk = await createCopilot(app, receiver);
     expect((await desk.call('GET', '/api/workspace')).body.workspace.aiTokensPerDay).toBe(2_000_000);
