@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HubSpotStandIn, startHubSpot } from '#simulator/hubspot.ts';
 import { createHubSpot } from './hubspot.ts';
 import type { CrmPosition } from './crm.ts';
 
 let hubspot: HubSpotStandIn;
-beforeAll(async () => {
+beforeEach(async () => {
   hubspot = await startHubSpot();
 });
-afterAll(() => hubspot.stop());
+afterEach(() => hubspot.stop());
 
 test('opts out whom it has already, instead of making them a contact', async () => {
   const { connect, create } = createHubSpot({ apiUrl: hubspot.url, caFile: null });
