@@ -125,8 +125,8 @@ function createCrmSync({ pools, crms, secrets, logger, crmPollSeconds }: Process
         if (next.push)
           try {
             const { change, person } = next.push;
-            contactId ??= await create(connection, person);
-            if (change.kind !== 'contact') toldAt = await provider.push(account, contactId, change);
+            if (change.kind !== 'status') contactId ??= await create(connection, person);
+            if (change.kind !== 'contact') toldAt = await provider.push(account, contactId ?? '', change);
           } catch (error) {
             // Whoever wants to be left alone has not looked at it.
             if (error instanceof CrmUnavailable && error.retryAfterMs === null)

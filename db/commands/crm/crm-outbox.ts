@@ -23,7 +23,7 @@ export interface CrmPush {
   eventId: string;
   /** null: there is nothing to push, because the contact is not in the CRM, or was erased. */
   push: {
-    /** null: it is to be made there first. */
+    /** null: it is to be made there first, unless the change is a status, which names its message. */
     contactId: string | null;
     /** Who the contact is to be. */
     person: NewCrmContact;
@@ -64,12 +64,14 @@ export async function nextCrmPush(
   const link = leadId === null ? null : await crmLinkOfLead(db, connectionId, leadId);
   const change = event.changeFor(address);
   const isOptOut = change.kind === 'opt_out' || change.kind === 'opt_in';
+  // A status is of a message that is there, also if its contact was not read yet.
+  const isStatus = change.kind === 'status';
   const isPushed = link
     ? change.kind !== 'contact' && !(isOptOut && (await isKnown(db, leadId ?? '', link, change)))
-    : createContacts && !isOptOut && change.kind !== 'status';
+    : isStatus || (createContacts && !isOptOut);
   if (!isPushed) return { eventId, push: null };
   const person = await personOf(db, leadId, address ?? event.addresses[0] ?? null);
-  if (!link && !person) return { eventId, push: null };
+  if (!link && !person && !isStatus) return { eventId, push: null };
   const contactId = link?.contactId ?? null;
   const { subject, messageId } = event;
   const entry = { subject, leadId, messageId };
