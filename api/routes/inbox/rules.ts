@@ -47,7 +47,7 @@ export const ruleRoutes = [
     method: 'GET',
     path: '/api/rules',
     tag: 'Conversations',
-    summary: 'List the rules, in the order in which they are done',
+    summary: 'List the rules, in the order in which they run',
     responses: { 200: z.object({ success: z.literal(true), rules: z.array(Rule) }) },
     async handler({ db }) {
       const rules = await listRules(db);
@@ -61,9 +61,9 @@ export const ruleRoutes = [
     path: '/api/rules',
     tag: 'Conversations',
     role: 'admin',
-    summary: 'Create a rule: what is done by itself when something happens with a contact',
+    summary: 'Create a rule: what is done automatically when something happens with a contact',
     description:
-      'Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead.',
+      'A rule runs once for each event that triggers it, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead.',
     idempotent: true,
     adds: 'rules',
     body: RuleInput,

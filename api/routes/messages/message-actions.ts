@@ -21,7 +21,7 @@ export const messageActionRoutes = [
     needsSubscription: true,
     summary: 'Take back a message, within 2 minutes after it was sent',
     description:
-      'The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` tells. A message that has not been sent yet can be canceled.',
+      'The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` reports it. A message that has not been sent yet can be canceled.',
     params,
     responses: { 202: Accepted },
     errors: ['NOT_FOUND', 'INVALID_STATE', 'UNSUPPORTED_BY_CARRIER', 'LIMIT_REACHED'],
@@ -40,7 +40,7 @@ export const messageActionRoutes = [
     needsSubscription: true,
     summary: 'React to a message of a contact or of ours',
     description:
-      'The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` tells. A new reaction replaces the one before.',
+      'The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` reports it. A new reaction replaces the one before.',
     params,
     body: ReactionInput,
     idempotent: true,

@@ -170,7 +170,7 @@ export const messageRoutes = [
     needsSubscription: true,
     summary: 'Replace the text of a message',
     description:
-      'Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` tells.',
+      'Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` reports it.',
     params: MessageParams,
     body: MessageEdit,
     responses: { 200: Message, 202: Accepted },

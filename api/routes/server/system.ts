@@ -44,7 +44,7 @@ export const systemRoutes = [
     tag: 'System',
     summary: 'Check that PostgreSQL and Temporal respond, that the schema is current and the keys are right',
     description:
-      '`degraded` with status 200 means that an outside part fails without which messages are still sent: `storage` (requests that need files are refused), `identityProvider` (nobody can sign in there), or `twilio` (no numbers are bought). In production, `setup` is `needed` as long as nobody owns a workspace (`POST /api/setup`).',
+      '`degraded` with status 200 means that a part fails without which messages are still sent: `storage` (requests that need files are refused), `identityProvider` (nobody can sign in there), `payments`, `telegram`, `slack`, or `twilio` (no numbers are bought). In production, `setup` is `needed` as long as nobody owns a workspace (`POST /api/setup`).',
     contentTypes: { 200: 'application/json', 503: 'application/json' },
     async respond(context, { pools, required, logger, config, parts }) {
       const { ready, body } = await readiness({

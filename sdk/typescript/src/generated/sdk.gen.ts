@@ -196,7 +196,7 @@ export class Messages extends HeyApiClient {
     /**
      * Replace the text of a message
      *
-     * Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` tells. A key needs the scope `send`. Recorded in the audit log as `message.edited`.
+     * Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` reports it. A key needs the scope `send`. Recorded in the audit log as `message.edited`.
      */
     public edit<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -253,7 +253,7 @@ export class Messages extends HeyApiClient {
     /**
      * Take back a message, within 2 minutes after it was sent
      *
-     * The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` tells. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`.
+     * The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` reports it. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`.
      */
     public unsend<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -270,7 +270,7 @@ export class Messages extends HeyApiClient {
     /**
      * React to a message of a contact or of ours
      *
-     * The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` tells. A new reaction replaces the one before. A key needs the scope `send`.
+     * The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` reports it. A new reaction replaces the one before. A key needs the scope `send`.
      */
     public reactTo<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -852,7 +852,7 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
-     * List the rules, in the order in which they are done
+     * List the rules, in the order in which they run
      *
      * A key needs the scope `read`.
      */
@@ -865,9 +865,9 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
-     * Create a rule: what is done by itself when something happens with a contact
+     * Create a rule: what is done automatically when something happens with a contact
      *
-     * Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`.
+     * A rule runs once for each event that triggers it, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`.
      */
     public createRule<ThrowOnError extends boolean = true>(parameters: {
         name: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "506345155409c6f88db9a59399de908fab9818afe0c55bc268e394bdcea0f609"
+DIGEST = "d627c320e4cfbba8b9a77cd2da5f7dc50b00624ca6437e37ddd81bac3413311c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

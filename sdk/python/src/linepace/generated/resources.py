@@ -35,7 +35,7 @@ class Messages:
     def edit(self, id: str, **body: Unpack[models.EditMessageRequest]) -> Any:
         """Replace the text of a message.
 
-        Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` tells. A key needs the scope `send`. Recorded in the audit log as `message.edited`."""
+        Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` reports it. A key needs the scope `send`. Recorded in the audit log as `message.edited`."""
         return self._transport.call("PATCH", f"/api/messages/{self._transport.escape(id)}", body=body)
 
     def get_timeline(self, id: str) -> models.Timeline:
@@ -53,13 +53,13 @@ class Messages:
     def unsend(self, id: str) -> models.UnsendMessageResponse:
         """Take back a message, within 2 minutes after it was sent.
 
-        The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` tells. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`."""
+        The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` reports it. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`."""
         return self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/unsend")
 
     def react_to(self, id: str, **body: Unpack[models.ReactToMessageRequest]) -> models.ReactToMessageResponse:
         """React to a message of a contact or of ours.
 
-        The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` tells. A new reaction replaces the one before. A key needs the scope `send`."""
+        The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` reports it. A new reaction replaces the one before. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/reactions", body=body)
 
     def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
@@ -100,7 +100,7 @@ class AsyncMessages:
     async def edit(self, id: str, **body: Unpack[models.EditMessageRequest]) -> Any:
         """Replace the text of a message.
 
-        Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` tells. A key needs the scope `send`. Recorded in the audit log as `message.edited`."""
+        Before the message is sent, it keeps its place, and the response is `200` with the message. Afterwards, where the line can `edit`: up to 5 times within 15 minutes, the response is `202`, and the message has `editedAt` once the carrier has replaced the text. The event `message.edited` with `direction: "out"` reports it. A key needs the scope `send`. Recorded in the audit log as `message.edited`."""
         return await self._transport.call("PATCH", f"/api/messages/{self._transport.escape(id)}", body=body)
 
     async def get_timeline(self, id: str) -> models.Timeline:
@@ -118,13 +118,13 @@ class AsyncMessages:
     async def unsend(self, id: str) -> models.UnsendMessageResponse:
         """Take back a message, within 2 minutes after it was sent.
 
-        The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` tells. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`."""
+        The message has `unsentAt` once its carrier has taken it back, and the event `message.unsent` with `direction: "out"` reports it. A message that has not been sent yet can be canceled. A key needs the scope `send`. Recorded in the audit log as `message.unsent`."""
         return await self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/unsend")
 
     async def react_to(self, id: str, **body: Unpack[models.ReactToMessageRequest]) -> models.ReactToMessageResponse:
         """React to a message of a contact or of ours.
 
-        The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` tells. A new reaction replaces the one before. A key needs the scope `send`."""
+        The reaction is sent like a message, with a gap of 2 seconds, and counts in no limit. `reactions` of the message show it as `pending`, then as `sent` or `failed`; the event `message.reaction` with `direction: "out"` reports it. A new reaction replaces the one before. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/reactions", body=body)
 
     async def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
@@ -247,15 +247,15 @@ class Conversations:
         return self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
     def list_rules(self) -> models.ListRulesResponse:
-        """List the rules, in the order in which they are done.
+        """List the rules, in the order in which they run.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/rules")
 
     def create_rule(self, **body: Unpack[models.CreateRuleRequest]) -> models.CreateRuleResponse:
-        """Create a rule: what is done by itself when something happens with a contact.
+        """Create a rule: what is done automatically when something happens with a contact.
 
-        Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
+        A rule runs once for each event that triggers it, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
         return self._transport.call("POST", "/api/rules", body=body)
 
     def dry_run_rule(self, **body: Unpack[models.DryRunRuleRequest]) -> models.DryRunRuleResponse:
@@ -432,15 +432,15 @@ class AsyncConversations:
         return await self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
     async def list_rules(self) -> models.ListRulesResponse:
-        """List the rules, in the order in which they are done.
+        """List the rules, in the order in which they run.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/rules")
 
     async def create_rule(self, **body: Unpack[models.CreateRuleRequest]) -> models.CreateRuleResponse:
-        """Create a rule: what is done by itself when something happens with a contact.
+        """Create a rule: what is done automatically when something happens with a contact.
 
-        Each rule is done once for each happening, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
+        A rule runs once for each event that triggers it, oldest rule first, within seconds. What a rule does triggers no rule. Its texts are templates, obey pacing, quiet hours and opt-outs, have the `source` `rule`, and do not count as answers. What was done is on the timeline of the lead. A key needs the scope `send`. Recorded in the audit log as `rule.created`."""
         return await self._transport.call("POST", "/api/rules", body=body)
 
     async def dry_run_rule(self, **body: Unpack[models.DryRunRuleRequest]) -> models.DryRunRuleResponse:
