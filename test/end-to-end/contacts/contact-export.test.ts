@@ -1,5 +1,3 @@
-import { sql } from 'slonik';
-import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ContactExport } from '#domain/contacts/contact-export.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -11,6 +9,7 @@ import { createWorkspace, createWorkspaceWithLine } from '#test/support/factorie
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { PNG } from '#test/support/files.ts';
 import { newPerson, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
+import { auditLogOf } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -118,8 +117,8 @@ describe('the export of a contact', () => {
     const stranger = apiClient(app.url, (await createWorkspace(app)).key);
     expect((await stranger('GET', `/api/leads/${planted.leadId}/export`)).status).toBe(404);
     expect((await planted.api('GET', `/api/leads/${newId()}/export`)).status).toBe(404);
-    const { rows } = await app.pools.system.query(exportsOf(planted.workspace.id));
-    expect(rows).toEqual([{ targetId: planted.otherLeadId, changes: {} }]);
+    const exports = await auditLogOf(app, planted.workspace, { action: 'contact.exported' });
+    expect(exports.map(({ target, changes }) => [target.id, changes])).toEqual([[planted.otherLeadId, {}]]);
   });
 
   it('does not include another contact of the same name', async () => {
@@ -131,6 +130,3 @@ describe('the export of a contact', () => {
     expect(JSON.stringify(body)).not.toContain(person.phone);
   });
 });
-
-const exportsOf = (workspaceId: string) => sql.type(z.object({ targetId: z.string(), changes: z.unknown() }))`
-  select target_id, changes from audit_log where workspace_id = ${workspaceId} and action = 'contact.exported'`;

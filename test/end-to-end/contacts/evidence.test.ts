@@ -1,10 +1,7 @@
-import { sql } from 'slonik';
-import { z } from 'zod';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sealWorkspace } from '#db/commands/contacts/seal-records.ts';
 import { connected } from '#db/connection/connected.ts';
 import { createAddressHashes } from '#db/connection/address-hashes.ts';
-import { withSystem } from '#db/connection/transactions.ts';
 import { Evidence } from '#domain/contacts/evidence.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
@@ -14,6 +11,7 @@ import { phone } from '#test/support/carrier.ts';
 import { createWorkspace, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { deliverMessage } from '#test/support/messages.ts';
+import { auditLogOf } from '#test/support/sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => void (app = await sharedApp()));
@@ -226,11 +224,8 @@ describe('the evidence about a contact', () => {
     expect((await evidence()).verification.result).toBe('intact');
     const stranger = await createWorkspace(app);
     expect((await stranger.api('GET', `/api/leads/${leadId}/evidence`)).status).toBe(404);
-    const audited = await withSystem(app.pools, (db) =>
-      db.anyFirst(sql.type(z.object({ changes: z.unknown() }))`
-        select changes from audit_log where workspace_id = ${workspace.id} and action = 'contact.exported'`),
-    );
-    expect(audited).toEqual([{ document: 'evidence', format: 'json' }]);
+    const audited = await auditLogOf(app, workspace, { action: 'contact.exported' });
+    expect(audited.map(({ changes }) => changes)).toEqual([{ document: 'evidence', format: 'json' }]);
 
     const other = phone();
     const leads = [{ firstName: 'Other', phone: other }];

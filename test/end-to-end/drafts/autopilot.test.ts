@@ -17,6 +17,7 @@ import {
 } from '#test/support/copilot.ts';
 import { createLead } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { auditLogOf } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -51,12 +52,9 @@ describe.concurrent('the autopilot', () => {
     await eventually(async () => eventsOf(desk, 'message.sent').length === 1);
     expect(eventsOf(desk, 'message.ai_draft_approved')).toEqual([]);
     expect(eventsOf(desk, 'message.ai_draft')).toEqual([]);
-    const audited = await withSystem(app.pools, (db) =>
-      db.any(sql.type(z.record(z.string(), z.unknown()))`
-        select channel, actor_name, target_id from audit_log
-        where workspace_id = ${desk.workspace.id} and action = 'draft.sent_by_autopilot'`),
-    );
-    expect(audited).toEqual([{ channel: 'system', actorName: 'The autopilot', targetId: draft.replyId }]);
+    expect(await auditLogOf(app, desk.workspace, { action: 'draft.sent_by_autopilot' })).toMatchObject([
+      { channel: 'system', actor: { name: 'The autopilot' }, target: { id: draft.replyId } },
+    ]);
     expect((await decideDraft(desk, draft.replyId, 'approve')).body).toMatchObject({
       code: 'DRAFT_ALREADY_RESOLVED',
       status: 'approved',

@@ -361,9 +361,7 @@ describe('the contact of an email', () => {
   });
 
   it('is not a line of the workspace, which replies to nobody', async () => {
-    const own = await withSystem(app.pools, (db) =>
-      db.oneFirst(sql.type(z.object({ email: z.string() }))`select email from lines where id = ${lineId}`),
-    );
+    const own: string = (await api('GET', `/api/lines/${lineId}`)).body.line.email;
     const customer = address();
     expect(await post({ ...inbound(customer, 'Hello'), ReplyTo: own })).toBe(200);
     expect(await inboundOf(customer)).toHaveLength(1);

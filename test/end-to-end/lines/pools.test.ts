@@ -1,9 +1,7 @@
-import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { z } from 'zod';
 import { recordProbe } from '#db/commands/lines/line-health.ts';
 import { deleteLine } from '#db/commands/lines/line-moves.ts';
-import { withSystem, withTenant } from '#db/connection/transactions.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import type { Message } from '#domain/messages/message.ts';
 import type { TimelineEvent } from '#domain/messages/timeline.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
@@ -16,6 +14,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { ask, DANA } from '#test/support/operators.ts';
+import { auditLogOf } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -103,11 +102,8 @@ describe('a pool', () => {
     expect((await api('GET', '/api/pools')).body.pools).toEqual([changed.body.pool]);
     expect((await api('DELETE', `/api/pools/${id}`)).status).toBe(200);
     expect((await api('GET', `/api/pools/${id}`)).status).toBe(404);
-    const recorded = await withSystem(app.pools, (db) =>
-      db.anyFirst(sql.type(z.object({ action: z.string() }))`
-        select action from audit_log where workspace_id = ${workspace.id} and target_id = ${id} order by id`),
-    );
-    expect(recorded).toEqual(['pool.created', 'pool.updated', 'pool.deleted']);
+    const recorded = await auditLogOf(app, workspace, { targetId: id });
+    expect(recorded.map(({ action }) => action)).toEqual(['pool.created', 'pool.updated', 'pool.deleted']);
   });
 
   it('has lines of its workspace only, each once', async () => {
