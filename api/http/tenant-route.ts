@@ -15,7 +15,7 @@ import { ApiError } from './errors.ts';
 import { serializeInTurns } from './parse.ts';
 import { furtherPoints, INTAKE } from './rate-limits.ts';
 import { requireWritable } from './read-only.ts';
-import { respond } from './respond.ts';
+import { handleRequest } from './handle-request.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
 import { chargeUnsubscribed } from './unsubscribed.ts';
 
@@ -43,7 +43,7 @@ export async function answerTenant(route: TenantRoute, context: Context, service
   if (!route.body && route.method !== 'GET') await chargeUnsubscribed(services, caller, 1);
   // An open stream does not count as use of the session.
   const authenticateAgain = () => authenticate(route, { ...request, inBackground: true }, services);
-  const answer = () => respond(route, caller, context, body, authenticateAgain, services);
+  const answer = () => handleRequest(route, caller, context, body, authenticateAgain, services);
   const isTest = caller.kind === 'workspace' && modeOf(caller.workspace) === 'test';
   const reply = await (isTest ? inTestMode(route, caller.workspace.id, services, answer) : answer()).finally(
     () => {

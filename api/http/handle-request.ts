@@ -26,7 +26,7 @@ import { parse, parseAnswerInTurns, parseInTurns } from './parse.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
 
 /** Validates a request, runs its handler in the caller's transaction, and validates the response. */
-export async function respond(
+export async function handleRequest(
   route: TenantRoute,
   caller: Caller,
   context: Context,
