@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { type Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
@@ -83,7 +84,8 @@ describe('a request whose provisioning begins again', () => {
         const status = isConnected ? 'provisioning' : 'unconnected';
         return { status, owes: false, ...(isConnected && workspaceId === former && { home }) };
       },
-      allocateLine: () => new Promise(() => {}),
+      // Until the worker stops, which could not stop otherwise.
+      allocateLine: () => Context.current().cancelled,
     };
     await withStandIns(activities, async (client) => {
       const id = newId();
