@@ -30,6 +30,18 @@ test('the account menu enters and leaves test mode, which every page marks', asy
   await tab.go('/lines');
   await page.getByText('Test Line').first().waitFor();
   expect(await inaccessible(page)).toEqual([]);
+  // On a phone, the notification about the turned clock leaves the buttons of the band free.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole('button', { name: 'Turn the clock' }).click();
+  await page.getByRole('menuitem', { name: 'An hour' }).click();
+  const toast = page.getByRole('region', { name: 'Notifications' }).getByText(/^The clock shows/);
+  await toast.waitFor();
+  const [shown, button] = await Promise.all([
+    toast.locator('xpath=ancestor::*[@role="dialog"]').boundingBox(),
+    page.getByRole('button', { name: 'Phone', exact: true }).boundingBox(),
+  ]);
+  expect((shown?.y ?? Infinity) + (shown?.height ?? 0)).toBeLessThan(button?.y ?? 0);
+  await page.setViewportSize(TAB.viewport);
   await page.getByRole('button', { name: 'Leave test mode' }).click();
   await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
 });
@@ -69,18 +81,6 @@ test('the band shows the time of a clock that is not the real one, and Home its 
     timeZone: 'UTC',
   });
   await page.getByText(`${day} in`).waitFor();
-  // On a phone, the notification about the turned clock leaves the buttons of the band free.
-  await page.setViewportSize({ width: 390, height: 844 });
-  await page.getByRole('button', { name: 'Turn the clock' }).click();
-  await page.getByRole('menuitem', { name: 'An hour' }).click();
-  const toast = page.getByRole('region', { name: 'Notifications' }).getByText(/^The clock shows/);
-  await toast.waitFor();
-  const [shown, button] = await Promise.all([
-    toast.locator('xpath=ancestor::*[@role="dialog"]').boundingBox(),
-    page.getByRole('button', { name: 'Phone', exact: true }).boundingBox(),
-  ]);
-  expect((shown?.y ?? Infinity) + (shown?.height ?? 0)).toBeLessThan(button?.y ?? 0);
-  await page.setViewportSize(TAB.viewport);
   await page.getByRole('button', { name: 'Leave test mode' }).click();
   await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
 });
