@@ -88,6 +88,7 @@ export async function runEverything({
   const disturbed = disturb();
   const expected = new Map<string, Expectation>();
   const replies: string[] = [];
+  const bubbles: string[][] = [];
   await Promise.all(
     tenants.map(async (tenant) => {
       const options = {
@@ -95,10 +96,12 @@ export async function runEverything({
         random: seeded(seed + 1),
         withinMs: lastsMs * REQUESTS_SHARE,
         webhookUrl: receiver.url,
+        hasBubbles: true,
       };
       const promised = await sendEverything(demo.baseUrl, tenant, options);
       for (const [text, how] of promised.texts) expected.set(text, how);
       replies.push(...promised.replies);
+      bubbles.push(...promised.bubbles);
     }),
   );
   say(`everything is accepted: ${expected.size} texts`);
@@ -123,7 +126,7 @@ export async function runEverything({
   const caps = new Map(tenants.map(({ cappedLineId }) => [cappedLineId, CAP]));
   const workspaceIds = tenants.map(({ id }) => id);
   const verdict = async () =>
-    judge(demo.databaseUrl, { workspaceIds, expected, replies, caps }, await log(), receiver);
+    judge(demo.databaseUrl, { workspaceIds, expected, bubbles, replies, caps }, await log(), receiver);
   // Outcomes, receipts and deliveries follow; a doubled message would arrive soon.
   let found = await verdict();
   const isRight = (): boolean => Object.values(found).every((problems) => problems.length === 0);

@@ -48,6 +48,8 @@ const ONCE = ['message.sent', 'message.failed', 'message.fallback', 'message.ope
 export interface Promises {
   workspaceIds: readonly string[];
   expected: ReadonlyMap<string, Expectation>;
+  /** Texts that arrive one after the other. */
+  bubbles?: readonly (readonly string[])[];
   /** The carrier's ids of messages from contacts. */
   replies: readonly string[];
   /** How many messages a line may send, by line. */
@@ -64,7 +66,7 @@ interface Message extends pg.QueryResultRow {
 /** Compares what was asked for, what the carrier accepted, what the product says and what the receiver got. */
 export async function judge(
   databaseUrl: string,
-  { workspaceIds, expected, replies, caps }: Promises,
+  { workspaceIds, expected, bubbles = [], replies, caps }: Promises,
   everything: readonly AtCarrier[],
   receiver: Pick<Receiver, 'deliveries' | 'events'>,
 ): Promise<Record<string, string[]>> {
@@ -95,6 +97,7 @@ export async function judge(
     const ours = new Set(messages.map(({ id }) => id));
     const accepted = everything.filter(({ messageReference }) => ours.has(messageReference));
     const times = Map.groupBy(accepted, ({ text }) => text);
+    const order = [...times.keys()];
     const byMessage = new Map(accepted.map((message) => [message.messageReference, message]));
     const ofLine = Map.groupBy(accepted, ({ lineId }) => lineId);
     const received = Map.groupBy(inbound, ({ id }) => id);
@@ -112,6 +115,12 @@ export async function judge(
     return {
       lost: [...expected].filter(([text, how]) => how === 'once' && !times.has(text)).map(([text]) => text),
       doubled: [...times].filter(([, those]) => those.length > 1).map(([text]) => text),
+      'bubbles out of order': bubbles
+        .map((texts) => texts.filter((text) => times.has(text)))
+        .filter((texts) =>
+          texts.some((text, at) => order.indexOf(text) < order.indexOf(texts[at - 1] ?? text)),
+        )
+        .map((texts) => texts.join()),
       'caps broken': [...caps]
         .filter(([lineId, cap]) => (ofLine.get(lineId)?.length ?? 0) > cap)
         .map(([lineId]) => `${lineId}: ${ofLine.get(lineId)?.length}`),

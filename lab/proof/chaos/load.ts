@@ -94,6 +94,8 @@ export interface Load {
   webhookUrl: string;
   /** The events of the webhook; absent: all of this checkout. An earlier release knows fewer. */
   events?: readonly string[];
+  /** Half of the messages through the API are three bubbles. An earlier release knows none. */
+  hasBubbles?: boolean;
   /** The account of the SMS fallback. */
   fallback?: object;
   /** Sends a message from a contact until the product has confirmed it. @returns the carrier's id of the message. */
@@ -103,6 +105,8 @@ export interface Load {
 /** What the callers have been promised. */
 export interface Promised {
   texts: Map<string, Expectation>;
+  /** Texts that arrive one after the other. */
+  bubbles: string[][];
   /** The carrier's ids of messages from contacts. */
   replies: string[];
 }
@@ -117,6 +121,7 @@ export async function sendEverything(
     random,
     webhookUrl,
     events = EVENT_NAMES,
+    hasBubbles = false,
     fallback = { provider: 'simulated' },
     writeIn,
   }: Load,
@@ -203,12 +208,13 @@ export async function sendEverything(
     afterMs,
     body: { recipientPhone: contact(), message: will(`${name} closed ${index}`, 'never'), ...closedWindow() },
   }));
-  const single = count('api').map(({ index, afterMs, aheadMs, isRepeated }) => ({
-    afterMs,
-    aheadMs,
-    isRepeated,
-    body: { recipientPhone: contact(), message: will(`${name} api ${index}`) },
-  }));
+  const single = count('api').map(({ index, afterMs, aheadMs, isRepeated }) => {
+    const id = `${name} api ${index}`;
+    const isOne = !hasBubbles || index % 2 === 0;
+    const texts = isOne ? [will(id)] : ['first', 'second', 'third'].map((which) => will(`${id} ${which}`));
+    const message = isOne ? id : texts;
+    return { id, texts, afterMs, aheadMs, isRepeated, body: { recipientPhone: contact(), message } };
+  });
   const campaigns = Map.groupBy(
     count('campaign').map(({ index, afterMs }) => ({
       afterMs,
@@ -240,11 +246,11 @@ export async function sendEverything(
     eachInTime([...drips, ...fallbacks, ...capped, ...closed], async ({ body }) => {
       await must('POST', '/api/drip', body, body.message);
     }),
-    eachInTime(single, async ({ body, aheadMs, isRepeated }) => {
+    eachInTime(single, async ({ id, body, aheadMs, isRepeated }) => {
       // The clock of the caller is a day behind, or up to a minute ahead.
       const request = { ...body, scheduledDate: new Date(Date.now() + aheadMs).toISOString() };
-      await must('POST', '/api/messages', request, body.message);
-      if (isRepeated) await must('POST', '/api/messages', request, body.message);
+      await must('POST', '/api/messages', request, id);
+      if (isRepeated) await must('POST', '/api/messages', request, id);
     }),
     eachInTime(
       [...campaigns].map(([afterMs, leads]) => ({ afterMs, leads })),
@@ -268,7 +274,7 @@ export async function sendEverything(
     }),
     approveDrafts(),
   ]);
-  return { texts: expected, replies };
+  return { texts: expected, bubbles: single.map(({ texts }) => texts), replies };
 
   async function approveDrafts(): Promise<void> {
     const open = new Map(drafts.map(({ phone, message }) => [phone, message]));
