@@ -1,6 +1,7 @@
+import { retryAfterMs } from '../base/retry-after.ts';
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** How long a delivery waits after its first failed attempt, its second, and so on. */
 export const RETRY_DELAYS_MS = [5000, MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS] as const;
@@ -24,16 +25,9 @@ export interface FailedAttempt {
 export function retryAt({ attempts, status, blocked, retryAfter }: FailedAttempt, now: Date): Date | null {
   const delay = RETRY_DELAYS_MS[attempts - 1];
   if (delay === undefined || blocked || !isTemporary(status)) return null;
-  const asked = retryAfter === null ? 0 : Math.min(millisecondsOf(retryAfter, now), DAY_MS);
+  const asked = retryAfterMs(retryAfter, now) ?? 0;
   return new Date(now.getTime() + Math.max(delay, asked));
 }
 
 const isTemporary = (status: number | null): boolean =>
   status === null || status === 408 || status === 429 || (status >= 500 && status <= 599);
-
-/** @param retryAfter seconds, or a date; 0 if it is neither. */
-function millisecondsOf(retryAfter: string, now: Date): number {
-  if (/^\s*\d+\s*$/.test(retryAfter)) return Number(retryAfter) * 1000;
-  const at = Date.parse(retryAfter);
-  return Number.isNaN(at) ? 0 : Math.max(0, at - now.getTime());
-}

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { realTime } from '#domain/base/clock.ts';
 import { firstOf, readable } from '#domain/base/bounded-schema.ts';
+import { retryAfterMs } from '#domain/base/retry-after.ts';
 import { isSecretToken } from '#domain/base/secret-token.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Card } from '#domain/drafts/chat.ts';
@@ -30,7 +31,7 @@ export interface SlackOptions {
 /** An older request may have been recorded and sent again (docs.slack.dev/authentication/verifying-requests-from-slack). */
 const MAX_AGE_SECONDS = 300;
 /** Without the header `Retry-After`. */
-const RETRY_AFTER_SECONDS = 30;
+const RETRY_AFTER_MS = 30_000;
 
 const Answer = z.object({
   ok: z.boolean(),
@@ -217,12 +218,7 @@ function outcomeOf(
   }
   const reason = `${status} ${error}`.trim();
   if (error === 'ratelimited') {
-    const seconds = Number(retryAfter ?? RETRY_AFTER_SECONDS);
-    return {
-      kind: 'later',
-      retryAfterMs: 1000 * (Number.isFinite(seconds) ? seconds : RETRY_AFTER_SECONDS),
-      reason,
-    };
+    return { kind: 'later', retryAfterMs: retryAfterMs(retryAfter, realTime()) ?? RETRY_AFTER_MS, reason };
   }
   if (status >= 500 || LATER.has(error)) return { kind: 'later', retryAfterMs: null, reason };
   const gone = GONE.get(error);

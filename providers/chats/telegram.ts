@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Card } from '#domain/drafts/chat.ts';
 import { firstOf, readable } from '#domain/base/bounded-schema.ts';
+import { boundedRetryMs } from '#domain/base/retry-after.ts';
 import { isSecretToken } from '#domain/base/secret-token.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Signer } from '../signer.ts';
@@ -262,7 +263,8 @@ function outcomeOf(answer: Answer, messageId: string | null): ChatOutcome {
   }
   const { error_code: code, description, parameters } = answer;
   const reason = `${code} ${description}`.trim();
-  if (code === 429) return { kind: 'later', retryAfterMs: (parameters?.retry_after ?? 1) * 1000, reason };
+  if (code === 429)
+    return { kind: 'later', retryAfterMs: boundedRetryMs((parameters?.retry_after ?? 1) * 1000), reason };
   // A token that is refused is the operator's to mend.
   if (code >= 500 || code === 401) return { kind: 'later', retryAfterMs: null, reason };
   if (parameters?.migrate_to_chat_id !== undefined)

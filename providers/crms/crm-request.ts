@@ -50,12 +50,3 @@ export function crmRequests(title: string, caFile: string | null) {
 /** When it was given, by the clock of the provider. */
 export const answeredAt = ({ headers }: CrmAnswer): Date =>
   new Date(Date.parse(headers.get('date') ?? '') || realTime().getTime());
-
-/** @param header `Retry-After`, in seconds or as a date. @returns in milliseconds; null: it does not say. */
-export function retryAfterMs(header: string | null, now: Date): number | null {
-  if (header === null || header.trim() === '') return null;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime();
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_MS) : null;
-}
-
-const LONGEST_MS = 24 * 3_600_000;

@@ -4,7 +4,8 @@ import { firstOf } from '#domain/base/bounded-schema.ts';
 import { toStorable, truncate } from '#domain/base/text.ts';
 import type { CrmContact } from '#domain/crm/contact.ts';
 import type { CrmChange } from '#domain/crm/change.ts';
-import { answeredAt, type CrmAnswer, crmRequests, retryAfterMs } from './crm-request.ts';
+import { retryAfterMs } from '#domain/base/retry-after.ts';
+import { answeredAt, type CrmAnswer, crmRequests } from './crm-request.ts';
 import {
   type CrmAccount,
   CrmDenied,

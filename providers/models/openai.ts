@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { firstOf, readable, readableOf } from '#domain/base/bounded-schema.ts';
+import { realTime } from '#domain/base/clock.ts';
+import { retryAfterMs } from '#domain/base/retry-after.ts';
 import type { DraftPrompt } from '#domain/drafts/draft-prompt.ts';
 import { tryParseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch, ResponseTooLarge } from '../bounded-fetch.ts';
@@ -88,7 +90,8 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs, caFile }: OpenA
       const text = await response.text();
       if (response.ok) return read(text);
       const failure = refusalOf(response.status, text);
-      const wait = retryAfter(response) ?? FIRST_RETRY_MS * 2 ** (tries - 1);
+      const asked = retryAfterMs(response.headers.get('retry-after'), realTime());
+      const wait = asked ?? FIRST_RETRY_MS * 2 ** (tries - 1);
       const again =
         (response.status === 429 || response.status >= 500) && failure.code !== 'insufficient_quota';
       if (!again || tries === TRIES || wait > MAX_RETRY_MS) throw new ModelFailure(failure.reason);
@@ -149,11 +152,4 @@ function refusalOf(status: number, text: string): { code: string | null; reason:
   const code = Failed.safeParse(tryParseUntrustedJson(text)).data?.error.code ?? null;
   const what = status === 429 ? "the model's rate limit is reached" : `the model responded ${status}`;
   return { code, reason: code === null ? what : `${what} (${code})` };
-}
-
-/** In milliseconds; null if the header is missing or not a number of seconds. */
-function retryAfter(response: Response): number | null {
-  const value = response.headers.get('retry-after');
-  const seconds = value === null || value.trim() === '' ? Number.NaN : Number(value);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
