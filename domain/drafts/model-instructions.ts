@@ -51,7 +51,7 @@ const MARKS: readonly RegExp[] = [
   // Code, and how programs mark who speaks.
   /<\/?[a-z_|]{2,20}\|?>|\[\/?inst\]|<<|\{[{%]|"\s?[:}]|```|\/api\/|\w\(\w{0,30}=|';|\bsimulate:/u,
   // What somebody else is to say, and notes of others.
-  /["“”„«][^"“”«»\n]{0,200}?\p{L}+[ ,]+\p{L}+[^"“”«»\n]{0,200}["“”»]|^\W{0,3}\[[^\]\n]*\p{L} \p{L}[^\]\n]*\]/u,
+  /["“”„«][^"“”«»\n]{0,200}?\p{L}+[ ,]+\p{L}+[^"“”«»\n]{0,200}["“”»]|^\W{0,3}\[(?=[^\]\n]*\])[^\]\n]*\p{L} \p{L}/u,
   // Characters that hide what a text says.
   /[\u200B\u202D\u202E\u2060]/u,
 ];
