@@ -1,8 +1,8 @@
 import type { PhonePlace } from '#domain/sending/quiet-hours.ts';
 import { callingCodeOf, isGeographic } from '#domain/base/phone-area.ts';
 import { US_STATES } from '#domain/sending/us-states.ts';
+import { STATE_OF_AREA_CODE } from '#domain/base/area-codes.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
-import { STATES_BY_AREA_CODE } from './phone-areas.ts';
 import { readPhoneData } from './phone-data.ts';
 
 const NOWHERE: PhonePlace = { zones: null, region: null };
@@ -22,7 +22,7 @@ export function placeOf(phone: string): PhonePlace {
     digits.startsWith(NORTH_AMERICA) || isGeographic(number) ? digits : (callingCodeOf(number) ?? digits),
   );
   if (!digits.startsWith(NORTH_AMERICA)) return zones === null ? NOWHERE : { zones, region: null };
-  const state = STATES_BY_AREA_CODE.get(digits.slice(1, 4));
+  const state = STATE_OF_AREA_CODE.get(digits.slice(1, 4));
   return { zones, region: state !== undefined && US_STATES.has(state) ? `US-${state}` : null };
 }
 
@@ -48,5 +48,5 @@ function zonesOf(digits: string): string[] | null {
   return null;
 }
 
-// Read when the process starts, because it takes 70 ms.
+// Read when the process starts, because it takes some milliseconds.
 const ZONES = readPhoneData('timezones.bson');

@@ -1,4 +1,5 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { STATE_OF_AREA_CODE } from './area-codes.ts';
 
 /** The area of a number, from its digits; null: unknown. */
 export interface PhoneArea {
@@ -9,14 +10,11 @@ export interface PhoneArea {
   areaCode: string | null;
 }
 
-/**
- * @param phone in E.164.
- * @param states postal codes by area code.
- */
-export function phoneArea(phone: string, states: ReadonlyMap<string, string>): PhoneArea {
+/** @param phone in E.164. */
+export function phoneArea(phone: string): PhoneArea {
   const country = parsePhoneNumberFromString(phone)?.country ?? null;
   const areaCode = /^\+1(\d{3})/.exec(phone)?.[1] ?? null;
-  return { country, areaCode, state: (areaCode !== null && states.get(areaCode)) || null };
+  return { country, areaCode, state: (areaCode !== null && STATE_OF_AREA_CODE.get(areaCode)) || null };
 }
 
 /** The calling codes of countries whose mobile numbers begin with an area code, as libphonenumber lists them. */
@@ -43,30 +41,4 @@ export function proximity(a: PhoneArea, b: PhoneArea): 0 | 1 | 2 | 3 {
   if (a.areaCode !== null && a.areaCode === b.areaCode) return 3;
   if (a.state !== null && a.state === b.state) return 2;
   return a.country !== null && a.country === b.country ? 1 : 0;
-}
-
-/**
- * The postal codes of states and provinces by area code.
- * @param places the names of places by the first digits of their numbers: `Ontario` of an area code, or `New York, NY` of
- *   one that is a city, and `North York, ON` of the numbers of a city in it. The cities tell the postal code of each name
- *   but that of the capital.
- */
-export function statesOf(places: Readonly<Record<string, string>>): Map<string, string> {
-  const states = new Map<string, string>();
-  const names = new Map<string, string>();
-  for (const [digits, place] of Object.entries(places)) {
-    if (digits.length === 3) names.set(digits, place);
-    const code = /, ([A-Z]{2})$/.exec(place)?.[1];
-    if (code !== undefined && digits.length >= 3) states.set(digits.slice(0, 3), code);
-  }
-  const codes = new Map([['Washington D.C.', 'DC']]);
-  for (const [areaCode, name] of names) {
-    const code = states.get(areaCode);
-    if (code !== undefined && !name.includes(',')) codes.set(name, code);
-  }
-  for (const [areaCode, name] of names) {
-    const code = states.get(areaCode) ?? codes.get(name);
-    if (code !== undefined) states.set(areaCode, code);
-  }
-  return states;
 }

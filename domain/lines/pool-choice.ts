@@ -51,20 +51,11 @@ export function keptLine<M extends PoolMember>(
   return stays ? line : null;
 }
 
-/**
- * The lines whose numbers are closest to the address; all of them if it is not a phone number.
- * @param states postal codes by area code.
- */
-export function closest<M extends PoolMember>(
-  members: readonly M[],
-  address: string,
-  states: ReadonlyMap<string, string>,
-): readonly M[] {
+/** The lines whose numbers are closest to the address; all of them if it is not a phone number. */
+export function closest<M extends PoolMember>(members: readonly M[], address: string): readonly M[] {
   if (!address.startsWith('+')) return members;
-  const area = phoneArea(address, states);
-  const distances = members.map(({ phone }) =>
-    phone === null ? 0 : proximity(phoneArea(phone, states), area),
-  );
+  const area = phoneArea(address);
+  const distances = members.map(({ phone }) => (phone === null ? 0 : proximity(phoneArea(phone), area)));
   const nearest = Math.max(...distances);
   return members.filter((_, index) => distances[index] === nearest);
 }

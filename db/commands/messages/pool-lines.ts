@@ -17,7 +17,6 @@ import {
   type PoolRow,
   rotationOf,
 } from '#db/queries/lines/line-pools.ts';
-import { STATES_BY_AREA_CODE } from '#db/phones/phone-areas.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 
@@ -99,9 +98,7 @@ async function assign(db: TenantDb, pool: PoolRow, work: Assignment, now: Date):
     const known = byChannel.get(channel) ?? candidatesOf(members, channel);
     byChannel.set(channel, known);
     if (known.length === 0) return [];
-    return [
-      { index, members: pool.strategy === 'local' ? closest(known, address, STATES_BY_AREA_CODE) : known },
-    ];
+    return [{ index, members: pool.strategy === 'local' ? closest(known, address) : known }];
   });
   if (candidates.length === 0) return;
 
