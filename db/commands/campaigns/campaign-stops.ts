@@ -15,6 +15,7 @@ export type StopReason =
   | 'opt_out'
   | 'suppressed'
   | 'failed'
+  | 'no_address'
   | 'removed'
   | 'no_consent'
   | 'stop_condition';

@@ -3,26 +3,29 @@ import { z } from 'zod';
 import { recordset } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { consentedAmong } from '#db/queries/contacts/consents.ts';
+import { type CampaignRow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { addressesOf, type LeadRow } from '#db/queries/contacts/leads.ts';
 import { answerTimes } from '#db/queries/messages/contact-relation.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
 import { lockSequencesOf } from '#db/queries/sending/message-locks.ts';
 import { wakeLines } from '#db/wakes/wakes.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
-import { consentKey } from '#domain/contacts/consent.ts';
+import { messageSteps } from '#domain/campaigns/step.ts';
+import { followCampaign } from './campaign-steps.ts';
 import { stopLead, type StopReason } from './campaign-stops.ts';
-import { recipientPlace } from './step-messages.ts';
+import { cancelRemoved } from './revisions.ts';
+import { reaches, recipientPlace, withConsent } from './step-messages.ts';
 
 const WaitingRow = MessageRow.pick({ id: true, channel: true, lineId: true }).extend({
   campaignId: z.string(),
-  requireConsent: z.boolean(),
 });
 type Waiting = z.infer<typeof WaitingRow>;
+type Addressed = Waiting & { address: string };
 
 /**
- * Has campaigns write to a lead at its new addresses, after some were taken from it: the former ones may belong to a stranger. A campaign
- * that cannot, or that writes there to another lead, lets it go. Messages that a caller addressed stay as they are. Requires `lockLead`.
+ * Has campaigns write to a lead at its new addresses, after some were taken from it: the former ones may belong to a stranger. Steps by a
+ * channel on which it has none any more are skipped. A campaign that writes there to another lead, or lacks the consent, lets it go.
+ * Messages that a caller addressed stay as they are. Requires `lockLead`.
  */
 export async function followAddresses(
   db: TenantDb,
@@ -34,71 +37,72 @@ export async function followAddresses(
   if (addressesOf(before).every((address) => own.includes(address))) return;
   await lockSequencesOf(db, lead.id);
   const waiting = await db.any(sql.type(WaitingRow)`
-    select m.id, m.channel, m.line_id, m.campaign_id, c.require_consent
-    from messages m join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
+    select m.id, m.channel, m.line_id, m.campaign_id from messages m
     where m.workspace_id = ${db.workspaceId} and m.lead_id = ${lead.id} and m.status in ('pending', 'scheduled')
-      and m.step_index is not null and m.address <> all(${sql.array(own, 'text')})
+      and m.step_index is not null and m.campaign_id is not null and m.address <> all(${sql.array(own, 'text')})
     order by m.id`);
-  if (waiting.length === 0) return;
-  const taken = await takenIn(db, lead, waiting);
-  const consented = await consentedAmong(
-    db,
-    waiting.flatMap(({ channel }) => {
-      const address = addressOn(channel, lead);
-      return address === null ? [] : [{ address, channel }];
-    }),
-  );
-  const leaves = ({ channel, campaignId, requireConsent }: Waiting): StopReason | null => {
-    const address = addressOn(channel, lead);
-    if (address === null || taken.has(campaignId)) return 'removed';
-    return requireConsent && !consented.has(consentKey(address, channel)) ? 'no_consent' : null;
-  };
-  const left = new Map(
-    waiting.flatMap((message) => {
-      const reason = leaves(message);
-      return reason === null ? [] : [[message.campaignId, reason]];
-    }),
-  );
-  for (const [campaignId, reason] of left) await stopLead(db, campaignId, lead.id, now, reason);
-  await readdress(
-    db,
-    lead,
-    waiting.filter(({ campaignId }) => !left.has(campaignId)),
-    now,
-  );
+  for (const [campaignId, messages] of Map.groupBy(waiting, (message) => message.campaignId)) {
+    const campaign = await findCampaign(db, campaignId);
+    if (campaign) await followIn(db, campaign, lead, messages, now);
+  }
 }
 
-const CampaignIdRow = z.object({ campaignId: z.string() });
-
-/** The campaigns that write to another lead at one of the addresses. */
-async function takenIn(
+async function followIn(
   db: TenantDb,
-  lead: LeadRow,
-  waiting: readonly Waiting[],
-): Promise<ReadonlySet<string>> {
-  const addresses = waiting.flatMap(({ channel }) => addressOn(channel, lead) ?? []);
-  return new Set(
-    await db.anyFirst(sql.type(CampaignIdRow)`
-      select l.campaign_id from list_addresses a
-      join campaign_leads l on l.workspace_id = a.workspace_id and l.lead_id = a.lead_id
-      where a.workspace_id = ${db.workspaceId} and a.address = any(${sql.array(addresses, 'text')}) and a.lead_id <> ${lead.id}
-        and l.campaign_id = any(${sql.array(
-          waiting.map(({ campaignId }) => campaignId),
-          'text',
-        )})`),
-  );
-}
-
-async function readdress(
-  db: TenantDb,
+  campaign: CampaignRow,
   lead: LeadRow,
   messages: readonly Waiting[],
   now: Date,
 ): Promise<void> {
-  const addressed = messages.flatMap((message) => {
+  const addressed = messages.flatMap((message): Addressed[] => {
     const address = addressOn(message.channel, lead);
     return address === null ? [] : [{ ...message, address }];
   });
+  const reason = await whyLeaves(db, campaign, lead, addressed);
+  if (reason !== null) return stopLead(db, campaign.id, lead.id, now, reason);
+  await readdress(db, lead, addressed, now);
+  const reached = new Set(addressed.map(({ id }) => id));
+  const unreachable = messages.flatMap(({ id }) => (reached.has(id) ? [] : [id]));
+  await cancelRemoved(db, unreachable, now);
+  for (const id of unreachable) await followCampaign(db, id, now);
+}
+
+/** null: the lead stays in the campaign. */
+async function whyLeaves(
+  db: TenantDb,
+  campaign: CampaignRow,
+  lead: LeadRow,
+  addressed: readonly Addressed[],
+): Promise<StopReason | null> {
+  if (!messageSteps(campaign.steps).some(({ step }) => reaches(lead, step))) return 'no_address';
+  if (await writesToAnother(db, campaign, lead, addressed)) return 'removed';
+  const { refused } = await withConsent(db, campaign, addressed);
+  return refused.length > 0 ? 'no_consent' : null;
+}
+
+/** Whether the campaign writes to another lead at one of the addresses. */
+const writesToAnother = (
+  db: TenantDb,
+  campaign: CampaignRow,
+  lead: LeadRow,
+  addressed: readonly Addressed[],
+): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from list_addresses a
+    join campaign_leads l on l.workspace_id = a.workspace_id and l.lead_id = a.lead_id
+    where a.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaign.id} and a.lead_id <> ${lead.id}
+      and a.address = any(${sql.array(
+        addressed.map(({ address }) => address),
+        'text',
+      )})`);
+
+async function readdress(
+  db: TenantDb,
+  lead: LeadRow,
+  addressed: readonly Addressed[],
+  now: Date,
+): Promise<void> {
+  if (addressed.length === 0) return;
   const answersUntil = await answerTimes(db, new Set(addressed.map(({ address }) => address)));
   const rows = addressed.map(({ id, address }) => {
     const { zones, region } = recipientPlace(lead, address);

@@ -113,14 +113,14 @@ export const reaches = (lead: LeadRow, { messageType }: MessageStep): boolean =>
   addressOn(messageType, lead) !== null;
 
 /** The steps that their leads have consented to, if the campaign requires it. */
-export async function withConsent(
+export async function withConsent<Step extends Pick<StepMessage, 'address' | 'channel'>>(
   db: TenantDb,
   { requireConsent }: CampaignRow,
-  steps: readonly StepMessage[],
-): Promise<{ allowed: readonly StepMessage[]; refused: readonly StepMessage[] }> {
+  steps: readonly Step[],
+): Promise<{ allowed: readonly Step[]; refused: readonly Step[] }> {
   if (!requireConsent) return { allowed: steps, refused: [] };
   const consented = await consentedAmong(db, steps);
-  const isAllowed = ({ address, channel }: StepMessage) => consented.has(consentKey(address, channel));
+  const isAllowed = ({ address, channel }: Step) => consented.has(consentKey(address, channel));
   return { allowed: steps.filter(isAllowed), refused: steps.filter((step) => !isAllowed(step)) };
 }
 

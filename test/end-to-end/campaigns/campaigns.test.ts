@@ -299,7 +299,7 @@ describe('POST /api/campaigns/{id}/leads', () => {
     expect((await stepsOf(id, leadId))[1]).toMatchObject({ status: 'scheduled', recipientPhone: right });
   });
 
-  it('lets a lead go that it cannot reach any more, whose new address it writes to already, or has no consent', async () => {
+  it('skips steps that reach a lead no more, and lets one go whom none reaches, at whose new address it writes to another, or who has not consented there', async () => {
     await createLine(app, workspace.id, 'email');
     const lead = () => ({ phone: phone(), email: `${crypto.randomUUID()}@example.com` });
     const [first, second] = [lead(), lead()];
@@ -314,12 +314,17 @@ describe('POST /api/campaigns/{id}/leads', () => {
     expect((await api('POST', '/api/consents', consent)).status).toBe(201);
     await api('POST', `/api/campaigns/${consenting}/start`);
     await step(consenting, doubled, 0, 'scheduled');
+    const byEmail = await newCampaign({ steps: [{ ...later, messageType: 'email' }], start: true });
+    await api('POST', `/api/campaigns/${byEmail}/leads`, { leadId: unreachable });
 
     await api('PATCH', `/api/leads/${unreachable}`, { emails: [] });
     expect((await api('PATCH', `/api/leads/${doubled}`, { phone: second.phone })).status).toBe(200);
     await api('PATCH', `/api/leads/${kept}`, { phones: [] });
     const gone = { status: 'canceled', holdReason: 'removed' };
-    expect(await stepsOf(id, unreachable)).toMatchObject([gone, gone]);
+    expect(await stepsOf(id, unreachable)).toMatchObject([{ status: 'scheduled' }, { status: 'canceled' }]);
+    expect(await stepsOf(byEmail, unreachable)).toMatchObject([
+      { status: 'canceled', holdReason: 'no_address' },
+    ]);
     expect(await stepsOf(id, doubled)).toMatchObject([gone, gone]);
     expect(await stepsOf(consenting, doubled)).toMatchObject([
       { status: 'canceled', holdReason: 'no_consent' },
