@@ -28,7 +28,7 @@ import { draftingOf } from '#db/queries/drafts/knowledge-base.ts';
 import { notifyPositive } from '#db/commands/events/notifications.ts';
 import { lockConversation } from '#db/queries/sending/message-locks.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import { targetOfUpdate } from '#db/queries/accounts/audit-log.ts';
+import { targetsOfUpdate } from '#db/queries/accounts/audit-log.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
@@ -108,7 +108,7 @@ export function createDraftActivities({ carriers, logger, links, ...needs }: Nee
         const workspace = { timezone, country: await workspaceCountry(db) };
         const by = { type: 'operator', id: null, name: order.by } as const;
         const decision = { ...asked.data, action, channel: 'dashboard', userId: null, by } as const;
-        if ((await targetOfUpdate(db, 'draft.decided', updateId)) === replyId) {
+        if ((await targetsOfUpdate(db, 'draft.decided', updateId)).includes(replyId)) {
           const draft = await findDraft(db, replyId);
           return { replyId, status: draft?.status ?? 'deleted', messageId: draft?.messageId ?? null };
         }

@@ -2,10 +2,10 @@ import { currentTime } from '#domain/base/clock.ts';
 import { pauseOrResume } from '#db/commands/lines/line-pause.ts';
 import { cancelWaitingMessage, sendMessageNow } from '#db/commands/sending/message-orders.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { targetOfUpdate } from '#db/queries/accounts/audit-log.ts';
+import { targetsOfUpdate } from '#db/queries/accounts/audit-log.ts';
 import { nextInTurn } from '#db/queries/sending/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
-import { findMessage, type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
+import { findMessage, findMessages, type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
 import { byOperator } from '#domain/accounts/audit.ts';
 import { Refusal } from '#domain/base/refusal.ts';
 import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflows/protocol/updates.ts';
@@ -52,18 +52,18 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
     async sendNow({
       updateId,
       ...order
-    }: OfLine<Order & Partial<MessageOrder>> & { updateId: string }): Promise<MessageVerdict> {
+    }: OfLine<Order & Partial<MessageOrder>> & { updateId?: string }): Promise<MessageVerdict> {
       return command(order, async (db, line, now) => {
         const messageId =
           order.messageId ??
-          (await targetOfUpdate(db, 'message.sent_now', updateId)) ??
+          (await sentNowBy(db, line, updateId)) ??
           line.sendNow[0] ??
           (await nextInTurn(db, line.id, now));
         if (messageId === null) throw new Refusal('INVALID_STATE', null, 'Nothing waits for the line');
         const message = await messageOf(db, line, messageId);
         if (await sendMessageNow(db, line, message, now)) {
           // Its time is overwritten, so the timeline knows it from here.
-          const changes = { plannedFor: message.scheduledAt.toISOString(), updateId };
+          const changes = { plannedFor: message.scheduledAt.toISOString(), ...(updateId && { updateId }) };
           await record(db, order, 'message.sent_now', { type: 'message', id: messageId }, changes);
         }
         return { messageId, status: presentMessage(message).status };
@@ -82,6 +82,13 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
       });
     },
   };
+}
+
+/** The message of the line that an update has sent already. @param updateId undefined: a workflow of an earlier release gives none. */
+async function sentNowBy(db: TenantDb, line: LineRow, updateId: string | undefined): Promise<string | null> {
+  if (!updateId) return null;
+  const messages = await findMessages(db, await targetsOfUpdate(db, 'message.sent_now', updateId));
+  return messages.find(({ lineId }) => lineId === line.id)?.id ?? null;
 }
 
 async function messageOf(db: TenantDb, line: LineRow, messageId: unknown): Promise<MessageRow> {

@@ -63,15 +63,15 @@ export async function auditedContacts(
 }
 
 /**
- * What an operator's update has been carried out on; null: it has not. A retried activity finds out here that its first try committed.
- * @param updateId Temporal's.
+ * What an operator's update has been carried out on. A retried activity finds out here that its first try committed.
+ * @param updateId Temporal's, which is unique only within a workflow.
  */
-export async function targetOfUpdate(
+export async function targetsOfUpdate(
   db: TenantDb,
   action: AuditAction,
   updateId: string,
-): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(IdRow)`
+): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(IdRow)`
     select target_id id from audit_log
     where workspace_id = ${db.workspaceId} and channel = 'operator' and action = ${action}
       and at > now() - interval '1 hour' and changes @> ${sql.jsonb({ updateId })}`);

@@ -168,6 +168,17 @@ describe('sending a message now', () => {
     expect(await auditOfLine(wanted.id, other.id)).toEqual([
       `Dana: message.sent_now ${wanted.id} maintenance`,
     ]);
+
+    // An update of another line may have the same id, and workflows of earlier releases give none.
+    const elsewhere = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 3600 });
+    const sent = await queue(elsewhere);
+    await eventually(() => isSent(sent.to));
+    for (const order of [{ updateId }, {}]) {
+      const next = await queue(elsewhere);
+      const orderOfOther = { ...DANA, ...order, workspaceId: workspace.id, lineId: elsewhere };
+      expect((await activities.sendNow(orderOfOther)).messageId).toBe(next.id);
+      await eventually(() => isSent(next.to));
+    }
   });
 
   it('waits for a concurrent change of its conversation', async () => {
