@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { growth, LINEAR } from '#test/support/growth.ts';
 import { Instant, Moment } from './moment.ts';
 
 /** Whether the published schema of an input allows a text. */
@@ -52,3 +53,11 @@ test.each([
   expect(Instant.safeParse(text).success).toBe(false);
   expect(Moment.safeParse(text).success).toBe(false);
 });
+
+test.each(['T00:', 'T00:+1', '2026-12-24T00:', 'T00: ', '+', ' '])(
+  'a text that repeats %j is refused in linear time',
+  (unit) => {
+    const texts = (length: number) => unit.repeat(length / unit.length);
+    expect(growth(texts, (text) => Instant.safeParse(text), 8000)).toBeLessThan(LINEAR);
+  },
+);

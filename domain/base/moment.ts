@@ -4,17 +4,18 @@ import { type Bounds, dayBounds, toDate } from './calendar.ts';
 
 /**
  * The form of RFC 3339 of what other programs write: `2026-12-24 10:00:00+00` of databases, `+0000`, `t` and `z` in lower case, a comma
- * before the fraction, spaces around it. A query that was not encoded has a space for the plus of its offset.
+ * before the fraction, spaces around it. A query that was not encoded has a space for the plus of its offset. Each pattern begins at the
+ * start, because a text that has many places to begin at would take a time quadratic in its length.
  */
 const canonical = (text: string): string =>
   text
     .trim()
     .replace(/^(\d{4}-\d{2}-\d{2})(?:t| (?=\d))/, '$1T')
     .replace(/^(\S{19}),(\d)/, '$1.$2')
-    .replace(/(T\d{2}:\S+) ?(?:z|utc)$/i, '$1Z')
-    .replace(/(T\d{2}:\S+) (\d{2}:?\d{2})$/, '$1+$2')
+    .replace(/^(\S{10}T\d{2}:\S+) ?(?:z|utc)$/i, '$1Z')
+    .replace(/^(\S{10}T\d{2}:\S+) (\d{2}:?\d{2})$/, '$1+$2')
     .replace(
-      /(T\d{2}:\S*?) ?([+\u2212-])(\d{2}):?(\d{2})?$/u,
+      /^(\S{10}T\d{2}:\S*?) ?([+\u2212-])(\d{2}):?(\d{2})?$/u,
       (_, time, sign, hours, minutes = '00') => `${time}${sign === '+' ? '+' : '-'}${hours}:${minutes}`,
     );
 
