@@ -228,6 +228,20 @@ describe('reading takes linear time', () => {
       10_000,
     ],
     [
+      'an address of a list that has no end',
+      (n) => posted({ Headers: [{ Name: 'List-Post', Value: 'a'.repeat(n) }] }),
+      5000,
+    ],
+    [
+      'a word in the report of a mail server',
+      (n) =>
+        posted({
+          From: 'mailer-daemon@b.example',
+          TextBody: `<${'0'.repeat(24)}.${'0'.repeat(16)}@a.example> ${'a'.repeat(n)}`,
+        }),
+      5000,
+    ],
+    [
       'headers',
       (n) => posted({ Headers: Array.from({ length: n }, () => ({ Name: 'X', Value: 'y' })) }),
       500,
@@ -272,6 +286,7 @@ describe('reading takes linear time', () => {
     ],
     ['MIME headers', (n) => mime('X: y\r\n'.repeat(n).trim()), 5000],
     ['encoded words', (n) => mime(`Subject: ${'=?utf-8?Q?a?= '.repeat(n)}`), 5000],
+    ['spaces of HTML', (n) => htmlToText(`<pre>a${' '.repeat(n)}b</pre>`), 5000],
     ['lines of HTML', (n) => htmlToText('<p>x</p>'.repeat(n)), 1000],
     ['links of HTML', (n) => htmlToText('<a href="x">y</a>'.repeat(n)), 1000],
     ['entities of HTML', (n) => htmlToText('&amp;'.repeat(n)), 5000],

@@ -149,7 +149,7 @@ function toText(html: string, options: object): string {
   const text = html.replaceAll(/data:[^"'\s<>)]{500,}/g, '').slice(0, MAX_HTML);
   const lines = convert(shallow(text), { wordwrap: false, limits: LIMITS, ...options });
   // Cells of tables.
-  return lines.replaceAll(/ +$|^ (?=\S)/gm, '').trim();
+  return lines.replaceAll(/(?<! ) +$|^ (?=\S)/gm, '').trim();
 }
 
 /** Elements without an end tag. */

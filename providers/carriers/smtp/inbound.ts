@@ -219,7 +219,7 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
 function listAddresses(email: InboundEmail): ReadonlySet<string> {
   if (!LIST_MARKS.some((name) => header(email, name) !== undefined)) return new Set();
   const posts = ['List-Post', 'Mailing-List', 'X-BeenThere'].map((name) => header(email, name) ?? '');
-  const named = posts.flatMap((value) => value.match(/[^\s<>:,;"]+@[^\s<>:,;"?]+/g) ?? []);
+  const named = posts.flatMap((value) => value.match(/(?<![^\s<>:,;"])[^\s<>:,;"]+@[^\s<>:,;"?]+/g) ?? []);
   // `<sales.example.com>` is the list `sales@example.com` (RFC 2919).
   const [, local, domain] = /<([^\s<>.@]+)\.([^\s<>@]+)>/.exec(header(email, 'List-Id') ?? '') ?? [];
   return new Set(

@@ -161,7 +161,8 @@ export function withoutAddresses(text: string, fields: Record<string, string>): 
     .map((one) => one.trim())
     .filter((one) => one.length > 2 && one.includes('@'));
   const plain = named.reduce((rest, one) => rest.replaceAll(one, ' '), text);
-  return plain.replaceAll(/<[^<>\n]*>/g, ' ').replaceAll(/[^\s<>"]+@[^\s<>"]+/g, ' ');
+  // Each word is looked at once: a long one without an `@` would be tried from each of its letters.
+  return plain.replaceAll(/<[^<>\n]*>/g, ' ').replaceAll(/(?<![^\s<>"])[^\s<>"]+@[^\s<>"]+/g, ' ');
 }
 
 /** The fields of a report, unfolded; the first of a name counts. */
