@@ -71,26 +71,25 @@ export async function sharedFiles(
   fileIds: readonly string[],
 ): Promise<readonly string[]> {
   if (fileIds.length === 0) return [];
-  const named = (link: ReturnType<typeof sql.fragment>) =>
-    sql.fragment`strpos(${link}, '/' || f.id || '/') > 0`;
-  const isOther = sql.fragment`exists (select from unnest(m.attachment_urls) as u (link) where ${named(sql.fragment`u.link`)})
-    and not ${isMessageOf(db, contact)}`;
+  const fileIn = (link: ReturnType<typeof sql.fragment>) =>
+    sql.fragment`substring(${link} from '/attachments/[^/]+/([^/]+)/')`;
+  const ofOthers = sql.fragment`
+    select ${fileIn(sql.fragment`u.link`)} from messages m, unnest(m.attachment_urls) as u (link)
+    where m.workspace_id = ${db.workspaceId} and m.attachment_urls <> '{}' and not ${isMessageOf(db, contact)}`;
   return db.anyFirst(sql.type(FileRow)`
     select f.id from unnest(${texts(fileIds)}) as f (id)
-    where exists (
-      select from messages m where m.workspace_id = ${db.workspaceId} and m.attachment_urls <> '{}' and m.sent_at is not null
-        and ${isOther})
-    or exists (
-      select from messages m where m.workspace_id = ${db.workspaceId} and m.attachment_urls <> '{}'
-        and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due') and ${isOther})
-    or exists (
-      select from drip_buffer b, jsonb_array_elements_text(b.draft -> 'attachmentUrls') as u (link)
-      where b.workspace_id = ${db.workspaceId} and ${named(sql.fragment`u.link`)})
-    or exists (
-      select from campaigns c, jsonb_path_query(c.steps, '$.**.attachmentUrls[*]') as u (link)
-      where c.workspace_id = ${db.workspaceId} and ${named(sql.fragment`u.link #>> '{}'`)})
-    or exists (
-      select from lines l where l.workspace_id = ${db.workspaceId} and l.contact_card ->> 'fileId' = f.id)`);
+    where f.id in (
+      ${ofOthers} and m.sent_at is not null
+      union all
+      ${ofOthers} and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due')
+      union all
+      select ${fileIn(sql.fragment`u.link`)} from drip_buffer b, jsonb_array_elements_text(b.draft -> 'attachmentUrls') as u (link)
+      where b.workspace_id = ${db.workspaceId}
+      union all
+      select ${fileIn(sql.fragment`u.link #>> '{}'`)} from campaigns c, jsonb_path_query(c.steps, '$.**.attachmentUrls[*]') as u (link)
+      where c.workspace_id = ${db.workspaceId}
+      union all
+      select l.contact_card ->> 'fileId' from lines l where l.workspace_id = ${db.workspaceId})`);
 }
 
 /** Deletes the rows of files that are already deleted, and of the voice notes made from them. */
