@@ -93,7 +93,7 @@ export interface PoolOptions {
  */
 export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
   await checkSystemLogin(urls.systemUrl);
-  const [tenant, system, autocommit] = await Promise.all([
+  const [tenant, system, autocommit] = await openAll([
     openPool(urls.tenantUrl, 'linepace_tenant', options),
     openPool(urls.systemUrl, 'linepace_system', options),
     openApart(urls),
@@ -163,7 +163,7 @@ export async function createApiPools(
       maxWaiting: MAX_WAITING,
       timeoutMs: CONNECTION_TIMEOUT_MS,
     });
-  const [tenant, reads, system, auth, intake, autocommit] = await Promise.all([
+  const [tenant, reads, system, auth, intake, autocommit] = await openAll([
     openTenant(urls.tenantUrl, size),
     openTenant(urls.replicaUrl ?? urls.tenantUrl, half),
     openSystem(half),
@@ -210,6 +210,19 @@ const checkSystemLogin = (url: string): Promise<void> =>
       ? error
       : new UnusableDatabaseError(url, 'linepace_system', error);
   });
+
+/** All or none: what failed is tried again, and pools that stay would use up the connections for which it waits. */
+async function openAll<Pools extends readonly Promise<BoundedPool>[] | []>(
+  opening: Pools,
+): Promise<{ [Index in keyof Pools]: BoundedPool }> {
+  try {
+    return await Promise.all(opening);
+  } catch (error) {
+    const pools = await Promise.allSettled(opening);
+    await Promise.all(pools.map((pool) => pool.status === 'fulfilled' && pool.value.end()));
+    throw error;
+  }
+}
 
 /** Two connections are enough, because the statements take about a millisecond. */
 const openApart = (urls: DatabaseUrls): Promise<BoundedPool> =>

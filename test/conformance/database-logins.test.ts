@@ -142,6 +142,20 @@ describe('a pool', () => {
     );
   });
 
+  it('leaves no connection behind if another one is refused', async () => {
+    const own = await createTestDatabase();
+    const { ownerUrl, systemUrl } = own;
+    await expect(createPools({ tenantUrl: systemUrl, systemUrl })).rejects.toThrow(/linepace_tenant/);
+    await connected(ownerUrl, async (client) => {
+      const others =
+        'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+      // Sooner than an idle connection is closed.
+      const options = { timeout: 5000 };
+      await expect.poll(async () => (await client.query(others)).rowCount, options).toBe(0);
+    });
+    await own.drop();
+  });
+
   const role = `test_${newId()}`;
   it.each([
     ['a superuser', `alter role ${role} superuser`, 'this one has SUPERUSER'],
