@@ -59,6 +59,7 @@ const TEXTS: Record<string, string> = {
   'combining marks': `a${'\u0301\u0316'.repeat(500)}`,
   'changes of direction': '\u202e\u2066a\u0627\u2069\u202c',
   'letters that are many letters': '\ufdfa',
+  times: 'T00:',
   'words in quotes': 'On a b c d e wrote:\n> ',
 };
 
