@@ -193,3 +193,34 @@ test('an email that the server does not return is not skipped before a later one
     more: true,
   });
 });
+
+test('an answer that is read first is not skipped if reading stops before it is stored', async () => {
+  const uids = Array.from({ length: 22 }, (_, index) => index + 1);
+  const answers = [21, 22];
+  const head = 'In-Reply-To: <0123456789abcdef01234567@line.example>\r\n\r\n';
+  const batch = await readFrom({
+    EXAMINE: (socket, tag) =>
+      socket.write(
+        `* 22 EXISTS\r\n* OK [UIDVALIDITY 1] x\r\n* OK [UIDNEXT 23] x\r\n${tag} OK [READ-ONLY] done\r\n`,
+      ),
+    UID: (socket, tag, line) => {
+      const isWhole = line.includes('BODY.PEEK[]');
+      const asked = isWhole ? uids.filter((uid) => line.includes(` FETCH ${uid} `)) : uids;
+      const fetched = asked.map((uid) => {
+        const text = answers.includes(uid) ? head : '\r\n';
+        const part = isWhole ? 'BODY[]<0>' : 'BODY[HEADER.FIELDS (IN-REPLY-TO)]';
+        return `* ${uid} FETCH (UID ${uid} RFC822.SIZE ${text.length} ${part} {${text.length}}\r\n${text})\r\n`;
+      });
+      const found = line.includes(' UID SEARCH ') ? `* SEARCH ${uids.join(' ')}\r\n` : fetched.join('');
+      socket.write(`${found}${tag} OK done\r\n`);
+    },
+  });
+  expect(batch).toMatchObject({
+    read: [
+      { position: expect.stringContaining('"lastUid":0,') },
+      { position: expect.stringContaining('"aheadUid":22') },
+    ],
+    more: true,
+  });
+  expect(typeof batch === 'object' && batch.read[0]?.position).toContain('"aheadUid":21');
+});

@@ -189,9 +189,13 @@ async function readFolder(
     throw error;
   });
   if (ahead.length > 0) {
+    // Each has a position of its own, because reading may stop after any of them.
     const isAll = ahead.length === answers.length;
-    const position = at(lastUid, isAll ? (window.at(-1) ?? lastUid) : (ahead.at(-1)?.uid ?? lastUid));
-    return { read: ahead.map(({ uid: _uid, ...item }) => ({ ...item, position })), more: true };
+    const read = ahead.map(({ uid, ...item }, index): InboxItem => {
+      const isLast = isAll && index === ahead.length - 1;
+      return { ...item, position: at(lastUid, isLast ? (window.at(-1) ?? uid) : uid) };
+    });
+    return { read, more: true };
   }
 
   const isOld = (uid: number): boolean => {
