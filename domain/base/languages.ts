@@ -111,13 +111,13 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     automatic: {
       and: 'and|so',
       silenced:
-        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i ve silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications|(?:my )?(?:driving|focus|sleep|do not disturb) mode is (?:(?:turned |switched )?on|enabled|active)|out of (?:the )?office|(?:i (?:am|m) )?(?:currently |now )?(?:out of (?:the )?office|on (?:annual |sick |parental )?(?:leave|vacation|holiday)) (?:with|and have) (?:limited|no|restricted) access to .{1,40}',
+        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve |have )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i ve silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications|(?:my )?(?:(?:driving|focus|sleep|do not disturb) mode|do not disturb while driving) is (?:(?:turned |switched )?on|enabled|active)|out of (?:the )?office|(?:i (?:am|m) )?(?:currently |now )?(?:out of (?:the )?office|on (?:annual |sick |parental )?(?:leave|vacation|holiday)) (?:with|and have) (?:limited|no|restricted) access to .{1,40}|(?:i (?:am|m) )?(?:currently |now )?out of (?:the )?office and will (?:respond|reply|get back)(?: .{1,60})?',
       driving: 'i (?:am|m) (?:driving|behind the wheel)',
       now: 'right now|at the moment|currently|now|at this time',
       unable:
-        '(?:i )?(?:can t|cannot|can not|(?:am |m )?unable to|am not able to) (?:text|talk|respond|reply|answer|type)(?: back| texts| messages| you)*',
+        '(?:i )?(?:can t|cannot|can not|(?:am |m )?unable to|am not able to) (?:text|talk|respond|reply|answer|type)(?: back| texts| messages| you)*|(?:i )?(?:can t|cannot|can not) receive (?:texts|messages|text messages)',
       later:
-        '(?:i |we )?(?:will|ll) (?:see|read|check|reply|respond|get back|text|call|message|return|answer|be back)(?: (?:to|you|back|your|messages?|texts?|calls?|it|this|soon|later|shortly|asap|when|once|as|possible|i|we|arrive|am|m|can|stop|get|where|going|done|driving|arrived|not|safe|safely|reach|reached|my|destination|there|a|bit|in|able|be|ve|have|parked|within|then|upon|return|\\d+|business|hours?|days?|minutes?))*|(?:i |we )?(?:will|ll) (?:be back|return)(?: (?:to|in) (?:the )?office)? (?:on|by|after) (?:\\S+ ){0,3}\\S+|(?:i |we )?(?:have |ve )?received your (?:message|text|e ?mail|request|enquiry|inquiry)|(?:please )?do not (?:reply|respond)|(?:please )?(?:dial|call) (?:911|999|112)|if (?:this|it) is (?:urgent|an emergency)(?: (?:please )?(?:reply|respond|text|dial|call) .*)?',
+        '(?:i |we )?(?:will|ll) (?:see|read|check|reply|respond|get back|text|call|message|return|answer|be back)(?: (?:to|you|back|your|messages?|texts?|calls?|it|this|soon|later|shortly|asap|when|once|as|possible|i|we|arrive|am|m|can|stop|get|where|going|done|driving|arrived|not|safe|safely|reach|reached|my|destination|there|a|bit|in|able|be|ve|have|parked|within|then|upon|return|\\d+|business|hours?|days?|minutes?))*|(?:i |we )?(?:will|ll) (?:be back|return)(?: (?:to|in) (?:the )?office)? (?:on|by|after) (?:\\S+ ){0,3}\\S+|(?:i |we )?(?:have |ve )?received your (?:message|text|e ?mail|request|enquiry|inquiry)|(?:please )?do not (?:reply|respond)|(?:please )?(?:dial|call) (?:911|999|112)|if (?:this|it) is (?:urgent|an emergency)(?: (?:please )?(?:reply|respond|text|dial|call)(?: .*)?)?',
       label:
         '(?:(?:this is |this was |this message was )?(?:an )?auto(?:matic(?:ally)?|mated)?[ -]?(?:reply|response|text|message|sent|generated)|automated(?=\\s*[\\]):])|vacation (?:responder|auto-?reply)|sent (?:automatically(?: (?:by|from|via) .{1,30})?|from my car|(?:from|by|using|with|via) android auto|by .{1,20}drive ?(?:mode|smart)))',
       unattended:
@@ -135,11 +135,11 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       laugh: 'laughed|laugh|haha',
       emphasize: 'emphasi[sz]ed|exclamations?|emphasis',
       question: 'questioned|question',
-      removed: 'removed',
+      removed: 'removed|unreacted',
       reacted: 'reacted|reaction',
-      sticker: 'sticker',
-      file: 'images?|photos?|pictures?|movies?|videos?|attachments?|files?|audio|gif|document|pdf|animation|contact|card|location|link|memo|voice|stickers?|digital|poll|memoji|invitation|payment|message|item|text|contact|collection',
-      not: 'not',
+      sticker: 'stickers?|photomoji',
+      file: 'images?|photos?|pictures?|movies?|videos?|attachments?|files?|audio|gif|document|pdf|animation|contact|card|location|link|memo|voice|digital|poll|memoji|invitation|payment|message|item|text|contact|collection',
+      not: 'not|down',
       one: 'an?|\\d+',
       other: 'at|to|from|with|by|up|marks?|points?|message|touch',
     },
@@ -168,9 +168,9 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     automatic: {
       and: 'und',
       silenced:
-        '(?:ich (?:habe|fahre)|mitteilungen sind|benachrichtigungen sind) .*(?:nicht stören|fokus|mitteilungen|benachrichtigungen)(?: .*)?(?:aktiviert|eingeschaltet|stumm\\p{L}*|aktiv|ein|ausgeschaltet)|ich fahre (?:mit )?.*(?:nicht stören|(?:fahr)?fokus)(?: fahren)?|ich fahre .*(?:aktiviert|eingeschaltet).*(?:nicht stören|fokus).*|(?:meine |die )?(?:mitteilungen|benachrichtigungen) sind (?:stumm\\p{L}*|aus(?:geschaltet)?|deaktiviert)|ich erhalte keine (?:mitteilungen|benachrichtigungen)',
+        '(?:ich (?:habe|fahre)|mitteilungen sind|benachrichtigungen sind) .*(?:nicht stören|fokus|mitteilungen|benachrichtigungen)(?: .*)?(?:aktiviert|eingeschaltet|stumm\\p{L}*(?: geschaltet)?|aktiv|ein|ausgeschaltet)|ich fahre (?:mit )?.*(?:nicht stören|(?:fahr)?fokus)(?: fahren)?|ich fahre .*(?:aktiviert|eingeschaltet).*(?:nicht stören|fokus).*|(?:meine |die )?(?:mitteilungen|benachrichtigungen) sind (?:stumm\\p{L}*|aus(?:geschaltet)?|deaktiviert)|ich erhalte keine (?:mitteilungen|benachrichtigungen)',
       driving:
-        'ich fahre(?: auto)?|fahre ich auto|ich (?:bin|sitze) am steuer|ich bin mit dem auto unterwegs|ich sitze im auto',
+        'ich fahre(?: auto)?|fahre ich auto|ich (?:bin|sitze) am steuer|ich bin (?:mit dem auto unterwegs|unterwegs mit dem auto)|ich sitze im auto',
       now: 'gerade|im moment|derzeit|momentan|aktuell|jetzt',
       unable: '(?:ich )?kann (?:\\S+ ){0,3}nicht (?:antworten|schreiben|telefonieren|sprechen|rangehen)',
       later:
@@ -198,7 +198,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'nicht',
       one: 'ein|eine|einen|einem|einer|\\d+',
       other:
-        'hat|haben|das|die|den|der|dem|von|vom|über|auf|mit|mir|bei|zu|zum|für|hervor|hoch|runter|stellt|stellte|gestellt|in|an|als|ist|es|sich|markiert|findet|fand|hinzugefügt|fügte|hinzu|kommentiert|aus|ausgewählt|gesetzt|versehen',
+        'hat|haben|das|die|den|der|dem|von|vom|über|auf|mit|mir|bei|zu|zum|für|hervor|hoch|runter|stellt|stellte|gestellt|in|an|als|ist|es|sich|markiert|findet|fand|hinzugefügt|fügte|hinzu|kommentiert|aus|ausgewählt|gesetzt|versehen|gegeben',
     },
   },
   fr: {
@@ -255,7 +255,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'pas',
       one: 'un|une|\\d+',
       other:
-        'a|à|de|d|du|des|la|le|les|l|j|n|s|sur|avec|par|remis|remise|mis|mention|mise|posé|pose|est|été|en|au|aux|points?|ajouté|ajoute|ce|cette|message|haut|bas|votre|air|choisi|laissé|donné',
+        'a|à|de|d|du|des|la|le|les|l|j|n|s|sur|avec|par|remis|remise|mis|mention|mise|posé|pose|est|été|en|au|aux|points?|ajouté|ajoute|ce|cette|message|haut|bas|votre|air|choisi|laissé|donné|son',
     },
   },
   es: {
@@ -302,8 +302,9 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       like: 'gustó|gusta|gustado|pulgar',
       dislike: 'disgustó|disgusta',
       laugh: 'rió|rio|ríe|reído|risa|risas|reír|gracia|jaja|haha',
-      emphasize: 'enfatizó|enfatiza|destacó|exclamó|exclamación|exclamaciones|subrayó|énfasis|resaltó',
-      question: 'preguntó|cuestionó|pregunta|interrogación|interrogantes?|interrogó|dudó|preguntado',
+      emphasize:
+        'enfatizó|enfatiza|destacó|exclamó|exclamación|exclamaciones|subrayó|énfasis|resaltó|sorprende|sorprendió',
+      question: 'preguntó|cuestionó|pregunta|interrogación|interrogantes?|interrogó|dudó|duda|preguntado',
       removed: 'eliminó|quitó|retiró|removió|quitado|eliminado|borró',
       reacted: 'reaccionó|reaccionado|reacción|reacciona',
       sticker: 'pegatina|sticker|adhesivo',
@@ -311,7 +312,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'no',
       one: 'un|una|unos|\\d+',
       other:
-        'le|se|ha|han|el|la|los|las|de|del|en|con|a|al|por|me|te|lo|signos?|sobre|que|puso|hizo|dio|arriba|abajo|mensaje|este|añadió|agregó|marcó|indicado|indicó|dejó|eligió|puesto|dado|marcado',
+        'le|se|ha|han|el|la|los|las|de|del|en|con|a|al|por|me|te|lo|signos?|sobre|que|puso|hizo|dio|arriba|abajo|mensaje|este|añadió|agregó|marcó|indicado|indicó|dejó|eligió|puesto|dado|marcado|hace|añadido',
     },
   },
   pt: {
@@ -405,12 +406,12 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       absent: 'ferie|maternità',
     },
     reaction: {
-      love: 'amato|ama|adorato|adora|cuore|cuori',
+      love: 'amato|ama|adorato|adora|cuore|cuori|cuoricino',
       like: 'piaciuto|piaciuta|piace|apprezzato|apprezza|pollice',
       dislike: 'disapprovato|dispiaciuto',
       laugh: 'riso|ride|risata|risate|ridere|riso|haha|divertente',
       emphasize:
-        'enfatizzato|enfatizza|evidenziato|evidenzia|esclamativo|esclamativi|esclamazione|sottolineato|enfasi|rilievo|risalto',
+        'enfatizzato|enfatizza|evidenziato|evidenzia|esclamativo|esclamativi|esclamazione|sottolineato|enfasi|rilievo|risalto|evidenza',
       question: 'domanda|interrogativo|interrogativi|domandato|chiesto|dubbio|dubbi|contestato|interrogato',
       removed: 'rimosso|rimossa|tolto|eliminato|ritirato',
       reacted: 'reagito|reazione|reagisce',
@@ -419,7 +420,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'non',
       one: 'un|una|uno|\\d+',
       other:
-        'ha|il|lo|la|gli|le|di|del|dello|della|da|dal|dallo|dalla|a|ad|al|allo|alla|all|dell|dall|su|sul|sulla|con|è|e|mi|ti|punto|punti|per|in|l|d|fatto|posto|messo|aggiunto|espresso|che|giù|trovato|indicato|lasciato|scelto|inserito',
+        'ha|il|lo|la|i|gli|le|di|del|dello|della|da|dal|dallo|dalla|a|ad|al|allo|alla|all|dell|dall|su|sul|sulla|con|è|e|mi|ti|punto|punti|per|in|l|d|fatto|posto|messo|aggiunto|espresso|che|giù|trova|trovato|indicato|lasciato|scelto|inserito',
     },
   },
   nl: {
@@ -445,13 +446,13 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     automatic: {
       and: 'en',
       silenced:
-        '(?:ik (?:zit|heb|rijd|rij|ben)|meldingen zijn) .*(?:niet storen|focus|meldingen)(?: .*)?(?:ingeschakeld|aan|uitgeschakeld|uit|gedempt|staan|niet storen)|(?:mijn )?meldingen (?:zijn|staan) (?:gedempt|uitgeschakeld|uit)|ik ontvang geen meldingen',
+        '(?:ik (?:zit|heb|rijd|rij|ben)|meldingen zijn) .*(?:niet storen|focus|meldingen)(?: .*)?(?:ingeschakeld|aan|uitgeschakeld|uitgezet|uit|gedempt|staan|niet storen)|(?:mijn )?meldingen (?:zijn|staan) (?:gedempt|uitgeschakeld|uit)|ik ontvang geen meldingen',
       driving:
         'ik (?:rijd|rij)(?: auto)?|ik (?:ben aan het rijden|zit achter het stuur|zit in de auto)|ik ben onderweg met de auto',
       now: 'nu|op dit moment|momenteel|even',
       unable: '(?:ik )?kan (?:\\S+ ){0,2}niet (?:antwoorden|reageren|praten|appen|bellen)',
       later:
-        '(?:ik )?(?:bekijk|zie|lees|reageer|antwoord|bel|app|kom)(?: (?:je|uw|jouw|bericht|berichten|zodra|als|ik|er|ben|op|mijn|bestemming|later|terug|aangekomen|kan|straks|zo|snel|mogelijk|de|het|daarna|u))+|als (?:het|dit) dringend is.*',
+        '(?:ik )?(?:bekijk|zie|lees|reageer|antwoord|bel|app|kom)(?: (?:je|uw|jouw|bericht|berichten|zodra|wanneer|als|ik|er|ben|op|mijn|bestemming|later|terug|aangekomen|kan|straks|zo|snel|mogelijk|de|het|daarna|u))+|als (?:het|dit) dringend is.*',
       label:
         '(?:dit is een automatisch|automatisch (?:antwoord|bericht)|automatische (?:reactie|beantwoording)|afwezigheidsbericht)',
       unattended:
@@ -521,7 +522,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       not: 'ikke',
       one: 'et|en|\\d+',
       other:
-        'den|det|ad|til|fra|på|med|om|ved|kunne|kan|har|satte|sætter|stillede|stiller|af|op|ned|over|tilføjede|tilføjet|tilføjer|gav|givet',
+        'den|det|ad|til|fra|på|med|om|ved|kunne|kan|har|satte|sætter|stillede|stiller|af|op|ned|over|tilføjede|tilføjet|tilføjer|føjede|føjer|føjet|gav|givet',
     },
   },
   sv: {

@@ -40,6 +40,10 @@ type Kind =
 const SUFFICIENT: readonly Kind[] = ['silenced', 'label', 'unattended', 'away'];
 const BESIDE_DRIVING: readonly Kind[] = ['later', 'unable', 'now'];
 
+/** What iPhones append to the text that their owner chose. */
+const APPENDED =
+  /\(i.m not receiving notifications\. if this is urgent, reply .urgent. to send a notification through with your original message\.\)$/iu;
+
 const DOT_OF_DATE = new RegExp(String.raw`(?<=\d)\.(?=\s?(?:\d|${CALENDAR_NAMES}))`, 'giu');
 
 /** Who speaks of themselves or of another may type it. */
@@ -103,6 +107,8 @@ function kindsOf(language: Sentences, sentence: string, depth = 0): Kind[] {
  * `languages.ts`. Somebody who adds a sentence of their own wrote it.
  */
 export function isAutomaticText(text: string): boolean {
+  const end = text.slice(-MAX_TEXT).trimEnd();
+  if (APPENDED.test(end)) return true;
   if (text.length > MAX_TEXT) return false;
   const readable = normalize(text, 'NFKC', MAX_TEXT);
   // The dot of “14. Dezember” ends no sentence.
@@ -112,7 +118,7 @@ export function isAutomaticText(text: string): boolean {
     .filter((sentence) => plain(sentence) !== '');
   if (sentences.length === 0 || sentences.length > MAX_SENTENCES) return false;
   const ending =
-    /(?:^|[.!。！\n([]|\s[-–—])\s*([^.!。！\n()[\]]+)[\])]?[.!。]?\s*$/u
+    /^(?:[\s\S]*(?:[.!。！\n([]|\s[-–—]))?\s*([^.!。！\n()[\]]+)[\])]?[.!。]?\s*$/u
       .exec(readable)?.[1]
       ?.replace(/^[^\p{L}\p{N}]+/u, '')
       .trim() ?? '';

@@ -139,10 +139,12 @@ function meaningOf(around: string): Meaning | null {
 
 function resolve(roles: ReadonlySet<Role>, emoji: string | undefined): Meaning | null {
   const named = TAPBACKS.filter((name) => roles.has(name));
-  const about = { removed: roles.has('removed'), isFile: roles.has('file') };
+  // “Loved a sticker” is about a file; one reacts with a sticker, or removes it.
+  const isOfSticker = roles.has('sticker') && named.length > 0 && !roles.has('reacted');
+  const about = { removed: roles.has('removed'), isFile: roles.has('file') || isOfSticker };
   if (emoji !== undefined)
     return named.length === 0 && !roles.has('not') ? { reaction: 'emoji', emoji, ...about } : null;
-  if (roles.has('sticker')) return { reaction: 'sticker', ...about };
+  if (roles.has('sticker') && !isOfSticker) return { reaction: 'sticker', ...about };
   const [only] = named;
   if (only === undefined || named.length > 1) return null;
   if (roles.has('not')) return only === 'like' || only === 'love' ? { reaction: 'dislike', ...about } : null;
