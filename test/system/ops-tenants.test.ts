@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createLine, createWorkspace, type TestAgency } from '#test/support/factories.ts';
 import { auditOf } from '#test/support/operators.ts';
+import { charged, controlPayments } from '#test/support/payments.ts';
 import { environment } from '#test/support/process.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { ops } from '#workers/ops.ts';
@@ -122,6 +123,12 @@ describe('an agency', () => {
   });
 });
 
+async function planOf(agency: TestAgency, workspaceId: string) {
+  const { body } = await apiClient(app.url, agency.key)('GET', '/api/agency/subaccounts');
+  const found = body.subAccounts.find(({ idpOrgId }: { idpOrgId: string }) => idpOrgId === workspaceId);
+  return { plan: found.plan, subscriptionStatus: found.subscriptionStatus };
+}
+
 describe('a workspace', () => {
   const create = (name: string, ...options: string[]) =>
     verdict(['create-workspace', name, '--owner', 'owner@example.com', ...options, ...BY]);
@@ -174,6 +181,48 @@ describe('a workspace', () => {
     const paying = await createWorkspace(app, { payment_subscription_id: 'sub_1' });
     const { status, stderr } = await run(['set-plan', paying.id, '--plan', 'mini', ...BY]);
     expect([status, JSON.parse(stderr).code]).toEqual([1, 'INVALID_STATE']);
+  });
+
+  it('keeps a plan that is not charged whatever its former subscription reports, and pays for the next one', async () => {
+    const agency = await createAgency(app);
+    const { id } = await createWorkspace(app, { agency_id: agency.id });
+    const subscribe = async (plan: string) => {
+      const asked = { workspaceId: id, plan };
+      return (await apiClient(app.url, agency.key)('POST', '/api/agency/billing/subscribe', asked)).body;
+    };
+    const former = (await subscribe('starter')).subscriptionId;
+    const endFormer = () => controlPayments(app, `subscriptions/${former}`, { status: 'canceled' });
+    await endFormer();
+    for (const plan of ['starter', 'growth']) await verdict(['set-plan', id, '--plan', plan, ...BY]);
+    await endFormer();
+    expect(await planOf(agency, id)).toEqual({ plan: 'growth', subscriptionStatus: 'active' });
+    const { subscriptionId } = await subscribe('growth');
+    expect(subscriptionId).not.toBe(former);
+    expect((await charged(app, id)).subscriptions).toMatchObject([
+      { id: former, status: 'canceled' },
+      { id: subscriptionId, status: 'active' },
+    ]);
+  });
+
+  it('goes on sending when its agency pays by invoice, whatever its former subscription reports', async () => {
+    const agency = await createAgency(app);
+    const { id, api } = await createWorkspace(app, { agency_id: agency.id });
+    const subscribe = async () => {
+      const asked = { workspaceId: id, plan: 'starter' };
+      return (await apiClient(app.url, agency.key)('POST', '/api/agency/billing/subscribe', asked)).body;
+    };
+    const former = (await subscribe()).subscriptionId;
+    await createLine(app, id);
+    await verdict(['set-billing', agency.id, '--billing', 'invoice', ...BY]);
+    for (const status of ['past_due', 'canceled']) {
+      await controlPayments(app, `subscriptions/${former}`, { status });
+      expect((await api('POST', '/api/messages', { message: 'Hi', recipientPhone: phone() })).status).toBe(
+        201,
+      );
+    }
+    expect(await planOf(agency, id)).toEqual({ plan: 'starter', subscriptionStatus: 'active' });
+    await verdict(['set-billing', agency.id, '--billing', 'card', ...BY]);
+    expect((await subscribe()).subscriptionId).not.toBe(former);
   });
 
   it('goes on sending when nobody pays any more, and its agency is charged again when that is set', async () => {

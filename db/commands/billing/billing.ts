@@ -185,9 +185,11 @@ async function releaseSubscription(db: TenantDb, asked: boolean): Promise<void> 
     where id = ${db.workspaceId}`);
 }
 
+/** Applies a plan that is not charged at the provider: events of a former subscription no longer concern the workspace. */
 async function applyPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
+    update workspaces set plan = ${plan}, subscription_status = 'active', payment_subscription_id = null, updated_at = now()
+    where id = ${db.workspaceId}`);
   await wakeAwaiting(db);
   await wakeAllLines(db, currentTime());
   await notifyPlan(db, before, plan);
@@ -210,7 +212,8 @@ async function notifyStatus(db: TenantDb, from: string, to: Subscription['status
 
 /**
  * Applies a subscription as read from the provider. An earlier read never overwrites a later one, and a former
- * subscription never overwrites the current one.
+ * subscription never overwrites the current one. In invoice billing, a subscription is always a former one: the agency paid by card
+ * when it was created.
  * @param present whether the workspace has just subscribed, which replaces any other subscription.
  */
 async function applySubscription(
@@ -220,6 +223,7 @@ async function applySubscription(
   present = false,
 ): Promise<void> {
   const before = await lockBilling(db);
+  if (before.billingMode === 'invoice' && !present) return forgetEnded(db, subscription);
   const { rowCount } = await db.query(sql.type(NoRows)`
     update workspaces set
       subscription_status = ${subscription.status}, plan = coalesce(${subscription.plan}, plan),
@@ -249,6 +253,14 @@ async function applySubscription(
         changes: { status, ...(plan !== null && { plan }) },
       },
     );
+}
+
+/** If the agency pays by card again, its next plan is charged. */
+async function forgetEnded(db: TenantDb, { id, status }: Subscription): Promise<void> {
+  if (status !== 'canceled') return;
+  await db.query(sql.type(NoRows)`
+    update workspaces set payment_subscription_id = null
+    where id = ${db.workspaceId} and payment_subscription_id = ${id}`);
 }
 
 /** The new plan may include the request that awaits payment. */
