@@ -1,5 +1,5 @@
 import { crmConnectionIds } from '#db/queries/crm/crm-connections.ts';
-import { KEY_LIVES } from '#db/queries/events/webhooks.ts';
+import { DELIVERS } from '#db/queries/events/webhooks.ts';
 import { sql } from 'slonik';
 import { receivingCrms } from '#domain/crm/change.ts';
 import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
@@ -68,7 +68,7 @@ export async function emitEvents(
     -- In the order of their events: by this id deliveries are claimed and listed.
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
     from ${names} as e (id, event, line_id, campaign_id, lead_id, address, crms)
-    join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and ${KEY_LIVES}
+    join webhooks h on h.workspace_id = ${db.workspaceId} and ${DELIVERS}
       and (h.id = ${to} or ((e.event = any (h.events) or e.event like 'message.%' and 'message.*' = any (h.events))
       and (h.line_ids = '{}' or e.line_id = any (h.line_ids))
       and (h.campaign_ids = '{}' or e.campaign_id = any (h.campaign_ids))

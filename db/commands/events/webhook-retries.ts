@@ -6,6 +6,7 @@ import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { DeliveryResult } from '#db/queries/events/webhook-deliveries.ts';
+import { DELIVERS } from '#db/queries/events/webhooks.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { notify } from './notifications.ts';
 
@@ -81,7 +82,7 @@ export async function queueRetries(db: TenantDb, now: Date): Promise<void> {
       where workspace_id = ${db.workspaceId} and webhook_id = h.id and due_at <= ${sql.timestamp(now)} and not is_queued
       order by due_at limit ${QUEUED_AT_ONCE} for update skip locked
     ) r
-    where h.workspace_id = ${db.workspaceId} and h.is_active limit ${QUEUED_AT_ONCE}`);
+    where h.workspace_id = ${db.workspaceId} and ${DELIVERS} limit ${QUEUED_AT_ONCE}`);
   if (due.length === 0) return;
   const queued = await db.anyFirst(sql.type(IdRow)`
     update webhook_deliveries set status = 'pending', claimed_at = null
@@ -105,7 +106,7 @@ export async function nextRetry(db: TenantDb): Promise<Date | null> {
       where workspace_id = ${db.workspaceId} and webhook_id = h.id and not is_queued
       order by due_at limit 1
     ) r
-    where h.workspace_id = ${db.workspaceId} and h.is_active`);
+    where h.workspace_id = ${db.workspaceId} and ${DELIVERS}`);
 }
 
 /** Ends what a webhook that no longer retries has planned. What is pending again is still sent. */

@@ -8,6 +8,7 @@ import { FIRST_LIMIT } from '#domain/events/delivery-limit.ts';
 import { firstId } from '#domain/base/ids.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import { DELIVERS } from './webhooks.ts';
 
 /** A claimed delivery, with everything needed to send it. */
 export const StartedDelivery = z.object({
@@ -114,7 +115,7 @@ export async function oldestPending(db: TenantDb, open = ''): Promise<string | n
       where workspace_id = ${db.workspaceId} and webhook_id = h.id and status = 'pending' and ${inDaysFrom(open)}
       order by id limit 1
     ) d
-    where h.workspace_id = ${db.workspaceId} and h.is_active`);
+    where h.workspace_id = ${db.workspaceId} and ${DELIVERS}`);
 }
 
 /**
@@ -154,7 +155,7 @@ export async function claimDeliveries(
       select h.id, coalesce(k.count, 0) busy, coalesce(k.limit - k.count, ${FIRST_LIMIT}) free, coalesce(k.after, ${from}) "after"
       from webhooks h
       left join ${sql.unnest(known, ['text', 'int4', 'int4', 'text'])} as k (webhook_id, count, "limit", after) on k.webhook_id = h.id
-      where h.workspace_id = ${db.workspaceId} and h.is_active and coalesce(k.limit > k.count, true)
+      where h.workspace_id = ${db.workspaceId} and ${DELIVERS} and coalesce(k.limit > k.count, true)
     ), chosen as (
       select d.id from room r cross join lateral (
         select id from webhook_deliveries

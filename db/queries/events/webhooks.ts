@@ -36,10 +36,13 @@ export const WebhookRow = z.object({
 export type WebhookRow = z.infer<typeof WebhookRow>;
 
 /** A webhook that a limited key made ends with the key, because it hands over what the key could read. */
-export const KEY_LIVES = sql.fragment`((h.ends_at is null or h.ends_at > now()) and (h.made_by_key_id is null or exists (
+const KEY_LIVES = sql.fragment`((h.ends_at is null or h.ends_at > now()) and (h.made_by_key_id is null or exists (
   select from workspace_keys k
   where k.workspace_id = h.workspace_id and k.id = h.made_by_key_id and k.revoked_at is null
     and (k.expires_at is null or k.expires_at > now()))))`;
+
+/** A webhook `h` gets events, and what is pending for it. */
+export const DELIVERS = sql.fragment`h.is_active and ${KEY_LIVES}`;
 
 const CountRow = z.object({ count: z.int() });
 
@@ -175,9 +178,9 @@ export async function passWebhooksOn(
 /** The webhooks that keys registered, and that deliver. */
 const deliveringFor = (of: KeysOf) =>
   'agencyId' in of
-    ? sql.fragment`h.workspace_id in (select id from workspaces where agency_id = ${of.agencyId}) and h.is_active and ${KEY_LIVES}
+    ? sql.fragment`h.workspace_id in (select id from workspaces where agency_id = ${of.agencyId}) and ${DELIVERS}
         and h.registered_by_key_id = any(${texts(of.keyIds)})`
-    : sql.fragment`h.workspace_id = ${of.db.workspaceId} and h.is_active and ${KEY_LIVES}
+    : sql.fragment`h.workspace_id = ${of.db.workspaceId} and ${DELIVERS}
         and h.registered_by_key_id = any(${texts(of.keyIds)})`;
 
 /** Keys of a workspace, or of an agency and its workspaces. */

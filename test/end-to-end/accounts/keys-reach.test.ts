@@ -2,8 +2,16 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { connected } from '#db/connection/connected.ts';
 import { newUserId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
 import { apiClient, type ApiClient } from '#test/support/client.ts';
-import { createAgency, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
+import {
+  createAgency,
+  createLine,
+  createWorkspace,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
@@ -167,6 +175,23 @@ describe('a webhook', () => {
       await isActive(owner, kept),
       await isActive(owner, ofOwner),
     ]).toEqual([false, true, true]);
+  });
+
+  it('that has ended with its key gets nothing more of what was to be sent again, until an admin keeps it', async () => {
+    const workspace = await newWorkspace();
+    const { owner } = workspace;
+    await createLine(app, workspace.id);
+    const endpoints = [await startTestEndpoint(503), await startTestEndpoint(503)] as const;
+    const key = await keyOf(owner, NARROW['that expires']);
+    const lost = await registerWebhook(key.api, endpoints[0].url, { retries: 'standard' });
+    await registerWebhook(owner, endpoints[1].url, { retries: 'standard' });
+    await owner('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
+    await eventually(async () => endpoints.every(({ received }) => received.length === 1));
+    expect((await owner('DELETE', `/api/keys/${key.id}`)).status).toBe(200);
+    await eventually(async () => endpoints[1].received.length === 2);
+    expect(endpoints[0].received).toHaveLength(1);
+    expect((await owner('PATCH', lost.path, { isActive: true })).status).toBe(200);
+    await eventually(async () => endpoints[0].received.length === 2);
   });
 
   it('of a key that is rolled is passed on', async () => {
