@@ -176,6 +176,12 @@ const DISCONNECTED = {
   health_status: 'unknown',
   failed_probes: 0,
   health_checked_at: null,
+  // What the server or the mailbox of the former workspace said.
+  health_reason: null,
+  blocked_at: null,
+  inbox_failing_since: null,
+  inbox_failure: null,
+  inbox_notified_at: null,
 };
 
 const workflowsOf = (lineId: string): string[] => [

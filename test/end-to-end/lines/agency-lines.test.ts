@@ -381,6 +381,24 @@ describe('a line whose carrier its workspace has connected, once it is transferr
     expect(await repliesOf(a)).not.toContain('welcome');
   });
 
+  it('forgets what the server of the former workspace said when it failed', async () => {
+    const said = 'mac-of-the-first-client.example refuses the password';
+    const since = new Date();
+    const lineId = await createLine(app, a.id, 'imessage', {
+      carrier: 'bluebubbles',
+      health_status: 'down',
+      health_reason: said,
+      blocked_at: since,
+      inbox_failing_since: since,
+      inbox_failure: said,
+      inbox_notified_at: since,
+    });
+    expect((await transfer(lineId, b)).status).toBe(200);
+    const stored = await systemDb(app.pools).oneFirst(sql.type(z.object({ line: z.string() }))`
+      select l::text line from lines l where id = ${lineId}`);
+    expect(stored).not.toContain(said);
+  });
+
   it('is not connected to a stranger when it comes back', async () => {
     const lineId = await createLine(app, a.id);
     await connect(a, lineId);
