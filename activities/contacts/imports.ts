@@ -1,4 +1,5 @@
 import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
+import { recordConsents } from '#db/commands/contacts/consents.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import type { Readable } from 'node:stream';
 import { currentTime } from '#domain/base/clock.ts';
@@ -10,7 +11,6 @@ import {
   type ImportRow,
   lockImport,
 } from '#db/queries/contacts/lead-imports.ts';
-import { insertConsents } from '#db/queries/contacts/consents.ts';
 import { erasingAmong } from '#db/queries/contacts/erasures.ts';
 import { addressesOf, insertLeads } from '#db/queries/contacts/leads.ts';
 import { recordCustomFields } from '#db/queries/accounts/limits.ts';
@@ -18,7 +18,8 @@ import { LimitReached } from '#domain/accounts/limits.ts';
 import { lockList } from '#db/queries/contacts/lists.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
-import { workspaceCountry } from '#db/queries/accounts/workspaces.ts';
+import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
+import { dayBounds } from '#domain/base/calendar.ts';
 import type { NewConsent, RowConsent } from '#domain/contacts/consent.ts';
 import type { ColumnMap } from '#domain/contacts/lead-import.ts';
 import type { NormalizedLead, PhoneDefaults } from '#domain/contacts/lead.ts';
@@ -172,11 +173,19 @@ function withoutNewFields(read: LeadRow, tooMany: ReadonlySet<string>): LeadRow 
   return { rejected: { rowNumber: read.rowNumber, reason, fields: read.cells } };
 }
 
+/** Rejects a row whose consent was given before the day of the import, if its key may not record such. */
+function withoutBackdating(read: LeadRow, today: Date): LeadRow {
+  const at = 'lead' in read ? read.consent?.at : undefined;
+  if (!('lead' in read) || !at || at >= today) return read;
+  const reason = 'consentAt: a consent that was given before today needs a key with the scope manage';
+  return { rejected: { rowNumber: read.rowNumber, reason, fields: read.cells } };
+}
+
 /** A row's consent applies to all its addresses. */
 const consentsOf = (
   lead: NormalizedLead,
   { status, source, evidence, at }: RowConsent,
-  now: Date,
+  { recordedBy, now }: { recordedBy: string | null; now: Date },
 ): NewConsent[] =>
   addressesOf(lead).map((address) => ({
     address,
@@ -185,6 +194,7 @@ const consentsOf = (
     source,
     evidence,
     at: at ?? now,
+    recordedBy,
   }));
 
 async function saveBatch(
@@ -198,30 +208,32 @@ async function saveBatch(
   await lockList(db, row.listId);
   if (!(await lockImport(db, row.id, processed)))
     throw new Error('another worker has taken over this import');
-  const admitted = tooMany.size === 0 ? rows : rows.map((read) => withoutNewFields(read, tooMany));
+  const today = row.backdates ? null : dayBounds(await workspaceTimezone(db), row.createdAt).start;
+  const dated = today === null ? rows : rows.map((read) => withoutBackdating(read, today));
+  const admitted = tooMany.size === 0 ? dated : dated.map((read) => withoutNewFields(read, tooMany));
   const found = admitted.filter((read) => 'lead' in read);
   const leads = found.map(({ lead }) => lead);
   const rejected = admitted.flatMap((read) => ('rejected' in read ? [read.rejected] : []));
   const erasing = await erasingAmong(db, leads.flatMap(addressesOf), row.id);
   const isErasing = (lead: NormalizedLead): boolean =>
     addressesOf(lead).some((address) => erasing.has(address));
-  const kept = erasing.size === 0 ? leads : leads.filter((lead) => !isErasing(lead));
+  const kept = erasing.size === 0 ? found : found.filter(({ lead }) => !isErasing(lead));
   const ownerOf = await contactOwners(
     db,
-    kept.map(({ contactOwnerEmail }) => contactOwnerEmail),
+    kept.map(({ lead }) => lead.contactOwnerEmail),
   );
-  const owned = kept.map((lead) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
-  await insertConsents(
+  const owned = kept.map(({ lead }) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
+  const now = currentTime();
+  const { recordedBy } = row;
+  await recordConsents(
     db,
-    found.flatMap(({ lead, consent }) =>
-      consent && !isErasing(lead) ? consentsOf(lead, consent, currentTime()) : [],
-    ),
-    currentTime(),
+    kept.flatMap(({ lead, consent }) => (consent ? consentsOf(lead, consent, { recordedBy, now }) : [])),
+    now,
   );
-  const results = await insertLeads(db, row.listId, owned, { source: 'import', now: currentTime() });
-  const created = results.filter(({ isNew }) => isNew).map(({ id }) => id);
-  await followLeadChanges(db, created, currentTime());
-  const saved = created.length;
+  const results = await insertLeads(db, row.listId, owned, { source: 'import', now });
+  const changed = results.filter(({ isNew }, index) => isNew || kept[index]?.consent);
+  await followLeadChanges(db, [...new Set(changed.map(({ id }) => id))], now);
+  const saved = results.filter(({ isNew }) => isNew).length;
   await recordBatch(db, row.id, {
     columns: columns.columns,
     saved,

@@ -4,6 +4,7 @@ import { listConsents, presentConsent } from '#db/queries/contacts/consents.ts';
 import { normalizeAddress } from '#domain/base/address.ts';
 import { Consent, ConsentChannel, ConsentInput, ConsentStatus } from '#domain/contacts/consent.ts';
 import { dayBounds } from '#domain/base/calendar.ts';
+import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { hasScope } from '#domain/accounts/key-scope.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
@@ -17,6 +18,9 @@ function addressOf(text: string, country: string): string {
   if (address === null) throw invalid('address', 'must be a phone number or an email address');
   return address;
 }
+
+/** Whether a caller may record a consent that was given before today. */
+export const mayBackdate = ({ key }: WorkspaceCaller): boolean => !key || hasScope(key.scopes, ['manage']);
 
 export const consentRoutes = [
   workspaceRoute({
@@ -63,11 +67,7 @@ export const consentRoutes = [
     async handler({ db, caller, body, now }) {
       const at = body.at === undefined ? now : new Date(body.at);
       if (at.getTime() > now.getTime() + TOLERANCE_MS) throw invalid('at', 'must not be in the future');
-      if (
-        at < dayBounds(caller.workspace.timezone, now).start &&
-        caller.key &&
-        !hasScope(caller.key.scopes, ['manage'])
-      )
+      if (at < dayBounds(caller.workspace.timezone, now).start && !mayBackdate(caller))
         throw new ApiError(
           'INSUFFICIENT_SCOPE',
           'A consent that was given before today needs the scope manage',

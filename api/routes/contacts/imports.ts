@@ -15,6 +15,7 @@ import { DefaultCountryCode } from '#domain/contacts/lead.ts';
 import { columnField } from '#domain/shared/lead-columns.ts';
 import { UNPAID_TEST_IMPORT_ROWS } from '#domain/test-mode/test-mode.ts';
 import { previewLeads } from '#providers/lead-file.ts';
+import { mayBackdate } from './consents.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachment, csvLines } from '#api/http/csv.ts';
 import { ApiError } from '#api/http/errors.ts';
@@ -62,7 +63,7 @@ export const importRoutes = [
     transaction: false,
     summary: 'Import leads from a CSV file of up to 100 MB, in the background',
     description:
-      'The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman.',
+      'The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman. A consent (`consentSource`, `consentAt`) that was given before today needs the scope `manage`: without it, its row is rejected.',
     params: ListParams,
     query: z.object({ defaultCountryCode: DefaultCountryCode.optional() }),
     consumes: ['text/csv', 'multipart/form-data'],
@@ -99,6 +100,8 @@ export const importRoutes = [
                 userId,
                 size,
                 maxRows: isUnpaidTest(workspace) ? UNPAID_TEST_IMPORT_ROWS : null,
+                recordedBy: caller.actor.name,
+                backdates: mayBackdate(caller),
               },
               now,
             );

@@ -44,23 +44,25 @@ export async function stopContact(
 }
 
 /**
- * Stops the sequences of campaigns that require a consent that the contact has not given. Requires `lockContact`.
- * @param channels without consent.
+ * Stops the sequences of campaigns that require a consent that contacts have not given. Requires `lockContact` or `lockSequencesTo`.
+ * @param without addresses and channels without consent.
  */
 export async function stopWithoutConsent(
   db: TenantDb,
-  address: string,
-  channels: readonly Channel[],
+  without: readonly { address: string; channel: Channel }[],
   now: Date,
 ): Promise<void> {
+  const reached = sql.unnest(
+    without.map(({ address, channel }) => [address, channel]),
+    ['text', 'text'],
+  );
   await stop(
     db,
     'no_consent',
     now,
     sql.fragment`c.require_consent and (campaign_id, lead_id) in (
     select campaign_id, lead_id from messages
-    where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null
-      and channel = any(${sql.array([...channels], 'text')}))`,
+    where workspace_id = ${db.workspaceId} and campaign_id is not null and (address, channel) in (select * from ${reached}))`,
   );
 }
 

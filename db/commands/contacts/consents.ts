@@ -1,7 +1,12 @@
 import { followContactChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { stopWithoutConsent } from '#db/commands/campaigns/campaign-stops.ts';
 import { consentedAmong, type ConsentRow, insertConsents } from '#db/queries/contacts/consents.ts';
-import { lockContact, lockFirstConversation } from '#db/queries/sending/message-locks.ts';
+import {
+  lockContact,
+  lockFirstConversation,
+  lockFirstConversations,
+  lockSequencesTo,
+} from '#db/queries/sending/message-locks.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { CHANNELS } from '#domain/base/channel.ts';
 import { consentKey, type NewConsent } from '#domain/contacts/consent.ts';
@@ -13,14 +18,31 @@ export async function recordConsent(db: TenantDb, consent: NewConsent, now: Date
   await lockFirstConversation(db, consent.address);
   await lockContact(db, consent.address);
   const row = await insertConsent(db, consent, now);
-  // Another channel may still have consent, and so may this one: the entry may be older than the latest.
-  const consented = await consentedAmong(
-    db,
-    CHANNELS.map((channel) => ({ address: consent.address, channel })),
-  );
-  const without = CHANNELS.filter((channel) => !consented.has(consentKey(consent.address, channel)));
-  await stopWithoutConsent(db, consent.address, without, now);
+  await stopUnlessConsented(db, [consent.address], now);
   return row;
+}
+
+/** Like `recordConsent`, for the rows of a file. The caller has campaigns look at the leads. */
+export async function recordConsents(
+  db: TenantDb,
+  consents: readonly NewConsent[],
+  now: Date,
+): Promise<void> {
+  const withdrawals = consents.filter(({ status }) => status === 'revoked');
+  const withdrawn = [...new Set(withdrawals.map(({ address }) => address))];
+  await lockFirstConversations(db, withdrawn);
+  await insertConsents(db, consents, now);
+  if (withdrawn.length === 0) return;
+  await lockSequencesTo(db, withdrawn);
+  await stopUnlessConsented(db, withdrawn, now);
+}
+
+async function stopUnlessConsented(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {
+  // Another channel may still have consent, and so may this one: the entry may be older than the latest.
+  const reached = addresses.flatMap((address) => CHANNELS.map((channel) => ({ address, channel })));
+  const consented = await consentedAmong(db, reached);
+  const without = reached.filter(({ address, channel }) => !consented.has(consentKey(address, channel)));
+  await stopWithoutConsent(db, without, now);
 }
 
 async function insertConsent(db: TenantDb, consent: NewConsent, now: Date): Promise<ConsentRow> {

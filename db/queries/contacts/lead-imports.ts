@@ -16,6 +16,10 @@ const ImportRow = z.object({
   defaultCountryCode: z.string().nullable(),
   /** Where reading stops; null: at the end of the file. */
   maxRows: z.int().nullable(),
+  /** Who records the consents of the file; null: unknown. */
+  recordedBy: z.string().nullable(),
+  /** Whether a consent may have been given before the day of the import. */
+  backdates: z.boolean(),
   columns: z.array(z.string()),
   processed: z.int(),
   saved: z.int(),
@@ -37,13 +41,14 @@ export async function insertImport(
     userId: string | null;
     /** The size of the file, in bytes. */
     size: number;
-    maxRows: number | null;
-  },
+  } & Pick<ImportRow, 'maxRows' | 'recordedBy' | 'backdates'>,
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id, stored_bytes, max_rows)
-    values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId}, ${row.size}, ${row.maxRows})`);
+    insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id, stored_bytes, max_rows,
+      recorded_by, backdates)
+    values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId}, ${row.size}, ${row.maxRows},
+      ${row.recordedBy}, ${row.backdates})`);
   wake(db, leadImportId(row.id), now, 'requested');
 }
 

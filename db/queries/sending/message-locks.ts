@@ -17,6 +17,18 @@ export async function lockFirstConversation(db: TenantDb, address: string): Prom
   await lockConversation(db, address);
 }
 
+/** Like `lockFirstConversation`, for several, in one order. */
+export async function lockFirstConversations(db: TenantDb, addresses: readonly string[]): Promise<void> {
+  if (addresses.length === 0) return;
+  const these = sql.array(addresses.toSorted(), 'text');
+  await db.query(sql.type(NoRows)`
+    insert into conversations (workspace_id, address) select ${db.workspaceId}, address from unnest(${these}) address
+    on conflict do nothing`);
+  await db.query(sql.type(NoRows)`
+    select from conversations where workspace_id = ${db.workspaceId} and address = any(${these})
+    order by address for no key update`);
+}
+
 /**
  * Locks the conversation that a message answers in, and before it, in share mode, the lines that the message may leave
  * through: the conversation's own and `lineId`.
@@ -68,6 +80,17 @@ export async function lockSequencesOf(db: TenantDb, leadId: string): Promise<voi
   const sequences = await db.any(sql.type(Sequence)`
     select campaign_id, lead_id from campaign_leads
     where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and state = 'running' ${inOrder}`);
+  await lockMessages(db, sql.fragment`select unnest('{}'::text[])`, sequences);
+}
+
+/** Locks the running sequences that write to these addresses, and their unsent messages. */
+export async function lockSequencesTo(db: TenantDb, addresses: readonly string[]): Promise<void> {
+  const sequences = await db.any(sql.type(Sequence)`
+    select campaign_id, lead_id from campaign_leads
+    where workspace_id = ${db.workspaceId} and state = 'running' and (campaign_id, lead_id) in (
+      select campaign_id, lead_id from messages
+      where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}))
+    ${inOrder}`);
   await lockMessages(db, sql.fragment`select unnest('{}'::text[])`, sequences);
 }
 

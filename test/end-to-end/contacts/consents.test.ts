@@ -9,7 +9,7 @@ import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
-import { apiClient } from '#test/support/client.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
 import {
   createAgency,
   createKey,
@@ -43,6 +43,18 @@ const statuses = async (address: string) =>
     ({ status, source }: { status: string; source: string }) => `${status} ${source}`,
   );
 
+/** Imports a CSV file into a new list. @returns the import when it has ended. */
+async function importFile(api: ApiClient, csv: string) {
+  const { list } = (await api('POST', '/api/lists', { name: 'Imported' })).body;
+  const path = `/api/lists/${list._id}`;
+  const { status, body } = await api('POST', `${path}/import`, csv, { 'content-type': 'text/csv' });
+  expect(status, JSON.stringify(body)).toBe(202);
+  return eventually(async () => {
+    const found = (await api('GET', `${path}/imports/${body.importId}`)).body;
+    return found.status !== 'running' && found;
+  });
+}
+
 describe('the ledger of consents', () => {
   it('says who recorded an entry and when, and takes what was before today from keys with manage only', async () => {
     const yesterday = new Date(Date.now() - 2 * 86_400_000).toISOString();
@@ -59,6 +71,18 @@ describe('the ledger of consents', () => {
       body: { code: 'INSUFFICIENT_SCOPE', required: 'manage' },
     });
     expect((await sender('POST', '/api/consents', input)).status).toBe(201);
+  });
+
+  it('takes what was before today from the files of keys with manage only, and says who has imported it', async () => {
+    const [old, today] = [phone(), phone()];
+    const file = ['phone,consentSource,consentAt', `${old},form,2026-01-02`, `${today},form,`].join('\n');
+    const scopes = ['read', 'send'];
+    const key = await createKey(app, 'workspace', workspace.id, { scopes, name: 'Forms' });
+    expect(await importFile(apiClient(app.url, key), file)).toMatchObject({ saved: 1, rejected: 1 });
+    expect(await ledger(old)).toEqual([]);
+    expect(await ledger(today)).toMatchObject([{ status: 'granted', recordedBy: 'Forms' }]);
+    expect(await importFile(workspace.api, file)).toMatchObject({ saved: 2, rejected: 0 });
+    expect(await ledger(old)).toMatchObject([{ at: '2026-01-02T00:00:00.000Z', recordedBy: 'Test' }]);
   });
 
   it('keeps each entry with its evidence, newest first', async () => {
@@ -198,6 +222,22 @@ describe('a campaign that requires consent', () => {
       status: 'canceled',
       holdReason: 'no_consent',
     });
+  });
+
+  it('cancels the steps of somebody whose withdrawal comes with a file', async () => {
+    const [withdraws, stays] = [phone(), phone()];
+    const { listId, leadIds } = await newList([{ phone: withdraws }, { phone: stays }]);
+    for (const address of [withdraws, stays]) await consent({ address });
+    const id = await newCampaign({ listId, requireConsent: true, start: true });
+    for (const leadId of leadIds) await step(id, leadId, 0, 'sent', 'delivered');
+    const rows = [`${withdraws},unsubscribed,`, `${stays},unsubscribed,2020-01-01`];
+    await importFile(workspace.api, ['phone,consentSource,consentAt', ...rows].join('\n'));
+    const nextSteps = await Promise.all(leadIds.map(async (leadId) => (await stepsOf(id, leadId))[1]));
+    expect(nextSteps).toMatchObject([
+      { status: 'canceled', holdReason: 'no_consent' },
+      { status: 'scheduled' },
+    ]);
+    expect(await progressOf(id)).toMatchObject({ running: 1, stopped: 1 });
   });
 
   it.each([

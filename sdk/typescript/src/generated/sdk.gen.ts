@@ -2452,7 +2452,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Import leads from a CSV file of up to 100 MB, in the background
      *
-     * The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman. A key needs the scope `send`.
+     * The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman. A consent (`consentSource`, `consentAt`) that was given before today needs the scope `manage`: without it, its row is rejected. A key needs the scope `send`.
      */
     public importLeads<ThrowOnError extends boolean = true>(parameters: {
         id: string;

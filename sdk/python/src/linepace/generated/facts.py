@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d627c320e4cfbba8b9a77cd2da5f7dc50b00624ca6437e37ddd81bac3413311c"
+DIGEST = "09616dabe895cf1982d5dfa6da48b9d55357679ad8b2f614342c1ff395150984"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1035,7 +1035,7 @@ class Contacts:
     def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
 
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman. A key needs the scope `send`."""
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman. A consent (`consentSource`, `consentAt`) that was given before today needs the scope `manage`: without it, its row is rejected. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
 
     def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
@@ -1288,7 +1288,7 @@ class AsyncContacts:
     async def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
 
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman. A key needs the scope `send`."""
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16, Windows-1252 or Mac Roman. A consent (`consentSource`, `consentAt`) that was given before today needs the scope `manage`: without it, its row is rejected. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
 
     async def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
