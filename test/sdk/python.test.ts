@@ -107,7 +107,7 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
       env: {
         ...environment(),
         LINE_ID: workspace.lineId,
-        LOSSY_URL: lossy.url,
+        LOSSY_URL: `${lossy.url}/linepace`,
         DROPPING_URL: dropping.url,
         DELIVERY: file,
         FIRST_EVENT_ID: String(delivery.headers['webhook-id']),

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 const OF_THE_CONNECTION = ['host', 'connection', 'content-length', 'transfer-encoding'];
 
 /**
- * A proxy that loses the response of some attempts, after the API has sent it.
+ * A proxy that loses the response of some attempts, after the API has sent it. The API is also below `/linepace`.
  * @param loses whether the response of the nth attempt is lost. The request is passed on once that is known.
  */
 export async function startLossyFront(
@@ -19,7 +19,7 @@ export async function startLossyFront(
     const body = await buffer(request);
     const isLost = await loses(attempts, request);
     const headers = Object.entries(request.headers).filter(([name]) => !OF_THE_CONNECTION.includes(name));
-    const answer = await fetch(`${apiUrl}${request.url}`, {
+    const answer = await fetch(`${apiUrl}${request.url?.replace(/^\/linepace\//, '/')}`, {
       method: request.method ?? 'GET',
       headers: headers.map(([name, value]): [string, string] => [name, String(value)]),
       ...(body.length > 0 && { body: new Uint8Array(body) }),

@@ -1,6 +1,6 @@
 """Tests of the installed package against a running server.
 
-Environment: LINEPACE_URL, LINEPACE_API_KEY, LINE_ID, LOSSY_URL (loses the first response), DROPPING_URL (an event stream whose
+Environment: LINEPACE_URL, LINEPACE_API_KEY, LINE_ID, LOSSY_URL (has a path, and loses the first response), DROPPING_URL (an event stream whose
 connections end early), FIRST_EVENT_ID, and DELIVERY, a file with the body, headers and secret of a webhook's delivery.
 """
 
@@ -10,8 +10,13 @@ import json
 import os
 import time
 import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Thread
 
 from linepace import (
     AsyncLinepace,
@@ -37,6 +42,34 @@ def schedule(linepace: Linepace, text: str) -> str:
     return message["_id"]
 
 
+CSV = b"phone\n+14155550199\n"
+
+
+@contextmanager
+def busy_server() -> Iterator[tuple[str, list[bytes]]]:
+    """Its URL, and the bodies of the requests, the first of which is answered 503."""
+    bodies: list[bytes] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(503 if len(bodies) == 1 else 202)
+            self.send_header("Retry-After", "0")
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", bodies
+        finally:
+            server.shutdown()
+
+
 class ClientTest(unittest.TestCase):
     def test_errors_have_the_code_and_the_fields(self) -> None:
         with self.assertRaises(LinepaceError) as raised:
@@ -60,6 +93,13 @@ class ClientTest(unittest.TestCase):
             if message["message"] == "python, only once"
         ]
         self.assertEqual(found, [message_id])
+
+    def test_a_repeated_request_has_the_whole_file(self) -> None:
+        with busy_server() as (url, bodies), TemporaryFile() as file:
+            file.write(CSV)
+            file.seek(0)
+            Linepace(base_url=url).contacts.import_leads("1", file)
+            self.assertEqual(bodies, [CSV, CSV])
 
     def test_a_key_of_the_caller_is_kept(self) -> None:
         keyed = Linepace().with_idempotency_key(f"python-{time.time_ns()}")
@@ -98,6 +138,14 @@ class ClientTest(unittest.TestCase):
 
 
 class AsyncClientTest(unittest.IsolatedAsyncioTestCase):
+    async def test_a_repeated_request_has_the_whole_file(self) -> None:
+        with busy_server() as (url, bodies), TemporaryFile() as file:
+            file.write(CSV)
+            file.seek(0)
+            async with AsyncLinepace(base_url=url) as linepace:
+                await linepace.contacts.import_leads("1", file)
+            self.assertEqual(bodies, [CSV, CSV])
+
     async def test_methods_pages_and_stream(self) -> None:
         async with AsyncLinepace() as linepace:
             message = await linepace.messages.send(message="python async", recipientPhone="+14155550123")

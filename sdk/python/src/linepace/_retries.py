@@ -23,14 +23,14 @@ _IDEMPOTENT_PATHS = [
 ]
 
 
-def with_idempotency_key(request: httpx.Request, key: str | None) -> bool:
+def with_idempotency_key(request: httpx.Request, path: str, key: str | None) -> bool:
     """Gives a request that creates something one `Idempotency-Key` for all of its attempts, if the caller has none.
 
-    Returns whether repeating the request has no second effect.
+    Returns whether repeating the request has no second effect. The path is that of the API, without that of a base URL.
     """
     if request.method != "POST":
         return True
-    if not any(path.fullmatch(request.url.path) for path in _IDEMPOTENT_PATHS):
+    if not any(idempotent.fullmatch(path) for idempotent in _IDEMPOTENT_PATHS):
         return False
     request.headers["Idempotency-Key"] = key or str(uuid.uuid4())
     return True

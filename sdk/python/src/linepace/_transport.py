@@ -29,7 +29,8 @@ def _request(
     if content_type == "multipart/form-data":
         fields = {"files": {"file": file}}
     elif content_type is not None:
-        fields = {"content": file}
+        # Read now: a repeated request would find an open file at its end, and an asynchronous client takes none.
+        fields = {"content": file.read() if hasattr(file, "read") else file}
         headers["Content-Type"] = content_type
     return client.build_request(method, path, params=query, headers=headers, **fields)
 
@@ -69,7 +70,7 @@ class Transport(_Base):
         content_type: str | None = None,
     ) -> Any:
         request = _request(self._client, method, path, query, body, file, content_type)
-        is_safe = with_idempotency_key(request, self._idempotency_key)
+        is_safe = with_idempotency_key(request, path, self._idempotency_key)
         for attempt in range(self._max_retries + 1):
             is_last = attempt == self._max_retries
             try:
@@ -103,7 +104,7 @@ class AsyncTransport(_Base):
         content_type: str | None = None,
     ) -> Any:
         request = _request(self._client, method, path, query, body, file, content_type)
-        is_safe = with_idempotency_key(request, self._idempotency_key)
+        is_safe = with_idempotency_key(request, path, self._idempotency_key)
         for attempt in range(self._max_retries + 1):
             is_last = attempt == self._max_retries
             try:
