@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -9,7 +9,6 @@ import { type Linepace, LinepaceError } from '#sdk/typescript/src/index.ts';
 import { variable } from '../environment.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
 import { readInput } from '../input.ts';
-import { parseJson } from '../json.ts';
 import { globalOptions, print, progressBar } from '../output.ts';
 import { type Credentials, credentials } from '../profiles.ts';
 import { clientOf } from '../session.ts';
@@ -36,13 +35,11 @@ const COLUMNS = [
   'correlationId',
 ] as const;
 const PARALLEL = 20;
-/** How often progress is saved, in rows. */
-const SAVE_EVERY = 200;
 
 export const drip = (): Command =>
   new Command('drip')
     .description(
-      'Queue one message for each row of a CSV file. If you interrupt or repeat the command, each row is still queued only once per workspace. Files are recognized by their content.',
+      'Queue one message for each row of a CSV file. An interrupted command continues where it stopped. Run again within 24 hours, it queues no row twice in a workspace. Files are recognized by their content.',
     )
     .argument('<file>', `with the columns ${COLUMNS.join(', ')}`)
     .option('-m, --message <text>', 'the text of rows without one')
@@ -73,15 +70,13 @@ export const drip = (): Command =>
               // What is wrong with a row is wrong again next time; anything else ends the command, which can be repeated.
               if (!(error instanceof LinepaceError) || error.status !== 400) {
                 limit.clearQueue();
-                await progress.save();
                 throw error;
               }
-              // Not saved, so that a repeated command reports the row again.
+              // Not recorded, so that a repeated command reports the row again.
               failures.push({ row: line, error: error.message });
               return show(progress.queued.size + failures.length);
             }
-            progress.queued.add(index);
-            if (progress.queued.size % SAVE_EVERY === 0) await progress.save();
+            await progress.record(index);
             show(progress.queued.size + failures.length);
           }),
         ),
@@ -152,28 +147,24 @@ async function destinationOf(linepace: Linepace, { url, apiKey }: Credentials): 
 }
 
 /**
- * The rows of a file that are queued, so that an interrupted command can continue.
+ * The rows of a file that are queued, so that an interrupted command can continue. Those under way when it is killed are not recorded:
+ * their idempotency keys, which the API keeps for 24 hours, prevent that they are queued again.
  * @param work the rows and where they go; only its hash is stored.
  */
 async function openProgress(work: string) {
   const folder = join(variable('XDG_STATE_HOME') ?? join(homedir(), '.local/state'), 'linepace');
   const name = createHash('sha256').update(work).digest('hex').slice(0, 40);
-  const file = join(folder, `drip-${name}.json`);
-  const saved = await readFile(file, 'utf8').catch(() => '[]');
-  const rows = parseJson(saved);
-  const queued = new Set(
-    Array.isArray(rows) ? rows.filter((row) => Number.isSafeInteger(row)) : [],
-  ) as Set<number>;
-  // One after the other, because they share a temporary file. A command that is killed must not leave half of the progress.
-  const saving = pLimit(1);
+  const file = join(folder, `drip-${name}.rows`);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const saved = await readFile(file, 'utf8').catch(() => '');
+  // Without the last line, which is empty, or was not written to its end.
+  const queued = new Set(saved.split('\n').slice(0, -1).map(Number));
   return {
     queued,
-    save: () =>
-      saving(async () => {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writeFile(`${file}.new`, JSON.stringify([...queued]), { mode: 0o600 });
-        await rename(`${file}.new`, file);
-      }),
+    async record(index: number) {
+      await appendFile(file, `${index}\n`, { mode: 0o600 });
+      queued.add(index);
+    },
     remove: () => rm(file, { force: true }),
   };
 }

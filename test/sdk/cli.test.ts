@@ -413,6 +413,38 @@ describe('drip', () => {
       expect(JSON.parse(stdout)).toMatchObject({ queued: 20, failures: [{ row: 2 }] });
     });
 
+    it('queues only the other rows after it was killed', async () => {
+      const received: string[] = [];
+      let isKilled = false;
+      const server = createServer(async (request, response) => {
+        const answer = (body: object) =>
+          response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+        if (request.url === '/api/workspace') return answer({ workspace: { _id: 'one' } });
+        const { message } = (await json(request)) as { message: string };
+        received.push(message);
+        // Later rows are under way when the command is killed.
+        if (isKilled || received.length <= 10) answer({ success: true });
+      });
+      const env = {
+        ...environment(),
+        XDG_STATE_HOME: await mkdtemp(join(inject('runFolder'), 'cli-state-')),
+        LINEPACE_URL: await listening(server),
+        LINEPACE_API_KEY: 'svc_a',
+      };
+      const file = join(home, 'killed.csv');
+      const rows = Array.from({ length: 30 }, (_, index) => `+1415555${2200 + index},row ${index}`);
+      await writeFile(file, ['recipientPhone,message', ...rows].join('\n'));
+      const child = spawn(program, ['drip', file], { env, cwd: home, stdio: 'ignore' });
+      // A row follows when an earlier one was recorded.
+      await eventually(async () => received.length === 30);
+      child.kill('SIGKILL');
+      isKilled = true;
+      const accepted = received.splice(0).slice(0, 10);
+      expect(JSON.parse((await run(['drip', file, '--json'], env)).stdout)).toMatchObject({ queued: 30 });
+      expect(received).toHaveLength(20);
+      expect(received.filter((message) => accepted.includes(message))).toEqual([]);
+    });
+
     it('starts over for another workspace', async () => {
       const { drip, accepted } = await interrupted();
       const { stdout } = await drip('svc_b');
