@@ -2,6 +2,7 @@ import {
   ActivityFailure,
   continueAsNew,
   isCancellation,
+  log,
   patched,
   proxyActivities,
   setCurrentDetails,
@@ -57,6 +58,7 @@ export async function polledRounds(input: PolledRoundsInput): Promise<string> {
       break;
     } catch (error) {
       if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+      if (looks === 1) log.warn('a worker process is lost; others take its rounds', { process: input.process });
       if (patched('ends-lost-rounds')) await endLostRounds({ process: input.process });
       if (!patched('looks-again') || looks === LOOKS)
         return 'its process does not answer any more; others take its rounds';

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { startProcess } from '#test/support/process.ts';
+import { activitiesOf } from '#test/support/workflows.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Twice as long as it takes until a dead process is known, and less than the heartbeat timeout of a round. */
@@ -102,14 +105,17 @@ test('a run ends with its process; if that was killed, its lines go on long befo
   await eventually(async () => (await sent()) >= 2, 20_000);
   await worker.kill();
   const before = await sent();
-  await app.startWorker();
+  const logFile = join(inject('runFolder'), 'polled-run.log');
+  const log = await open(logFile, 'a');
+  const next = await startProcess('workers/worker.ts', { ...app.config, logLevel: 'warn' }, 0, log.fd);
   await eventually(async () => (await sent()) > before, GONE_MS);
-  const { events } = await app.temporal.workflow.getHandle(lost.workflowId).fetchHistory();
-  const activities = events?.flatMap(
-    ({ activityTaskScheduledEventAttributes: task }) => task?.activityType?.name ?? [],
-  );
-  expect(activities).toContain('endLostRounds');
+  const looks = async () =>
+    (await activitiesOf(app, lost.workflowId)).filter((activity) => activity === 'endLostRounds').length;
+  await eventually(async () => (await looks()) > 1, GONE_MS);
+  expect((await readFile(logFile, 'utf8')).match(/a worker process is lost/g)).toHaveLength(1);
 
   await eventually(async () => (await sent()) === 12, 60_000);
   await deliver();
-}, 180_000);
+  await next.kill();
+  await log.close();
+}, 240_000);
