@@ -41,6 +41,9 @@ export interface LineRoundState {
 export const queueTimeout = ({ isQueued = false }: Pick<LineRoundState, 'isQueued'>) =>
   isQueued ? BUSY_QUEUE_TIMEOUT : CARRIER_QUEUE_TIMEOUT;
 
+/** Its tasks queue up with those of the workspace where the line is now, not where its workflow was started. */
+export const ofWorkspace = ({ home }: LineRoundState) => ({ priority: { fairnessKey: home.workspaceId } });
+
 /** The first retry is immediate, because all workers may only have been busy for a moment. */
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;

@@ -5,7 +5,7 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { type LineRoundState, queueTimeout, roundAt } from './line-location.ts';
+import { type LineRoundState, ofWorkspace, queueTimeout, roundAt } from './line-location.ts';
 import type { Status } from './protocol/queries.ts';
 import type { LineLocation, LineRound, Round } from './protocol/round.ts';
 import { lineQueue } from './protocol/task-queues.ts';
@@ -22,6 +22,7 @@ const sendingAt = (carrier: string | null, line: LineRoundState) =>
     heartbeatTimeout: '90s',
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: UNTIL_DONE,
+    ...ofWorkspace(line),
   });
 
 const { sendAtOnce } = proxyLocalActivities<Activities>({

@@ -1,6 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { locationOf, type LineRoundState, queueTimeout, roundAt } from './line-location.ts';
+import { locationOf, type LineRoundState, ofWorkspace, queueTimeout, roundAt } from './line-location.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './protocol/round.ts';
 import { lineQueue } from './protocol/task-queues.ts';
@@ -15,6 +15,7 @@ const readingAt = (carrier: string | null, line: LineRoundState) =>
     heartbeatTimeout: '20s',
     // Each retry connects to the mail server again, and the inbox is polled only once a minute by default.
     retry: { initialInterval: '5s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    ...ofWorkspace(line),
   });
 
 /**

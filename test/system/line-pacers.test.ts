@@ -254,6 +254,25 @@ describe('the pacer of a line', () => {
     });
   });
 
+  it('takes its turn among the tasks of the workspace that its line has moved to', async () => {
+    const target = await createWorkspace(app, { agency_id: agencyId });
+    const ofTarget = apiClient(app.url, target.key);
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await send(lineId);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    const transfer = { action: 'transfer', lineId, targetWorkspaceId: target.id };
+    expect((await agency('POST', '/api/agency/lines', transfer)).status).toBe(200);
+    expect((await ofTarget('POST', `/api/lines/${lineId}/pause`, {})).status).toBe(200);
+    for (let count = 0; count < 6; count += 1)
+      await ofTarget('POST', '/api/messages', { message: 'Hello', recipientPhone: phone(), fromLineId: lineId });
+    expect((await ofTarget('POST', `/api/lines/${lineId}/resume`, {})).status).toBe(200);
+    await eventually(async () => {
+      const { events } = await pacer(lineId).fetchHistory();
+      const tasks = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: task }) => task ?? []);
+      return tasks.at(-1)?.priority?.fairnessKey === target.id;
+    }, 30_000);
+  });
+
   it('receives signals named after what happened, and plans again on any other signal', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await send(lineId);
