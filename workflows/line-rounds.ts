@@ -36,8 +36,8 @@ const { sendAtOnce } = proxyLocalActivities<Activities>({
 export interface PacedLine extends Round, LineRoundState {
   id: string;
   state: string;
-  /** Whether the next round probably has only the messages to send that are due now. */
-  isBrief: boolean;
+  /** Whether the next round probably fits into the workflow task: it has only the messages to send that are due now. */
+  fitsTask: boolean;
   /** What operators see during the next round. */
   details?: string;
 }
@@ -49,7 +49,7 @@ export const pacedLine = (id: string, home: LineLocation, isNew: boolean): Paced
   state: 'starting',
   reason: '',
   nextAt: null,
-  isBrief: isNew,
+  fitsTask: isNew,
 });
 
 /** Runs one round: plans, sends, and waits out the gaps in between. */
@@ -59,14 +59,14 @@ export async function sendWhatIsDue(line: PacedLine, { state }: Pick<Status, 'st
     line,
     lineId,
     async ({ workspaceId, carrier }) =>
-      (line.isBrief && (await sendBriefly({ workspaceId, carrier }, lineId))) ||
+      (line.fitsTask && (await sendInTask({ workspaceId, lineId, carrier }))) ||
       sendingAt(carrier, line).sendDue({ workspaceId, lineId, isSending: state === 'sending' }),
   );
   return {
     ...round,
     id: lineId,
     state: stateOf(round, round.home),
-    isBrief: !round.goesOn && !round.isBlocked && !round.roundsWithoutWorker,
+    fitsTask: !round.goesOn && !round.isBlocked && !round.roundsWithoutWorker,
     details: detailsOf(round),
   };
 }
@@ -76,12 +76,9 @@ export async function sendWhatIsDue(line: PacedLine, { state }: Pick<Status, 'st
  * @returns null if an activity must send instead: the worker does not serve the carrier, the carrier is slow, more is due than is sent at
  *   once, or something failed.
  */
-async function sendBriefly(
-  { workspaceId, carrier }: LineLocation,
-  lineId: string,
-): Promise<LineRound | null> {
+async function sendInTask(line: LineLocation & { lineId: string }): Promise<LineRound | null> {
   try {
-    return await sendAtOnce({ workspaceId, lineId, carrier });
+    return await sendAtOnce(line);
   } catch (error) {
     // A local activity fails with the error that it threw, without an ActivityFailure around it; canceled if the round was cut off,
     // which does not cancel the workflow.

@@ -7,7 +7,7 @@ import type { LineLocation, LineRound } from '#workflows/protocol/round.ts';
 import { lineQueue } from '#workflows/protocol/task-queues.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { createBriefRounds } from './brief-rounds.ts';
+import { createInTaskRounds } from './in-task-rounds.ts';
 import type { RoundWaits } from './gap-waits.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { findLocation, type LineAtCarrier, lineRound } from '../lines/line-location.ts';
@@ -18,8 +18,8 @@ import { createVoiceNotes } from './voice-notes.ts';
 
 /** A round ends after this time, however much is left: an activity that never ends tells an operator nothing. */
 const ROUND_MS = 120_000;
-/** A brief round ends after this time, because it blocks a workflow task. */
-const BRIEF_MS = 1000;
+/** A round within a workflow task ends after this time, because it blocks the task. */
+const IN_TASK_MS = 1000;
 
 interface LineInput {
   workspaceId: string;
@@ -39,15 +39,15 @@ export function createSendActivities(dependencies: Dependencies) {
   const taskQueues = createTaskQueues(temporal.connection, temporal.options.namespace);
   const sender = createSender(dependencies);
   const voiceNotes = createVoiceNotes(dependencies);
-  const briefRounds = createBriefRounds();
+  const inTaskRounds = createInTaskRounds();
 
   function send(line: LineAtCarrier, input: SendInput): Promise<LineRound>;
-  /** @returns null if more is due than a brief round sends. */
-  function send(line: LineAtCarrier, input: SendInput, options: { isBrief: true }): Promise<LineRound | null>;
+  /** @returns null if more is due than a round within a workflow task sends. */
+  function send(line: LineAtCarrier, input: SendInput, options: { inTask: true }): Promise<LineRound | null>;
   function send(
     line: LineAtCarrier,
     { workspaceId, isSending = false }: SendInput,
-    { isBrief = false } = {},
+    { inTask = false } = {},
   ): Promise<LineRound | null> {
     let status: Status = { state: 'sending', reason: 'The round plans what to send', until: null };
     const round = async (canceled: AbortSignal): Promise<LineRound | null> => {
@@ -57,16 +57,16 @@ export function createSendActivities(dependencies: Dependencies) {
         taskWorkspaceId: workspaceId,
         workflowId: linePacerId(line.lineId),
         gaps: isSending,
-        end: Date.now() + (isBrief ? BRIEF_MS : ROUND_MS),
+        end: Date.now() + (inTask ? IN_TASK_MS : ROUND_MS),
         canceled,
       });
       const hasEnded = (): boolean => !waits.allows(currentTime());
       let askAt: Date | null = null;
       let hasVoiceNotes = false;
       while (!canceled.aborted) {
-        const plan = await sender.plan(line, waits.allows, { hasVoiceNotes, isBrief });
+        const plan = await sender.plan(line, waits.allows, { hasVoiceNotes, inTask });
         if (plan?.carrier !== line.carrier) return roundOf(dueNow('the line has moved'));
-        if (isBrief && (plan.isLong || plan.awaitsVoiceNotes)) return null;
+        if (inTask && (plan.isLong || plan.awaitsVoiceNotes)) return null;
         hasVoiceNotes = plan.awaitsVoiceNotes;
         if (plan.awaitsVoiceNotes) {
           await voiceNotes.prepare(line);
@@ -116,8 +116,8 @@ export function createSendActivities(dependencies: Dependencies) {
     async sendAtOnce({ carrier, ...input }: LineInput & LineLocation): Promise<LineRound | null> {
       const taskQueue = lineQueue(carrier);
       if (!gapWaits.serves(taskQueue)) return null;
-      return briefRounds.run(taskQueue, cancellationSignal(), () =>
-        lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input, { isBrief: true }), {
+      return inTaskRounds.run(taskQueue, cancellationSignal(), () =>
+        lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input, { inTask: true }), {
           endsUnconnected: false,
           taskQueue,
         }),

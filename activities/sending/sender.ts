@@ -150,7 +150,7 @@ export function createSender(dependencies: Dependencies) {
     plan: (
       line: LineAtCarrier,
       staysFor: (nextAt: Date | null) => boolean,
-      options: { hasVoiceNotes: boolean; isBrief: boolean },
+      options: { hasVoiceNotes: boolean; inTask: boolean },
     ) => {
       const { timeoutMs } = carriers.get(line.carrier);
       const seal = mailSeal(secrets, line.workspaceId);

@@ -31,8 +31,8 @@ import { type StartedAttempt, claimMessages } from './send-claim.ts';
 
 /** The number of due messages that are read, and claimed together by a line without a gap. */
 const LOOKAHEAD = 16;
-/** A brief round sends at most this many messages, because it blocks a workflow task. */
-const MAX_BRIEFLY = 4;
+/** A round within a workflow task sends at most this many messages, because it blocks the task. */
+const MAX_IN_TASK = 4;
 /** Reads per plan. Each skips what the previous one could not send; the next plan continues there. */
 const MAX_READS = 8;
 /** About the time to commit a reply or a message. */
@@ -43,7 +43,7 @@ export interface Claimed {
   /** When to look again. */
   nextAt: Date | null;
   reason: string;
-  /** Nothing was claimed, because more messages may be sent now than a brief round sends. */
+  /** Nothing was claimed, because more messages may be sent now than a round within a workflow task sends. */
   isLong: boolean;
   /** More is due when the line may send again. */
   leavesMore: boolean;
@@ -55,8 +55,8 @@ const nothingClaimed = { claims: [], leavesMore: false, isLong: false, waitsFor:
 
 interface ClaimOptions {
   carrierTimeoutMs: number;
-  /** Claims nothing if more than a few messages may be sent now. */
-  isBrief: boolean;
+  /** The round is within a workflow task: claims nothing if more than a few messages may be sent now. */
+  inTask: boolean;
 }
 
 /** Claims the messages that may be sent now, or decides when to look again. */
@@ -118,9 +118,9 @@ async function claimChosen(
   state: LineState,
   { found, choice, wanted }: Found,
   now: Date,
-  { carrierTimeoutMs, isBrief }: ClaimOptions,
+  { carrierTimeoutMs, inTask }: ClaimOptions,
 ): Promise<Claimed> {
-  if (isBrief && choice.send.length > MAX_BRIEFLY)
+  if (inTask && choice.send.length > MAX_IN_TASK)
     return {
       ...nothingClaimed,
       isLong: true,

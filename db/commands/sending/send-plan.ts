@@ -42,7 +42,7 @@ export interface SendPlan extends Look {
   fallbacksDue: string[];
   /** Nothing was claimed, because voice notes that are due soon may have to be created first. */
   awaitsVoiceNotes: boolean;
-  /** Nothing was claimed, because more messages may be sent now than a brief round sends. */
+  /** Nothing was claimed, because more messages may be sent now than a round within a workflow task sends. */
   isLong: boolean;
   /** The line is paused. */
   isPaused: boolean;
@@ -59,8 +59,8 @@ export interface SendPlan extends Look {
 interface PlanOptions {
   /** The voice notes that are due soon have been created. */
   hasVoiceNotes?: boolean;
-  /** Claims nothing if more than a few messages may be sent now. */
-  isBrief?: boolean;
+  /** The round is within a workflow task: claims nothing if more than a few messages may be sent now. */
+  inTask?: boolean;
   /** Encrypts an email about the line's reputation; without it, none is written. */
   seal?: Pick<MailSeal, 'seal'>;
   /** Whether the settings of the line can be decrypted; otherwise nothing is claimed. */
@@ -79,7 +79,7 @@ export async function planSends(
   lineId: string,
   carrierTimeoutMs: number,
   clock: () => Date,
-  { hasVoiceNotes = false, isBrief = false, seal, canCall = () => true }: PlanOptions = {},
+  { hasVoiceNotes = false, inTask = false, seal, canCall = () => true }: PlanOptions = {},
 ): Promise<SendPlan | null> {
   const locked = await lockLine(db, lineId);
   if (!locked) return null;
@@ -97,7 +97,7 @@ export async function planSends(
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
   const smsOnly = await awakeAmong(db, state.line, due.smsOnly, now, postponeSmsOnly);
   const fallbacksDue = await awakeAmong(db, state.line, due.fallbacksDue, now, postponeFallbacks);
-  const claimed = await claimDue(db, state, now, { carrierTimeoutMs, isBrief });
+  const claimed = await claimDue(db, state, now, { carrierTimeoutMs, inTask });
   // A longer round claims the rest.
   const { bubbles, actions } = claimed.isLong
     ? NOTHING_BESIDES

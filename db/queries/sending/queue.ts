@@ -244,7 +244,7 @@ async function describeQueued(
 
 const SMS_ONLY_AT_ONCE = 50;
 const FALLBACKS_AT_ONCE = 100;
-/** A brief round sends as many. */
+/** A round within a workflow task sends as many. */
 const BUBBLES_AT_ONCE = 4;
 
 const OutsideQueue = z.object({

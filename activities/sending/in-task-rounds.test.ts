@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBriefRounds } from './brief-rounds.ts';
+import { createInTaskRounds } from './in-task-rounds.ts';
 
 const never = new AbortController().signal;
 /** A round that lasts until it is ended. */
@@ -8,9 +8,9 @@ function lasting() {
   return { round: () => promise, end: () => resolve('done') };
 }
 
-describe('brief rounds', () => {
+describe('rounds within workflow tasks', () => {
   it('take place up to 30 at once', async () => {
-    const rounds = createBriefRounds();
+    const rounds = createInTaskRounds();
     const { round, end } = lasting();
     const running = Array.from({ length: 30 }, () => rounds.run('a', never, round));
     expect(await rounds.run('a', never, round)).toBeNull();
@@ -20,13 +20,13 @@ describe('brief rounds', () => {
   });
 
   it('give back the places of rounds that failed', async () => {
-    const rounds = createBriefRounds();
+    const rounds = createInTaskRounds();
     const fails = () => Promise.reject(new Error('failed'));
     for (let n = 0; n < 31; n += 1) await expect(rounds.run('a', never, fails)).rejects.toThrow('failed');
   });
 
   it('do not take place where one took too long, and do elsewhere', async () => {
-    const rounds = createBriefRounds();
+    const rounds = createInTaskRounds();
     const cut = new AbortController();
     const { round, end } = lasting();
     const slow = rounds.run('a', cut.signal, round);

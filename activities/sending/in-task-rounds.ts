@@ -7,7 +7,7 @@ const AVOIDED_MS = 60_000;
  * Limits the rounds that run within workflow tasks, as local activities. An activity in their place takes 6 events instead of one
  * (docs/cost.md).
  */
-export interface BriefRounds {
+export interface InTaskRounds {
   /**
    * @param cut aborted when the round takes too long.
    * @returns null if the round must not run here: too many do, or a recent one of the same task queue took too long.
@@ -15,7 +15,7 @@ export interface BriefRounds {
   run<T>(taskQueue: string, cut: AbortSignal, round: () => Promise<T>): Promise<T | null>;
 }
 
-export function createBriefRounds(): BriefRounds {
+export function createInTaskRounds(): InTaskRounds {
   let running = 0;
   const avoidedUntil = new Map<string, number>();
 
