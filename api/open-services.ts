@@ -50,7 +50,7 @@ type Opened<Name extends keyof Services> = Pick<Services, Name> & { close(): Pro
 /** What every part needs. */
 type Base = Pick<Services, 'config' | 'logger' | 'pools' | 'secrets' | 'signer' | 'metrics'>;
 
-/** Opens what the routes use. Nothing of it may be used after `close`. */
+/** Opens what the routes use. Nothing of it may be used after `close`. `workers/open-dependencies.ts` does the same for activities. */
 export async function openServices(
   config: Config,
   logger: Logger,
@@ -136,11 +136,8 @@ async function openProviders({ config, logger, pools, signer, metrics }: Base): 
     metrics.storageFailures.inc({ operation }),
   );
   const carriers = createCarriers({
+    ...config,
     testSends: testSends(pools),
-    simulator: config.simulator,
-    twilioServer: config.twilioServer,
-    mailServers: config.mailServers,
-    twilioAccount: config.twilioAccount,
     guard: egress.guard,
     untrusted,
   });

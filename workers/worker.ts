@@ -1,5 +1,6 @@
 import { Runtime, type WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import type { ProcessDependencies } from '#activities/dependencies.ts';
 import { createActivities } from '#activities/index.ts';
 import { countChanges } from '#activities/analytics/count-changes.ts';
 import { createRoundTaker, type Rounds } from '#activities/base/round-taker.ts';
@@ -29,10 +30,10 @@ import { type BuildRouting, watchBuildRouting } from './build-routing.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare } from './fair-share.ts';
 import { awaitKeys, hasKeys } from './key-wait.ts';
+import { openDependencies } from './open-dependencies.ts';
 import { keepPolledRun, processName } from './polled-run.ts';
 import { type ServedQueue, servedQueues } from './queues.ts';
 import { RAMP_PERCENT, releaseBuild } from './release-build.ts';
-import { openResources, type Resources } from './resources.ts';
 import { startAllIfNew, sweepAfterStart, upsertSchedules } from './schedules.ts';
 import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
@@ -63,7 +64,7 @@ export async function startWorker(
   sdkMetrics: () => Promise<string> = async () => '',
 ): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
-  const { dependencies, metrics, parts, ffmpeg, close } = await openResources(config, logger);
+  const { dependencies, metrics, parts, ffmpeg, close } = await openDependencies(config, logger);
   const { pools, carriers, temporal } = dependencies;
   const { namespace } = config.temporal;
   observeTaskQueues(
@@ -159,11 +160,9 @@ export async function startWorker(
   };
 }
 
-type Dependencies = Resources['dependencies'];
-
 /** What activities share with the rounds that the process takes itself. @param isServing whether it may take any now. */
 function createRounds(
-  dependencies: Dependencies,
+  dependencies: ProcessDependencies,
   queues: readonly SharedQueue[],
   isServing: () => boolean,
   logger: Logger,
@@ -183,7 +182,7 @@ function createRounds(
 /** Watches whether the build of this process gets tasks, and releases it if the process is to do so. */
 function watchRouting(
   { temporal: { namespace, buildId, codecKeys, autoRelease } }: Config,
-  { pools, temporal }: Dependencies,
+  { pools, temporal }: ProcessDependencies,
   onServed: (isServed: boolean) => void,
   logger: Logger,
 ): BuildRouting {
@@ -200,7 +199,7 @@ function watchRouting(
 }
 
 /** Starts what no change of a table starts. */
-async function startUnprompted({ temporal, pools, logger }: Dependencies): Promise<void> {
+async function startUnprompted({ temporal, pools, logger }: ProcessDependencies): Promise<void> {
   await upsertSchedules(temporal);
   await startAllIfNew(temporal, pools, logger).catch((error: unknown) =>
     logger.warn({ error }, 'the namespace of Temporal cannot be described'),
@@ -209,7 +208,7 @@ async function startUnprompted({ temporal, pools, logger }: Dependencies): Promi
 }
 
 /** The kinds of rounds that the process takes itself: those whose activities it runs. */
-function roundsOf(dependencies: Dependencies, queues: readonly ServedQueue[]): Record<string, Rounds> {
+function roundsOf(dependencies: ProcessDependencies, queues: readonly ServedQueue[]): Record<string, Rounds> {
   const slotsOf = (queue: string): number =>
     queues.reduce((slots, { taskQueue, slots: own }) => (taskQueue === queue ? own : slots), 0);
   const all = {

@@ -34,8 +34,7 @@ import { createWorkerMetrics, type WorkerMetrics } from './metrics.ts';
 /** High, because many tenants use the same hosts. The limit of each tenant is per endpoint. */
 const WEBHOOK_SOCKETS_PER_HOST = 4096;
 
-/** What the workers of a process share. */
-export interface Resources {
+export interface OpenedDependencies {
   /** What activities use, except what depends on the task queues that the process serves. */
   dependencies: ProcessDependencies;
   metrics: WorkerMetrics;
@@ -46,8 +45,8 @@ export interface Resources {
   close(): Promise<void>;
 }
 
-/** Opens connections to PostgreSQL, Temporal, storage and the providers. */
-export async function openResources(config: Config, logger: Logger): Promise<Resources> {
+/** Opens what the activities of a process use: PostgreSQL, Temporal, storage and the providers. `api/open-services.ts` does the same for routes. */
+export async function openDependencies(config: Config, logger: Logger): Promise<OpenedDependencies> {
   const temporal = createTemporalClient(config.temporal);
   const takenKinds = createTakenKinds();
   const waker = createWaker(temporal, logger, takenKinds);
@@ -92,11 +91,8 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const untrusted = createUntrustedWork();
   const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
   const carriers = createCarriers({
+    ...config,
     testSends: testSends(pools),
-    simulator: config.simulator,
-    twilioServer: config.twilioServer,
-    mailServers: config.mailServers,
-    twilioAccount: config.twilioAccount,
     guard: egress.guard,
     untrusted,
     fetchMedia: storedMedia(links, storage),
