@@ -8,7 +8,7 @@ import { type LivelyDemo, readLively, writeLively } from './lively-file.ts';
 
 /**
  * Plays a month of a letting agency in its workspace in test mode, through the API, by the clock of test mode, which starts a month
- * ago and ends now. With `--fresh` it empties the workspace first.
+ * ago and ends now. Empties the workspace first. With `--fresh`, it refuses while the month is being played.
  */
 
 const HOUR_MS = 3_600_000;
@@ -45,6 +45,8 @@ function client({ sessionToken, testWorkspaceId }: LivelyDemo): Api {
         ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    }).catch((cause: unknown) => {
+      throw new Error(`${method} ${path}: the API does not answer`, { cause });
     });
     if (response.status === 429 || response.status === 503) {
       await pause(1000 * Number(response.headers.get('retry-after') ?? 1));
@@ -71,7 +73,7 @@ async function each<T>(
 
 const conversation = (address: string): string => `/api/conversations/${encodeURIComponent(address)}`;
 
-export async function play(lively: LivelyDemo): Promise<void> {
+async function play(lively: LivelyDemo): Promise<void> {
   const api = client(lively);
   const { now } = await api('GET', '/api/test/clock');
   const start = Date.parse(now);
@@ -330,16 +332,22 @@ export async function play(lively: LivelyDemo): Promise<void> {
   }
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   const lively = await readLively(dataDir);
   if (lively === null) throw new Error('Start it with npm start first: the lively demo does not exist yet');
-  if (process.argv.includes('--fresh')) {
-    if (!lively.complete)
-      throw new Error('The month is being played. If it was interrupted, the next npm start makes it anew');
-    await writeLively(dataDir, { ...lively, complete: false });
-    const startsAt = new Date(Date.now() - LIVELY_DAYS * DAY_MS).toISOString();
-    await client(lively)('POST', '/api/test/reset', { startsAt });
-  }
+  if (process.argv.includes('--fresh') && !lively.complete)
+    throw new Error('The month is being played. If it was interrupted, the next npm start makes it anew');
+  await writeLively(dataDir, { ...lively, complete: false });
+  // An interrupted month has left something.
+  const startsAt = new Date(Date.now() - LIVELY_DAYS * DAY_MS).toISOString();
+  await client(lively)('POST', '/api/test/reset', { startsAt });
   await play(lively);
   await writeLively(dataDir, { ...lively, complete: true });
+}
+
+if (import.meta.main) {
+  await main().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  });
 }

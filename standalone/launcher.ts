@@ -49,6 +49,9 @@ export interface Progress {
 const PREVIOUS_LAUNCHER_MS = 3000;
 /** How long a start waits for the ports of processes that were just killed. */
 const PORT_RELEASE_MS = 10_000;
+/** An API that has exited while the demo was played is restarted within this time. */
+const RESTARTED_MS = 60_000;
+const DEMO_ATTEMPTS = 3;
 
 /** The whole product on one machine: PostgreSQL, Temporal, simulated providers, API, worker and demo data. */
 export function createLauncher(
@@ -197,16 +200,26 @@ export function createLauncher(
   }
 
   /** Plays the month of the lively demo, unless it has been played. The product works in the meantime. */
-  async function fillDemo(env: NodeJS.ProcessEnv): Promise<void> {
+  async function fillDemo(env: NodeJS.ProcessEnv, apiUrl: string): Promise<void> {
     const startedAt = performance.now();
-    try {
-      if ((await readLively(dataDir))?.complete !== false) return;
-      await runNode('standalone/demo-life.ts', env, stopping.signal);
-      progress.done('Demo month', startedAt);
-    } catch (error) {
-      if (stopping.signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      progress.note(`The demo is not complete; the next start makes it anew: ${reason}`);
+    const answers = (): Promise<boolean> =>
+      fetch(`${apiUrl}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        if ((await readLively(dataDir))?.complete !== false) return;
+        await runNode('standalone/demo-life.ts', env, stopping.signal);
+        return progress.done('Demo month', startedAt);
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        const reason = error instanceof Error ? error.message : String(error);
+        if (attempt === DEMO_ATTEMPTS)
+          return progress.note(`The demo is not complete; the next start makes it anew: ${reason}`);
+        progress.note(`The demo was interrupted, and is made anew: ${reason}`);
+        await becomesTrue(() => stopping.signal.aborted || answers(), RESTARTED_MS);
+      }
     }
   }
 
@@ -277,7 +290,7 @@ export function createLauncher(
         step('Demo data', () => runNode('standalone/demo-data.ts', ofDemo, stopping.signal)),
       ]);
       const isLively = settings.DEMO === 'lively' && consoleCode !== null;
-      if (isLively) void fillDemo(ofProcesses);
+      if (isLively) void fillDemo(ofProcesses, apiUrl);
       await consoleBuilt;
       const consoleUrl = consoleCode === null ? null : `${apiUrl}/console#code=${consoleCode}`;
       return { apiUrl, temporalUiUrl, consoleUrl, isLively };

@@ -20,6 +20,8 @@ const READY_MS = 120_000;
 const MONTH_MS = 400_000;
 
 let launcher: ChildProcess | undefined;
+/** The output of the last start. */
+let output = '';
 
 beforeAll(async () => {
   for (const name of ['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'POSTGRES_PORT'])
@@ -40,7 +42,7 @@ async function start(DEMO: string): Promise<string> {
     detached: true,
   });
   launcher = child;
-  let output = '';
+  output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text));
   await eventually(async () => output.includes('Linepace is ready') || child.exitCode !== null, READY_MS);
   expect(output).toContain('Linepace is ready');
@@ -101,7 +103,7 @@ describe('npm start', () => {
   let complete: Record<string, number>;
 
   it(
-    'opens the console on a workspace with a month of life, also after an interrupted start',
+    'opens the console on a workspace with a month of life, also if the start or the API is interrupted',
     { timeout: 700_000 },
     async () => {
       const first = await signIn(await start('lively'));
@@ -118,7 +120,10 @@ describe('npm start', () => {
 
       const { workspaceId, api } = await signIn(await start('lively'));
       expect(workspaceId).toBe(first.workspaceId);
+      await eventually(async () => (await get(api, '/api/messages')).messages.length > 0, READY_MS);
+      sendSignal(livePid(join(folder, 'run', 'api.pid')) as number, 'SIGKILL');
       await eventually(async () => isComplete(), MONTH_MS);
+      expect(output).toMatch(/The demo was interrupted, and is made anew: .*\n.*the API does not answer/);
       const clock = await get(api, '/api/test/clock');
       expect(Math.abs(Date.parse(clock.now) - Date.now())).toBeLessThan(60_000);
       complete = await counts(api);
