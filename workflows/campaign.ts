@@ -30,47 +30,47 @@ const signaled = proxyActivities<Activities>({ ...SIGNALED, summary: 'Carry out 
  * and clears an archived campaign. The database holds the position of each lead; the pacers of the lines send.
  */
 export async function campaign(input: WakeInput): Promise<string> {
-  const it = { workspaceId: input.workspaceId, campaignId: input.subjectId };
+  const ids = { workspaceId: input.workspaceId, campaignId: input.subjectId };
   const loop = createLoop(
-    decidesBy('started', (order) => signaled.startCampaign({ ...order, ...it })),
+    decidesBy('started', (order) => signaled.startCampaign({ ...order, ...ids })),
     'leadsAdded',
     'progressDue',
     'leadsDone',
-    decidesBy('paused', (order) => signaled.pauseCampaign({ ...order, ...it })),
-    decidesBy('resumed', (order) => signaled.resumeCampaign({ ...order, ...it })),
-    decidesBy('archived', (order) => signaled.archiveCampaign({ ...order, ...it })),
+    decidesBy('paused', (order) => signaled.pauseCampaign({ ...order, ...ids })),
+    decidesBy('resumed', (order) => signaled.resumeCampaign({ ...order, ...ids })),
+    decidesBy('archived', (order) => signaled.archiveCampaign({ ...order, ...ids })),
     'overdue',
   );
   let now: CampaignRound | null = null;
   setHandler(
     progressQuery,
-    () => ({ ...loop.status(), campaignId: it.campaignId, progress: now?.progress ?? null }),
+    () => ({ ...loop.status(), campaignId: ids.campaignId, progress: now?.progress ?? null }),
     { description: 'The progress of the campaign in its last round.' },
   );
   const allowedIn =
     (action: string, ...statuses: string[]) =>
     () =>
       now && !statuses.includes(now.status) ? `A campaign that is ${now.status} cannot ${action}` : null;
-  onOrder(pauseCampaign, loop, (order) => pause({ ...order, ...it }), {
+  onOrder(pauseCampaign, loop, (order) => pause({ ...order, ...ids }), {
     description: 'Stops sending. Messages keep their place in the queue.',
     refusal: allowedIn('pause', 'active', 'paused'),
   });
-  onOrder(resumeCampaign, loop, (order) => resume({ ...order, ...it }), {
+  onOrder(resumeCampaign, loop, (order) => resume({ ...order, ...ids }), {
     description: 'Continues sending.',
     refusal: allowedIn('resume', 'active', 'paused'),
   });
-  onOrder(archiveCampaign, loop, (order) => archive({ ...order, ...it }), {
+  onOrder(archiveCampaign, loop, (order) => archive({ ...order, ...ids }), {
     description: 'Ends the campaign permanently and cancels unsent messages.',
   });
 
   let continues: boolean;
-  now = await loop.run(() => enterLeads(it));
+  now = await loop.run(() => enterLeads(ids));
   do {
     loop.setStatus(now.status, now.reason);
-    while (now.toEnter && !isHistoryLong()) now = await loop.run(() => enterLeads(it));
-    while (now.toClear && !isHistoryLong()) now = await loop.run(() => clearCampaign(it));
+    while (now.toEnter && !isHistoryLong()) now = await loop.run(() => enterLeads(ids));
+    while (now.toClear && !isHistoryLong()) now = await loop.run(() => clearCampaign(ids));
     continues = await loop.wait(now, now.status);
-    if (continues) now = await loop.run(() => lookAtCampaign(it));
+    if (continues) now = await loop.run(() => lookAtCampaign(ids));
   } while (continues);
   return loop.isOver ? now.reason : continueAsNew<typeof campaign>(input);
 }

@@ -59,36 +59,49 @@ const pauseAfter = (roundsWithoutWorker: number): number =>
  * @returns the round with `home`, the current workspace and carrier of the line.
  */
 export async function roundAt(
-  { home, roundsWithoutWorker = 0 }: LineRoundState,
+  last: LineRoundState,
   lineId: string,
   round: (home: LineLocation) => Promise<LineRound>,
 ): Promise<LineRound & { home: LineLocation }> {
+  const { home } = last;
   try {
     const found = { home, ...(await round(home)) };
-    if (found.home.workspaceId !== home.workspaceId) relabel(found.home.workspaceId);
+    if (found.home.workspaceId !== home.workspaceId) setWorkspaceAttribute(found.home.workspaceId);
     return found;
   } catch (error) {
     if (!hasNoWorker(error)) throw error;
-    const line = { workspaceId: home.workspaceId, lineId };
-    const { carrier, isBusy } = patched('busy-queues')
-      ? await findService(line)
-      : { carrier: await findCarrier(line), isBusy: false };
-    const rounds = carrier === home.carrier ? roundsWithoutWorker + 1 : 1;
-    const found = { roundsWithoutWorker: rounds, home: { ...home, carrier } };
-    const queue = lineQueue(home.carrier);
-    if (isBusy && carrier === home.carrier)
-      return {
-        ...found,
-        nextAt: now(),
-        reason: `all workers of the queue ${queue} are busy`,
-        isQueued: true,
-      };
-    const nextAt = new Date(Date.now() + pauseAfter(rounds)).toISOString();
-    return { ...found, nextAt, reason: `no worker takes tasks of the queue ${queue}` };
+    return roundWithoutWorker(last, lineId);
   }
 }
 
-const now = (): string => new Date().toISOString();
+/** What came of a round that no worker took: where the line is now, and when to try again. */
+async function roundWithoutWorker(
+  { home, roundsWithoutWorker = 0 }: LineRoundState,
+  lineId: string,
+): Promise<LineRound & { home: LineLocation }> {
+  const line = { workspaceId: home.workspaceId, lineId };
+  const { carrier, isBusy } = patched('busy-queues')
+    ? await findService(line)
+    : { carrier: await findCarrier(line), isBusy: false };
+  const queue = lineQueue(home.carrier);
+  const hasMoved = carrier !== home.carrier;
+  const rounds = hasMoved ? 1 : roundsWithoutWorker + 1;
+  const found = { roundsWithoutWorker: rounds, home: { ...home, carrier } };
+  if (isBusy && !hasMoved)
+    return {
+      ...found,
+      nextAt: inMs(0),
+      reason: `all workers of the queue ${queue} are busy`,
+      isQueued: true,
+    };
+  return {
+    ...found,
+    nextAt: inMs(pauseAfter(rounds)),
+    reason: `no worker takes tasks of the queue ${queue}`,
+  };
+}
+
+const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 /** Whether no worker took the task: none serves its task queue, or all of them are busy. */
 export const hasNoWorker = (error: unknown): boolean =>
@@ -97,7 +110,7 @@ export const hasNoWorker = (error: unknown): boolean =>
   error.cause.timeoutType === 'SCHEDULE_TO_START';
 
 /** Updates the search attribute when a line moves, unless the namespace lacks the attribute. */
-export function relabel(workspaceId: string): void {
+export function setWorkspaceAttribute(workspaceId: string): void {
   if (workflowInfo().typedSearchAttributes.get(WORKSPACE_ID) !== undefined)
     upsertSearchAttributes([{ key: WORKSPACE_ID, value: workspaceId }]);
 }

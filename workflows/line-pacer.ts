@@ -26,7 +26,7 @@ export async function linePacer(input: WakeInput): Promise<string> {
   const isNew = workflowInfo().continuedFromExecutionRunId === undefined;
   let line = pacedLine(lineId, { workspaceId, carrier }, isNew);
   answerOperators(loop, () => line);
-  line = pacedLine(lineId, await locationOf(input), isNew);
+  line = { ...line, home: await locationOf(input) };
 
   do line = await loop.run(() => sendWhatIsDue(line, loop.status()), line.details);
   while (await loop.wait(line, line.state));

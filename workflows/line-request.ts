@@ -7,7 +7,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { relabel } from './line-location.ts';
+import { setWorkspaceAttribute } from './line-location.ts';
 import { createProvisioning, PROVISIONING_TIMEOUT_MS, type Provisioning } from './line-provisioning.ts';
 import {
   type LineOfRequest,
@@ -76,7 +76,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     request = await look();
     if (request.home !== undefined) {
       await condition(allHandlersFinished);
-      relabel(request.home);
+      setWorkspaceAttribute(request.home);
       await continueAsNew<typeof lineRequest>(inputAt(request.home));
     }
     while (request.owes) {

@@ -51,18 +51,18 @@ export async function polledRounds(input: PolledRoundsInput): Promise<string> {
   setCurrentDetails(
     `Takes the due rounds of ${input.kinds.join(', ')} in the process **${input.process}**. How many, its activity's heartbeat details say.`,
   );
-  for (let looks = 1; ; looks += 1) {
+  for (let looks = 1; looks <= LOOKS; looks += 1) {
     try {
       const { goesOn, reason } = await takingIn(input.process).takeRounds();
       if (!goesOn) return reason;
-      break;
+      return await continueAsNew<typeof polledRounds>(input);
     } catch (error) {
       if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-      if (looks === 1) log.warn('a worker process is lost; others take its rounds', { process: input.process });
+      if (looks === 1)
+        log.warn('a worker process is lost; others take its rounds', { process: input.process });
       if (patched('ends-lost-rounds')) await endLostRounds({ process: input.process });
-      if (!patched('looks-again') || looks === LOOKS)
-        return 'its process does not answer any more; others take its rounds';
+      if (!patched('looks-again')) break;
     }
   }
-  return continueAsNew<typeof polledRounds>(input);
+  return 'its process does not answer any more; others take its rounds';
 }

@@ -264,7 +264,11 @@ describe('the pacer of a line', () => {
     expect((await agency('POST', '/api/agency/lines', transfer)).status).toBe(200);
     expect((await ofTarget('POST', `/api/lines/${lineId}/pause`, {})).status).toBe(200);
     for (let count = 0; count < 6; count += 1)
-      await ofTarget('POST', '/api/messages', { message: 'Hello', recipientPhone: phone(), fromLineId: lineId });
+      await ofTarget('POST', '/api/messages', {
+        message: 'Hello',
+        recipientPhone: phone(),
+        fromLineId: lineId,
+      });
     expect((await ofTarget('POST', `/api/lines/${lineId}/resume`, {})).status).toBe(200);
     await eventually(async () => {
       const { events } = await pacer(lineId).fetchHistory();
