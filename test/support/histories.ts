@@ -20,6 +20,7 @@ const textOf = ({ payloads = [] }: Payloads = {}): string =>
 interface History {
   events: {
     eventType: string;
+    workflowExecutionStartedEventAttributes?: { continuedExecutionRunId?: string };
     workflowExecutionSignaledEventAttributes?: { input?: Payloads };
     activityTaskCompletedEventAttributes?: { result?: Payloads };
     activityTaskScheduledEventAttributes?: { activityType?: { name?: string } };
@@ -37,6 +38,7 @@ const resultOf = ({
 
 /** Paths that only some histories of a workflow type take. */
 export const PATHS: Record<string, (event: Event) => boolean> = {
+  continuing: ({ workflowExecutionStartedEventAttributes: start }) => Boolean(start?.continuedExecutionRunId),
   continued: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
   canceled: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED',
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
@@ -46,6 +48,7 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   goesOn: (event) => resultOf(event).includes('"goesOn":true'),
   blocked: (event) => resultOf(event).includes('"isBlocked":true'),
   released: (event) => resultOf(event).includes('"releases":true'),
+  rewritten: (event) => resultOf(event).includes('"isRetrying":true'),
   keptOpen: (event) => resultOf(event).includes('"keepsOpen":true'),
   // By an operator: a signal of the product has no argument, or says that its change is committed.
   signaled: ({ workflowExecutionSignaledEventAttributes: signal }) =>
