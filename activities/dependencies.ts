@@ -19,7 +19,7 @@ import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { GapWaits } from './sending/gap-waits.ts';
-import type { RoundTaker } from './base/round-taker.ts';
+import type { RoundPoller } from './base/round-poller.ts';
 import type { RoundClaims } from './base/round-claims.ts';
 import type { WebhookDeliverer } from './events/webhook-deliverer.ts';
 
@@ -59,7 +59,7 @@ export interface Dependencies {
   waker: Waker;
   gapWaits: GapWaits;
   roundClaims: RoundClaims;
-  roundTaker: RoundTaker;
+  roundPoller: RoundPoller;
   temporal: Client;
   logger: Logger;
   /** The base of the callback URLs, for example `https://api.example.com`. */
@@ -71,4 +71,4 @@ export interface Dependencies {
 }
 
 /** What a process has, whatever task queues it serves. */
-export type ProcessDependencies = Omit<Dependencies, 'gapWaits' | 'roundClaims' | 'roundTaker'>;
+export type ProcessDependencies = Omit<Dependencies, 'gapWaits' | 'roundClaims' | 'roundPoller'>;

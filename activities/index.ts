@@ -23,7 +23,7 @@ import { createNotificationActivities } from './events/notifications.ts';
 import { createOptInActivities } from './contacts/opt-ins.ts';
 import { createOptOutJudgeActivities } from './contacts/opt-out-judge.ts';
 import { createPersonalizationActivities } from './campaigns/personalization.ts';
-import { createRoundTakerActivities } from './base/round-taker.ts';
+import { createRoundPollerActivities } from './base/round-poller.ts';
 import { createReplyAttachmentActivities } from './inbox/reply-attachments.ts';
 import { createRetentionActivities } from './base/retention.ts';
 import { createRuleActivities } from './inbox/rules.ts';
@@ -44,7 +44,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createLineInboxActivities(dependencies),
     ...createDrainActivities(dependencies),
     ...createWebhookActivities(dependencies),
-    ...createRoundTakerActivities(dependencies),
+    ...createRoundPollerActivities(dependencies),
     ...createLostRoundActivities(dependencies),
     ...createMailActivities(dependencies),
     ...createNotificationActivities(dependencies),

@@ -6,7 +6,7 @@ import { postgresAt } from '#db/connection/postgres-at.ts';
 import { systemDb, withTenantReads } from '#db/connection/transactions.ts';
 import { countUsed } from '#db/queries/accounts/limits.ts';
 import { insertRequests } from '#db/queries/accounts/request-log.ts';
-import { createTakenKinds } from '#db/queries/operations/taken-kinds.ts';
+import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import type { Config } from '#domain/base/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
@@ -84,8 +84,8 @@ async function openConnections(
   const { database, databasePoolSize } = config;
   const { codecKeys, namespace } = config.temporal;
   const temporal = createTemporalClient(config.temporal);
-  const takenKinds = createTakenKinds();
-  const waker = createWaker(temporal, logger, takenKinds);
+  const polledKinds = createPolledKinds();
+  const waker = createWaker(temporal, logger, polledKinds);
   const secrets = createSecretBox(config.encryptionKeys);
   const keySeal = createKeySeal(secrets);
   const pools = await connectTo(
@@ -93,7 +93,7 @@ async function openConnections(
     () => createApiPools(database, databasePoolSize, { waker, keySeal }),
     logger,
   );
-  takenKinds.watch(pools);
+  polledKinds.watch(pools);
   const clock = startClock(pools, logger);
   return {
     temporal,
@@ -105,7 +105,7 @@ async function openConnections(
     async close() {
       await waker.close();
       await temporal.connection.close();
-      takenKinds.close();
+      polledKinds.close();
       await clock.stop();
       await pools.close();
     },

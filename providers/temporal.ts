@@ -10,7 +10,7 @@ import { TypedSearchAttributes, type UpdateDefinition } from '@temporalio/common
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { isFact, signalArgs, type SignalName } from '#workflows/protocol/signals.ts';
-import { takenKind, UnknownWorkflow, wakeStart } from '#workflows/protocol/workflow-ids.ts';
+import { polledKind, UnknownWorkflow, wakeStart } from '#workflows/protocol/workflow-ids.ts';
 import { endAfterClose } from './after-close.ts';
 import { isInvalidArgument } from './grpc-status.ts';
 import { dataConverter } from './payload-codec.ts';
@@ -93,13 +93,13 @@ const ATTEMPT_MS = 5000;
 /**
  * Each wake is retried independently, so that a wake that Temporal does not accept delays no other. Wakes that are dropped or
  * lost in a crash are repeated by the sweep, because the database records due work.
- * @param taken the kinds of due work for which a worker process looks itself, so that their workflows need no signal. A kind that it does not
+ * @param polled the kinds of due work for which a worker process looks itself, so that their workflows need no signal. A kind that it does not
  *   have is looked for once more before the signal, because a process may have begun.
  */
 export function createWaker(
   client: Client,
   logger: Logger,
-  taken: { has(kind: string): boolean; look(kind: string): Promise<boolean> } | null = null,
+  polled: { has(kind: string): boolean; look(kind: string): Promise<boolean> } | null = null,
 ): Waker {
   const waiting = new Map<string, WaitingWake>();
   const attempts = new Set<Promise<void>>();
@@ -114,7 +114,7 @@ export function createWaker(
     waiting.delete(key);
     try {
       const kind = kindOf(wake);
-      if (kind !== null && (await taken?.look(kind))) return;
+      if (kind !== null && (await polled?.look(kind))) return;
       await client.withDeadline(Date.now() + ATTEMPT_MS, () =>
         signalWorkflow(client, workflowId, workspaceId, signal, carrier),
       );
@@ -148,7 +148,7 @@ export function createWaker(
   return {
     wake(workflowId, workspaceId, signal, carrier = null) {
       const kind = kindOf({ workflowId, signal });
-      if (kind !== null && taken?.has(kind)) return;
+      if (kind !== null && polled?.has(kind)) return;
       const key = `${workflowId} ${signal}`;
       const pending = waiting.get(key);
       if (pending) {
@@ -177,7 +177,7 @@ export function createWaker(
 
 /** Of due work that worker processes may look for themselves; null: its workflow needs the signal. */
 const kindOf = ({ workflowId, signal }: Pick<WaitingWake, 'workflowId' | 'signal'>): string | null =>
-  isFact(signal) ? null : takenKind(workflowId);
+  isFact(signal) ? null : polledKind(workflowId);
 
 /** Whether a retry is pointless. */
 const isRejected = (error: unknown): boolean => error instanceof UnknownWorkflow || isInvalidCall(error);

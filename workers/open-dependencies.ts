@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { createTakenKinds } from '#db/queries/operations/taken-kinds.ts';
+import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { listenToAnnouncements } from '#db/connection/announcements.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { postgresAt } from '#db/connection/postgres-at.ts';
@@ -48,8 +48,8 @@ export interface OpenedDependencies {
 /** Opens what the activities of a process use: PostgreSQL, Temporal, storage and the providers. `api/open-services.ts` does the same for routes. */
 export async function openDependencies(config: Config, logger: Logger): Promise<OpenedDependencies> {
   const temporal = createTemporalClient(config.temporal);
-  const takenKinds = createTakenKinds();
-  const waker = createWaker(temporal, logger, takenKinds);
+  const polledKinds = createPolledKinds();
+  const waker = createWaker(temporal, logger, polledKinds);
   const secrets = createSecretBox(config.encryptionKeys);
   const pools = await connectTo(
     postgresAt(config.database.systemUrl),
@@ -61,7 +61,7 @@ export async function openDependencies(config: Config, logger: Logger): Promise<
       }),
     logger,
   );
-  takenKinds.watch(pools);
+  polledKinds.watch(pools);
   const announcements = listenToAnnouncements(config.database.listenUrl);
   const clock = startClock(pools, logger);
   await clock.ready;
@@ -150,7 +150,7 @@ export async function openDependencies(config: Config, logger: Logger): Promise<
       untrusted.close();
       await mailer?.close();
       await announcements.close();
-      takenKinds.close();
+      polledKinds.close();
       await clock.stop();
       await pools.close();
     },

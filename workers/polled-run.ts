@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { RoundTaker } from '#activities/base/round-taker.ts';
+import type { RoundPoller } from '#activities/base/round-poller.ts';
 import { newId } from '#domain/base/ids.ts';
 import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import { type PolledRoundsInput, polledRoundsId } from '#workflows/protocol/workflow-ids.ts';
@@ -20,7 +20,7 @@ export const processName = (): string => `${hostname()}-${newId().slice(-8)}`;
 export function keepPolledRun(
   temporal: Client,
   process: string,
-  taker: RoundTaker,
+  poller: RoundPoller,
   { isServing, afterLoss }: { isServing: () => boolean; afterLoss: () => Promise<void> },
   logger: Logger,
 ): { stop(): Promise<void> } {
@@ -30,10 +30,10 @@ export function keepPolledRun(
   let isLost = false;
 
   async function look(): Promise<void> {
-    if (!isServing() || (taker.isActive && !isLost)) return;
+    if (!isServing() || (poller.isActive && !isLost)) return;
     isLooking = true;
     try {
-      if (!taker.isActive) await start();
+      if (!poller.isActive) await start();
       if (isLost) await afterLoss();
       isLost = false;
       isFailing = false;
@@ -46,7 +46,7 @@ export function keepPolledRun(
   }
 
   async function start(): Promise<void> {
-    const input: PolledRoundsInput = { process, kinds: taker.kinds };
+    const input: PolledRoundsInput = { process, kinds: poller.kinds };
     const { firstExecutionRunId } = await temporal.workflow.start('polledRounds', {
       taskQueue: MAIN_QUEUE,
       workflowId: polledRoundsId(process),
@@ -67,7 +67,7 @@ export function keepPolledRun(
     async stop() {
       clearInterval(timer);
       await looking;
-      await taker.stop();
+      await poller.stop();
     },
   };
 }

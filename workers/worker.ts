@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { ProcessDependencies } from '#activities/dependencies.ts';
 import { createActivities } from '#activities/index.ts';
 import { countChanges } from '#activities/analytics/count-changes.ts';
-import { createRoundTaker, type Rounds } from '#activities/base/round-taker.ts';
+import { createRoundPoller, type Rounds } from '#activities/base/round-poller.ts';
 import { createRoundClaims } from '#activities/base/round-claims.ts';
 import { crmRounds } from '#activities/crm/crm.ts';
 import { webhookRounds } from '#activities/events/webhooks.ts';
@@ -125,7 +125,7 @@ export async function startWorker(
     polledRun = keepPolledRun(
       temporal,
       name,
-      rounds.roundTaker,
+      rounds.roundPoller,
       { isServing, afterLoss: startWorkflows },
       logger,
     );
@@ -171,12 +171,12 @@ function createRounds(
   const slots = new Map(queues.map(({ taskQueue, share }) => [taskQueue, share]));
   const roundClaims = createRoundClaims(pools, logger);
   const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
-  const roundTaker = createRoundTaker({ ...dependencies, roundClaims }, roundsOf(dependencies, queues), {
+  const roundPoller = createRoundPoller({ ...dependencies, roundClaims }, roundsOf(dependencies, queues), {
     carriers: carriers.names.filter((carrier) => slots.has(carrierQueue(carrier))),
     isServing,
-    beside: async (canceled) => (runsWorkflows ? countChanges(pools, logger, canceled) : undefined),
+    background: async (canceled) => (runsWorkflows ? countChanges(pools, logger, canceled) : undefined),
   });
-  return { gapWaits: createGapWaits({ pools, slots, logger }), roundClaims, roundTaker };
+  return { gapWaits: createGapWaits({ pools, slots, logger }), roundClaims, roundPoller };
 }
 
 /** Watches whether the build of this process gets tasks, and releases it if the process is to do so. */

@@ -17,7 +17,7 @@ const SILENT = '15s';
 /** A process that is there takes its own task within this time. */
 const GONE = '10s';
 
-const takingIn = (process: string) =>
+const pollingIn = (process: string) =>
   proxyActivities<Activities>({
     taskQueue: processQueue(process),
     summary: 'Take the rounds that are due',
@@ -53,7 +53,7 @@ export async function polledRounds(input: PolledRoundsInput): Promise<string> {
   );
   for (let looks = 1; looks <= LOOKS; looks += 1) {
     try {
-      const { goesOn, reason } = await takingIn(input.process).takeRounds();
+      const { goesOn, reason } = await pollingIn(input.process).takeRounds();
       if (!goesOn) return reason;
       return await continueAsNew<typeof polledRounds>(input);
     } catch (error) {

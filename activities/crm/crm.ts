@@ -28,7 +28,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import { crmConnectionId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies, ProcessDependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import type { Rounds } from '../base/round-taker.ts';
+import type { Rounds } from '../base/round-poller.ts';
 import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
 
 const ROUND_MS = 60_000;

@@ -22,7 +22,7 @@ import {
 import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Rounds } from '../base/round-taker.ts';
+import type { Rounds } from '../base/round-poller.ts';
 import { type DeliverySlots, INTERRUPTED_AFTER_MS } from './webhook-deliverer.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { dueNow, isDue, LEFT_DUE, leftToProcesses } from '../base/round.ts';

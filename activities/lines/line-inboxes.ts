@@ -17,7 +17,7 @@ import type { LineRound } from '#workflows/protocol/round.ts';
 import type { Dependencies, ProcessDependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { type LineAtCarrier, lineRound } from './line-location.ts';
-import type { Rounds } from '../base/round-taker.ts';
+import type { Rounds } from '../base/round-poller.ts';
 import { decideToEnd, dueNow, roundOf } from '../base/round.ts';
 
 const ROUND_MS = 60_000;

@@ -9,7 +9,7 @@ import { dripDrainerId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
-import type { Rounds } from '../base/round-taker.ts';
+import type { Rounds } from '../base/round-poller.ts';
 import { dueNow, isDue, LEFT_DUE, leftToProcesses, repeatUntil } from '../base/round.ts';
 import { ROWS_PER_TRANSACTION } from '../base/transaction-size.ts';
 

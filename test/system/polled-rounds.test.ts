@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, inject, it, test } from 'vitest';
 import { z } from 'zod';
-import { takenKinds } from '#db/queries/operations/due-rounds.ts';
+import { polledKinds } from '#db/queries/operations/due-rounds.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
@@ -32,8 +32,8 @@ beforeAll(async () => {
   const workspace = await createWorkspaceWithLine(app);
   ({ id: workspaceId, lineId } = workspace);
   api = apiClient(app.url, workspace.key);
-  const taken = Object.keys(WORKFLOWS).filter((kind) => WORKFLOWS[kind]?.isTaken);
-  await eventually(async () => (await takenKinds(systemDb(app.pools))).size === taken.length);
+  const polled = Object.keys(WORKFLOWS).filter((kind) => WORKFLOWS[kind]?.isPolled);
+  await eventually(async () => (await polledKinds(systemDb(app.pools))).size === polled.length);
 });
 afterAll(() => app.stop());
 

@@ -22,10 +22,10 @@ interface LongLivedWorkflow {
   /** Of its tasks, unless it is `default`. */
   priority?: keyof typeof PRIORITY;
   /**
-   * An activity of each worker process takes its rounds from the table (`activities/base/round-taker.ts`), which costs nothing in Temporal.
+   * An activity of each worker process takes its rounds from the table (`activities/base/round-poller.ts`), which costs nothing in Temporal.
    * The workflow runs while there is more to see: a backlog, a failure, or no process that takes them.
    */
-  isTaken?: true;
+  isPolled?: true;
 }
 
 /** The long-lived workflows, by the first part of their id. */
@@ -39,13 +39,13 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'drip-drainer': {
     type: 'dripDrainer',
     summary: 'Turns the bulk intake of one workspace into scheduled messages',
-    isTaken: true,
+    isPolled: true,
   },
   'webhook-dispatcher': {
     page: 'webhooks',
     type: 'webhookDispatcher',
     summary: 'Delivers the events of one workspace to its webhooks',
-    isTaken: true,
+    isPolled: true,
   },
   notifier: {
     type: 'notifier',
@@ -77,7 +77,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'crm-connection': {
     type: 'crmConnection',
     summary: 'Brings the leads of one workspace and one of its CRMs together',
-    isTaken: true,
+    isPolled: true,
   },
   'rule-runner': {
     type: 'ruleRunner',
@@ -99,7 +99,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     summary: 'Reads what one line has received from the mailbox or the list of its carrier',
     page: 'lines',
     subject: 'line',
-    isTaken: true,
+    isPolled: true,
   },
   campaign: {
     type: 'campaign',
@@ -179,9 +179,9 @@ export const testClockId = (workspaceId: string): string => `test-clock:${worksp
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 
 /** The kind of a workflow whose rounds worker processes take; null: it runs its rounds itself. */
-export function takenKind(workflowId: string): string | null {
+export function polledKind(workflowId: string): string | null {
   const [kind = ''] = workflowId.split(':');
-  return WORKFLOWS[kind]?.isTaken ? kind : null;
+  return WORKFLOWS[kind]?.isPolled ? kind : null;
 }
 
 /** The line whose workflow has this id; null: its subject is not a line. */

@@ -74,7 +74,7 @@ const among = (rounds: readonly DueRound[]) => sql.fragment`
   )})`;
 
 /** Records that a process of this kind of rounds is looking for them. */
-export async function recordTaken(db: SystemDb, kinds: readonly string[]): Promise<void> {
+export async function recordPolled(db: SystemDb, kinds: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     insert into polled_kinds (kind, polled_at) select kind, now() from ${sql.unnest(
       [...kinds].toSorted().map((kind) => [kind]),
@@ -86,7 +86,7 @@ export async function recordTaken(db: SystemDb, kinds: readonly string[]): Promi
 const KindRow = z.object({ kind: z.string() });
 
 /** The kinds of rounds for which a process has looked within half a minute. */
-export async function takenKinds(db: SystemDb): Promise<ReadonlySet<string>> {
+export async function polledKinds(db: SystemDb): Promise<ReadonlySet<string>> {
   const kinds = await db.anyFirst(sql.type(KindRow)`
     select kind from polled_kinds where polled_at > now() - interval '30 seconds'`);
   return new Set(kinds);

@@ -1,7 +1,12 @@
 import type { Logger } from 'pino';
 import type { Announcements } from '#db/connection/announcements.ts';
 import type { Pools } from '#db/connection/pools.ts';
-import { claimRounds, findDueRounds, type DueRound, recordTaken } from '#db/queries/operations/due-rounds.ts';
+import {
+  claimRounds,
+  findDueRounds,
+  type DueRound,
+  recordPolled,
+} from '#db/queries/operations/due-rounds.ts';
 import { systemDb } from '#db/connection/transactions.ts';
 import { inWorkspaceTime } from '#db/connection/workspace-clock.ts';
 import type { WakeSignals } from '#db/wakes/transaction-wakes.ts';
@@ -31,18 +36,18 @@ interface RoundCounts {
 }
 
 /** Takes the rounds that are due, of workflows which leave them to processes. */
-export interface RoundTaker {
+export interface RoundPoller {
   readonly kinds: string[];
   /** Whether it looks for due rounds. */
   readonly isActive: boolean;
   /** Looks for due rounds and runs them, until it is stopped or canceled, or a day is over. */
-  take(canceled: AbortSignal): Promise<TakingEnd>;
+  run(canceled: AbortSignal): Promise<PollingEnd>;
   counts(): Record<string, RoundCounts>;
   /** Ends the rounds that are under way, and waits for that. */
   stop(): Promise<void>;
 }
 
-interface TakingEnd {
+interface PollingEnd {
   reason: string;
   /** It is to be called again. */
   goesOn: boolean;
@@ -59,14 +64,14 @@ const FAILED_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Runs due rounds of the kinds in `WORKFLOWS` that are taken. A process that crashes loses its claims after 15 seconds, and others
- * go on. Rounds that nobody takes are found by the sweep, which signals their workflows.
+ * Runs due rounds of the kinds in `WORKFLOWS` that are polled. A process that crashes loses its claims after 15 seconds, and others
+ * go on. Rounds that no process takes are found by the sweep, which signals their workflows.
  * @param rounds by kind, as in the ids of workflows.
  * @param options.carriers whose lines this process serves.
  * @param options.isServing whether this process may work: Temporal sends tasks to its build.
- * @param options.beside what the process does besides as long as it takes rounds, so that Temporal shows it; ends when it is canceled.
+ * @param options.background what the process does meanwhile, so that Temporal shows it; ends when it is canceled.
  */
-export function createRoundTaker(
+export function createRoundPoller(
   {
     pools,
     waker,
@@ -84,13 +89,13 @@ export function createRoundTaker(
   {
     carriers,
     isServing,
-    beside,
+    background,
   }: {
     carriers: readonly string[];
     isServing: () => boolean;
-    beside: (canceled: AbortSignal) => Promise<void>;
+    background: (canceled: AbortSignal) => Promise<void>;
   },
-): RoundTaker {
+): RoundPoller {
   const db = systemDb(pools);
   const stopping = new AbortController();
   const slots = createRoundSlots(new Map(Object.entries(rounds).map(([kind, { slots }]) => [kind, slots])));
@@ -104,7 +109,7 @@ export function createRoundTaker(
 
   async function poll(canceled: AbortSignal): Promise<void> {
     if (performance.now() - recordedAt > RECORD_EVERY_MS) {
-      await recordTaken(db, Object.keys(rounds));
+      await recordPolled(db, Object.keys(rounds));
       recordedAt = performance.now();
     }
     const free = slots.free();
@@ -160,7 +165,7 @@ export function createRoundTaker(
     }
   }
 
-  async function take(canceled: AbortSignal): Promise<TakingEnd> {
+  async function pollUntilOver(canceled: AbortSignal): Promise<PollingEnd> {
     const end = performance.now() + DAY_MS;
     using events = announcements.subscribe(() => true);
     while (!canceled.aborted && isServing() && performance.now() < end) {
@@ -181,16 +186,16 @@ export function createRoundTaker(
     get isActive() {
       return active !== null;
     },
-    async take(canceled) {
+    async run(canceled) {
       const over = new AbortController();
-      const besides = beside(AbortSignal.any([canceled, stopping.signal, over.signal]));
-      const taking = take(AbortSignal.any([canceled, stopping.signal])).finally(async () => {
+      const inBackground = background(AbortSignal.any([canceled, stopping.signal, over.signal]));
+      const polling = pollUntilOver(AbortSignal.any([canceled, stopping.signal])).finally(async () => {
         over.abort();
-        await besides;
+        await inBackground;
       });
-      active = taking;
+      active = polling;
       try {
-        return await taking;
+        return await polling;
       } finally {
         active = null;
       }
@@ -207,14 +212,14 @@ export function createRoundTaker(
   };
 }
 
-/** @param roundTaker of the process whose task queue the activity is on. */
-export function createRoundTakerActivities({ roundTaker }: { roundTaker: RoundTaker }) {
+/** @param roundPoller of the process whose task queue the activity is on. */
+export function createRoundPollerActivities({ roundPoller }: { roundPoller: RoundPoller }) {
   return {
     /** Takes the rounds that are due until the process stops, or a day is over. Its heartbeats show how many. */
-    takeRounds: (): Promise<TakingEnd> =>
+    takeRounds: (): Promise<PollingEnd> =>
       withHeartbeat(
-        (canceled) => roundTaker.take(canceled),
-        () => roundTaker.counts(),
+        (canceled) => roundPoller.run(canceled),
+        () => roundPoller.counts(),
       ),
   };
 }
