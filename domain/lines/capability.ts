@@ -18,20 +18,8 @@ export const CAPABILITIES = [
 export const Capability = z.enum(CAPABILITIES).meta({ id: 'Capability' });
 export type Capability = z.infer<typeof Capability>;
 
-/** What carriers pass on of iMessage. */
-export const IMESSAGE_CAPABILITIES = [
-  'reactions',
-  'typing',
-  'read_receipts',
-  'replies',
-  'effects',
-  'edit',
-  'unsend',
-  'contact_card',
-  'groups',
-  'voice_notes',
-  'attachments',
-] as const satisfies readonly Capability[];
+/** What carriers pass on of iMessage: all of it. */
+export const IMESSAGE_CAPABILITIES: readonly Capability[] = CAPABILITIES;
 
 /** What a line can do is decided by its carrier, its channel and its settings. */
 export interface CapableLine {
