@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { requiredLine } from '../base/required-line.ts';
 import { Channel } from '../base/channel.ts';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
 import { plainIssue } from '../base/issue-text.ts';
-import { isBlank, NOT_BLANK, oneLine, typedName } from '../base/text.ts';
+import { isBlank, typedName } from '../base/text.ts';
 import { CustomFieldName, CustomFieldValue } from '../contacts/lead.ts';
 import { Tags } from '../inbox/conversation.ts';
 import { MAX_BODY_LENGTH, MessageInput, SubjectLine } from '../messages/message.ts';
@@ -146,12 +147,7 @@ const BranchStep = z
     branches: z
       .array(
         z.object({
-          name: z
-            .string()
-            .trim()
-            .max(100)
-            .overwrite(oneLine)
-            .refine(...NOT_BLANK),
+          name: requiredLine(100),
           when: Conditions.meta({ description: 'All of them have to hold.' }),
           get steps(): Steps {
             return z.array(CampaignStep).max(50);

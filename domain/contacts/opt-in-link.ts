@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { requiredLine } from '../base/required-line.ts';
 import { Id } from '../base/ids.ts';
-import { LINES, NOT_BLANK, oneLine, truncate } from '../base/text.ts';
+import { LINES, NOT_BLANK, truncate } from '../base/text.ts';
 import { Tags, uniqueTags } from '../inbox/conversation.ts';
 
 /** Consonants and digits that are not mistaken for one another, and make no words. */
@@ -11,23 +12,14 @@ const MAX_TEXT = 300;
 /** The body of `POST /api/opt-in-links`. */
 export const OptInLinkInput = z
   .object({
-    name: z
-      .string()
-      .trim()
-      .max(100)
-      .overwrite(oneLine)
-      .refine(...NOT_BLANK),
+    name: requiredLine(100),
     lineId: Id.optional().meta({
       description: 'The line to which the contact writes. Either `lineId` or `poolId` is required.',
     }),
     poolId: Id.optional().meta({ description: 'The contact writes to the first active line of the pool.' }),
-    text: z
-      .string()
-      .trim()
-      .max(MAX_TEXT)
-      .overwrite(oneLine)
-      .refine(...NOT_BLANK)
-      .meta({ description: 'What the contact sends. The code of the link is added to it.' }),
+    text: requiredLine(MAX_TEXT).meta({
+      description: 'What the contact sends. The code of the link is added to it.',
+    }),
     listId: Id.optional().meta({
       description: 'The list in which the contact becomes a lead; default: Quick Sends.',
     }),

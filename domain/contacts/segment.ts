@@ -1,15 +1,10 @@
 import { z } from 'zod';
+import { requiredLine } from '../base/required-line.ts';
 import { Id } from '../base/ids.ts';
-import { NOT_BLANK, oneLine } from '../base/text.ts';
 import { askedByNoCampaign, Conditions, fitTogether } from '../campaigns/condition.ts';
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .max(200)
-    .overwrite(oneLine)
-    .refine(...NOT_BLANK),
+  name: requiredLine(200),
   when: Conditions.superRefine(fitTogether)
     .superRefine(askedByNoCampaign)
     .meta({ description: 'All of them have to hold.' }),

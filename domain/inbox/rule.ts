@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { requiredLine } from '../base/required-line.ts';
 import { Duration, durationMs } from '../base/duration.ts';
 import { Id } from '../base/ids.ts';
-import { NOT_BLANK, oneLine } from '../base/text.ts';
+import { NOT_BLANK } from '../base/text.ts';
 import { askedByNoCampaign, Condition, fitTogether } from '../campaigns/condition.ts';
 import { KNOWN_FIELDS, LeadActions, unknownFields } from '../campaigns/step.ts';
 import { Tags } from './conversation.ts';
@@ -69,12 +70,7 @@ const After = Duration.refine(
 );
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .max(100)
-    .overwrite(oneLine)
-    .refine(...NOT_BLANK),
+  name: requiredLine(100),
   on: RuleTrigger,
   after: After.optional().meta({
     description: 'For `no_answer_for`: how long, since the first message that is not answered.',

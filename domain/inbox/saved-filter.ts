@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { requiredLine } from '../base/required-line.ts';
 import { Id } from '../base/ids.ts';
-import { NOT_BLANK, oneLine } from '../base/text.ts';
+import { oneLine } from '../base/text.ts';
 
 /** The views of the console's inbox. */
 export const INBOX_VIEWS = [
@@ -16,12 +17,7 @@ export const INBOX_VIEWS = [
 ] as const;
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .max(50)
-    .overwrite(oneLine)
-    .refine(...NOT_BLANK),
+  name: requiredLine(50),
   view: z.enum(INBOX_VIEWS),
   search: z.string().trim().max(200).overwrite(oneLine).meta({
     description: 'A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.',

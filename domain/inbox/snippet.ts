@@ -1,15 +1,11 @@
 import { z } from 'zod';
+import { requiredLine } from '../base/required-line.ts';
 import { Id } from '../base/ids.ts';
 import { TemplateText } from '../messages/message.ts';
-import { NOT_BLANK, oneLine } from '../base/text.ts';
+import { NOT_BLANK } from '../base/text.ts';
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .max(100)
-    .overwrite(oneLine)
-    .refine(...NOT_BLANK),
+  name: requiredLine(100),
   text: TemplateText.refine(...NOT_BLANK).meta({
     description:
       "A Liquid template over the lead's fields. It is rendered when it is sent as the text of a message or a reply.",
