@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Condition, type Facts, holdAll, judge, judgeAll, judgeAny } from './condition.ts';
+import { Condition } from './condition.ts';
+import { type Facts, holdAll, judge, judgeAll, judgeAny } from './judge.ts';
 
 const now = new Date('2026-03-10T12:00:00Z');
 const ago = (days: number): Date => new Date(now.getTime() - days * 86_400_000);

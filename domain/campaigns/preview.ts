@@ -3,7 +3,8 @@ import { Channel } from '../base/channel.ts';
 import { durationMs } from '../base/duration.ts';
 import { BLANK_LEAD } from '../contacts/lead.ts';
 import type { OnReply } from './campaign.ts';
-import type { Condition, Facts } from './condition.ts';
+import type { Condition } from './condition.ts';
+import type { Facts } from './judge.ts';
 import {
   type BranchStep,
   type CampaignStep,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { atOnce } from '#test/support/at-once.ts';
-import type { Facts } from './condition.ts';
+import type { Facts } from './judge.ts';
 import { changesBetween, cursorAfterEdit, nextAfterEdit, type Place, problemOfEdit } from './step-edits.ts';
 import { CampaignStep, isMessageStep, placedSteps, stepsById } from './step.ts';
 import { type Cursor, goesOnAfter, walk } from './walk.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { atOnce } from '#test/support/at-once.ts';
-import type { Facts } from './condition.ts';
+import type { Facts } from './judge.ts';
 import { CampaignStep, isMessageStep, NewSteps, placedSteps, messageSteps } from './step.ts';
 import { type Cursor, goesOnAfter, pauseBetween, quietPath, walk } from './walk.ts';
 

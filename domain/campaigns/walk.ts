@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { durationMs } from '../base/duration.ts';
 import { changedTags } from '../inbox/bulk-conversations.ts';
-import { type Condition, type Facts, type Judged, judgeAll, judgeAny, type Judgement } from './condition.ts';
+import type { Condition } from './condition.ts';
+import { type Facts, type Judged, judgeAll, judgeAny, type Judgement } from './judge.ts';
 import {
   type CampaignStep,
   conditionsByField,

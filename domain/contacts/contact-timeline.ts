@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Call } from '../inbox/call.ts';
 import { Consent } from './consent.ts';
-import { Judged } from '../campaigns/condition.ts';
+import { Judged } from '../campaigns/judge.ts';
 import { DecidingStep } from '../campaigns/walk.ts';
 import { ConversationNote } from '../inbox/conversation-note.ts';
 import { ThreadItem } from '../inbox/conversation.ts';

@@ -11,7 +11,7 @@ import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import { dryRun, type TenantDb } from '#db/connection/transactions.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
-import { type Facts, needsOf } from '#domain/campaigns/condition.ts';
+import { type Facts, needsOf } from '#domain/campaigns/judge.ts';
 import {
   allPaths,
   Assumptions,

@@ -3,7 +3,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import { type PlannedStep, planSteps } from '#domain/campaigns/campaign-schedule.ts';
 import type { MessageStep, Placed } from '#domain/campaigns/step.ts';
 import { conditionsOf, type Cursor, type Walk, walk } from '#domain/campaigns/walk.ts';
-import { needsOf } from '#domain/campaigns/condition.ts';
+import { needsOf } from '#domain/campaigns/judge.ts';
 import { runInTurns } from '#domain/base/turns.ts';
 import type { SendWindow } from '#domain/sending/send-window.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns/campaigns.ts';

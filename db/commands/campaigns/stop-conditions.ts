@@ -9,7 +9,7 @@ import { findLeads } from '#db/queries/contacts/leads.ts';
 import { newId } from '#domain/base/ids.ts';
 import { truncate } from '#domain/base/text.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
-import { needsOf, storedJudged } from '#domain/campaigns/condition.ts';
+import { needsOf, storedJudged } from '#domain/campaigns/judge.ts';
 import { type CampaignStep, placedSteps, stepsById } from '#domain/campaigns/step.ts';
 import { type Passed, stopsBefore } from '#domain/campaigns/walk.ts';
 import { stopByCondition } from './campaign-stops.ts';

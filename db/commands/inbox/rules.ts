@@ -39,7 +39,7 @@ import { findLine, type LineRow, lockLinesShared } from '#db/queries/lines/lines
 import { loadIntakeContext } from '#db/queries/messages/intake.ts';
 import { lockConversation, lockFirstConversation } from '#db/queries/sending/message-locks.ts';
 import { Refusal } from '#domain/base/refusal.ts';
-import { type Facts, judgeAll, type Judgement, needsOf } from '#domain/campaigns/condition.ts';
+import { type Facts, judgeAll, type Judgement, needsOf } from '#domain/campaigns/judge.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { BLANK_LEAD } from '#domain/contacts/lead.ts';
 import { aboutReply, strangerAt } from '#db/queries/inbox/rule-facts.ts';

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { CHANNELS } from '#domain/base/channel.ts';
-import { type Facts, type Need, REPLY_TEXT } from '#domain/campaigns/condition.ts';
+import { type Facts, type Need, REPLY_TEXT } from '#domain/campaigns/judge.ts';
 import { consentKey } from '#domain/contacts/consent.ts';
 import { addressesOf, type LeadRow } from '../contacts/leads.ts';
 import { consentedAmong } from '../contacts/consents.ts';

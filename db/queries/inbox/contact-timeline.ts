@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { findCallsById, presentCall } from './calls.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { FileLinks, LinkReader } from '#domain/messages/attachment.ts';
-import { Judged } from '#domain/campaigns/condition.ts';
+import { Judged } from '#domain/campaigns/judge.ts';
 import { DecidingStep } from '#domain/campaigns/walk.ts';
 import type { ContactTimelineEntry } from '#domain/contacts/contact-timeline.ts';
 import { formsOf } from '#domain/base/contact-key.ts';

@@ -4,7 +4,7 @@ import { IS_WRITTEN } from '../messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { contactKey } from '#domain/base/contact-key.ts';
 import { firstId } from '#domain/base/ids.ts';
-import { REPLY_TEXT } from '#domain/campaigns/condition.ts';
+import { REPLY_TEXT } from '#domain/campaigns/judge.ts';
 import { AUTOPILOT } from '#domain/drafts/autopilot.ts';
 import type { RuleTrigger } from '#domain/inbox/rule.ts';
 

@@ -10,7 +10,7 @@ import { findSnippets } from './snippets.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { mapInTurns } from '#domain/base/turns.ts';
 import { durationMs } from '#domain/base/duration.ts';
-import { judgeAll, needsOf } from '#domain/campaigns/condition.ts';
+import { judgeAll, needsOf } from '#domain/campaigns/judge.ts';
 import { lowerCaseTags } from '#domain/inbox/conversation.ts';
 import type { RuleDryRun, RuleDryRunInput } from '#domain/inbox/rule.ts';
 import { type Past, rehearse } from '#domain/inbox/rule-rehearsal.ts';

@@ -1,6 +1,6 @@
 import type { LeadRow } from '../contacts/leads.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import type { Facts } from '#domain/campaigns/condition.ts';
+import type { Facts } from '#domain/campaigns/judge.ts';
 import { BLANK_LEAD } from '#domain/contacts/lead.ts';
 
 /** A contact without a lead, of whom only the address is known. @param written their number as they wrote or called from it. */

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { AtRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { Judged, type Judgement, storedJudged } from '#domain/campaigns/condition.ts';
+import { Judged, type Judgement, storedJudged } from '#domain/campaigns/judge.ts';
 import { RuleDeed, RuleTrigger, TextWithheld } from '#domain/inbox/rule.ts';
 import type { Plan } from '#domain/inbox/rule-plan.ts';
 
