@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lineHistory } from '#db/queries/sending/attempts.ts';
+import { lineHistory } from '#db/queries/sending/call-history.ts';
 import { findLine, pacedLine } from '#db/queries/lines/lines.ts';
 import { findMessages } from '#db/queries/messages/messages.ts';
 import { countQueued, firstOfLanes } from '#db/queries/sending/queue.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reassignMessagesOf } from '#db/commands/lines/line-reassignment.ts';
 import { findLine, findLineWithUsage, listLines, updateLine } from '#db/queries/lines/lines.ts';
-import { endContactGaps } from '#db/queries/sending/queue.ts';
+import { endContactGaps } from '#db/queries/sending/queue-changes.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { Id } from '#domain/base/ids.ts';
 import { Line, LinePatch } from '#domain/lines/line.ts';

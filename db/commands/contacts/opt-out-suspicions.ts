@@ -12,7 +12,7 @@ import {
   insertSuspicion,
   type SuspicionRow,
 } from '#db/queries/contacts/opt-out-suspicions.ts';
-import { holdSuspected } from '#db/queries/sending/queue.ts';
+import { holdSuspected } from '#db/queries/sending/queue-changes.ts';
 import type { InboundRow } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake, wakeLines } from '#db/wakes/wakes.ts';

@@ -17,7 +17,8 @@ import {
   fallBackUnavailable,
   sendAgain,
 } from '#db/commands/sending/outcomes.ts';
-import { AttemptOutcome, keptOthersSince } from '#db/queries/sending/attempts.ts';
+import { AttemptOutcome } from '#db/queries/sending/attempts.ts';
+import { keptOthersSince } from '#db/queries/sending/call-history.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';

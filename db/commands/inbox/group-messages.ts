@@ -20,7 +20,7 @@ import {
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { lockParticipant } from '#db/commands/contacts/opt-outs.ts';
-import { markKnown } from '#db/queries/sending/queue.ts';
+import { markKnown } from '#db/queries/sending/queue-changes.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { reopenConversation } from './conversation-changes.ts';
 import {

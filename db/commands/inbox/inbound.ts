@@ -42,7 +42,7 @@ import { findLead, findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { countReply } from '#db/queries/lines/line-signals.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
-import { markKnown } from '#db/queries/sending/queue.ts';
+import { markKnown } from '#db/queries/sending/queue-changes.ts';
 import { optInLinkIn, receiveCodes } from '#db/commands/contacts/opt-in.ts';
 import { applyKeyword } from '#db/commands/contacts/opt-outs.ts';
 import { notifyReply } from '#db/commands/events/notifications.ts';

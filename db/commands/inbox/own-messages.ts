@@ -15,7 +15,7 @@ import { findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { HAS_LINKS } from '#db/queries/messages/message-links.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
-import { markKnown } from '#db/queries/sending/queue.ts';
+import { markKnown } from '#db/queries/sending/queue-changes.ts';
 import { recordOwnMessage } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { findToldGroup, storeToldGroup } from './group-messages.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import type { MailSeal } from '#db/commands/events/mails.ts';
-import { lastFailure, refusedInARow } from '#db/queries/sending/attempts.ts';
+import { lastFailure, refusedInARow } from '#db/queries/sending/call-history.ts';
 import type { LineRow } from '#db/queries/lines/lines.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';

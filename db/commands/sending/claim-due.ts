@@ -3,16 +3,14 @@ import { emitMessageEvents } from '#db/commands/messages/message-events.ts';
 import { setSendNow } from '#db/queries/sending/line-orders.ts';
 import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
+import { dueMessages, queueLanes, urgentMessages } from '#db/queries/sending/queue.ts';
 import {
-  dueMessages,
   holdPersons,
   holdSuspected,
   isOneOf,
   markNew,
-  queueLanes,
-  urgentMessages,
   waitOutContactGaps,
-} from '#db/queries/sending/queue.ts';
+} from '#db/queries/sending/queue-changes.ts';
 import { personHolds } from '#db/queries/sending/person-holds.ts';
 import { advanceMessage } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';

@@ -1,4 +1,4 @@
-import { lineHistory } from '#db/queries/sending/attempts.ts';
+import { lineHistory } from '#db/queries/sending/call-history.ts';
 import type { LineRow } from '#db/queries/lines/lines.ts';
 import { loadPacedLine, setUsedUp } from '#db/queries/sending/paced-lines.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';

@@ -7,16 +7,18 @@ import { FAILED_ROUNDS_TO_OPEN, REFUSALS_TO_OPEN } from '#domain/sending/circuit
 import { fallbackText, outgoingText } from '#domain/messages/outgoing-text.ts';
 import {
   type AttemptRow,
-  callHistories,
-  fallbackFailures,
   finishAttempt,
   firstAttemptAt,
   markOfLine,
+  takeBack,
+} from '#db/queries/sending/attempts.ts';
+import {
+  callHistories,
+  fallbackFailures,
   type RefusedAlone,
   refusedAlone,
   refusedInARow,
-  takeBack,
-} from '#db/queries/sending/attempts.ts';
+} from '#db/queries/sending/call-history.ts';
 import { continueSequence, followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isErased, reasonCode } from '#domain/contacts/erasure.ts';

@@ -8,7 +8,7 @@ import { findLead, findLeads, type LeadRow } from '#db/queries/contacts/leads.ts
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import { lockPersons, personHolds } from '#db/queries/sending/person-holds.ts';
-import { markKnownUnlessBusy, recordMoves } from '#db/queries/sending/queue.ts';
+import { markKnownUnlessBusy, recordMoves } from '#db/queries/sending/queue-changes.ts';
 import {
   endFallbackSms,
   endHold,

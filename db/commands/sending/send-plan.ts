@@ -7,12 +7,8 @@ import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
 import { findMessages } from '#db/queries/messages/messages.ts';
 import { findWaits } from '#db/queries/messages/shown-messages.ts';
 import { recordHold } from '#db/queries/sending/line-holds.ts';
-import {
-  postponeFallbacks,
-  postponeSmsOnly,
-  urgentMessages,
-  workOutsideQueue,
-} from '#db/queries/sending/queue.ts';
+import { urgentMessages, workOutsideQueue } from '#db/queries/sending/queue.ts';
+import { postponeFallbacks, postponeSmsOnly } from '#db/queries/sending/queue-changes.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { Look } from '#db/wakes/decisions.ts';
 import { VOICE_NOTES_AHEAD_MS } from '#domain/messages/voice-note.ts';

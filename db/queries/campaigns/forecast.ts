@@ -11,7 +11,7 @@ import { sendTimes } from '#domain/campaigns/forecast/send-times.ts';
 import { wakingHours } from '#domain/sending/quiet-hours.ts';
 import { LineIdRow } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { lineHistory } from '../sending/attempts.ts';
+import { lineHistory } from '../sending/call-history.ts';
 import { changesOfLines } from '../lines/line-changes.ts';
 import { MessageRecipient, recipientOf } from '../messages/message-recipient.ts';
 import { MessageWindow, sendWindow } from '../messages/message-window.ts';

@@ -31,7 +31,7 @@ import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 import { digitsSearched } from '#domain/base/phone.ts';
 import { dailyNewCap } from '#domain/sending/line-limits.ts';
 import { containsText } from '../base/search.ts';
-import { failureOfCall } from '../sending/attempts.ts';
+import { failureOfCall } from '../sending/call-history.ts';
 
 export const LineRow = z.object({
   id: z.string(),

@@ -5,7 +5,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import type { LineReason } from '#domain/sending/wait-reasons.ts';
 import type { RecordedHold } from '#domain/messages/timeline.ts';
 import type { LineRow } from '../lines/lines.ts';
-import { failureOfCall, lastFailedCall } from './attempts.ts';
+import { failureOfCall, lastFailedCall } from './call-history.ts';
 
 /**
  * Records why the line cannot send, if that has changed. Requires `lockLine`.

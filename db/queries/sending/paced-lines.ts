@@ -5,7 +5,7 @@ import type { PacedLine, UsedUp } from '#domain/sending/holds.ts';
 import { isFailing, type WaitingLine } from '#domain/sending/why-it-waits.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { callHistories, lastCallAt, lastFailure } from './attempts.ts';
+import { callHistories, lastCallAt, lastFailure } from './call-history.ts';
 import { LineRow, pacedLine } from '../lines/lines.ts';
 import { type WorkspacePace, workspacePace } from '../accounts/workspaces.ts';
 

@@ -17,7 +17,8 @@ import { type Happening, traceMoment } from '#db/connection/message-traces.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { Transport } from '#domain/messages/transport.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { free, campaignAllowsSending } from './queue.ts';
+import { campaignAllowsSending } from './queue.ts';
+import { free } from './queue-changes.ts';
 
 /** Sets messages to `sending`. Skips those that were canceled or paused in the meantime, or are locked. */
 export async function startSending(db: TenantDb, ids: readonly string[]): Promise<MessageRow[]> {
