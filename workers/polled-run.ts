@@ -9,6 +9,9 @@ import { type PolledRoundsInput, polledRoundsId } from '#workflows/protocol/work
 /** How long a process takes no rounds after an operator has terminated its run, or Temporal was away. */
 const LOOK_EVERY_MS = 2000;
 
+/** A run lasts a day, or as long as an operator pauses it. One whose tasks fail must not outlive its process for ever. */
+const RUN_TIMEOUT = '7 days';
+
 /** The name of this process in Temporal: a host may have several, one after the other too. */
 export const processName = (): string => `${hostname()}-${newId().slice(-8)}`;
 
@@ -53,6 +56,7 @@ export function keepPolledRun(
       // It runs while the activity is retried, or paused by an operator.
       workflowIdConflictPolicy: 'USE_EXISTING',
       args: [input],
+      workflowRunTimeout: RUN_TIMEOUT,
       staticSummary: 'Takes the rounds of webhooks, inboxes and bulk intake that one worker process runs',
     });
     isLost ||= runId !== null && runId !== firstExecutionRunId;

@@ -10,7 +10,7 @@ import type { WorkerConnection } from './temporal-connection.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 import { workspaceTime } from './workspace-time.ts';
 
-/** How long a stopping worker waits for running activities. */
+/** How long a stopping worker waits for running activities. What then ignores its cancellation ends with the process (`exitWithParent`). */
 const GRACE = '10s';
 
 /** Options for versioned workers. Each workflow continues on the current build of the deployment. */

@@ -77,6 +77,11 @@ test('what a process delivers, it delivers in the activity of its run, whose hea
   ]);
 });
 
+test('a run ends by itself at last, even if its tasks fail and its process is gone', async () => {
+  const { raw } = await app.temporal.workflow.getHandle((await onlyRun()).workflowId).describe();
+  expect(Number(raw.executionConfig?.workflowRunTimeout?.seconds)).toBe(7 * 86_400);
+});
+
 test('a run that an operator terminates is started anew, and deliveries go on', async () => {
   const { workflowId, runId } = await onlyRun();
   await app.temporal.workflow.getHandle(workflowId).terminate('a look at it');
