@@ -7,7 +7,7 @@ import {
   passagesAt,
   savePassages,
 } from '#db/queries/drafts/knowledge-base.ts';
-import { listThread } from '#db/queries/inbox/conversations.ts';
+import { listThread } from '#db/queries/inbox/thread.ts';
 import { contactName, findReply, shownText } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { choosePassages, passagesOf, wordsOf } from '#domain/drafts/document-choice.ts';

@@ -5,13 +5,8 @@ import { auditedContact } from '#db/queries/accounts/audit-log.ts';
 import { countConversations } from '#db/queries/inbox/conversation-counts.ts';
 import { conditionsOf, countUnread } from '#db/queries/inbox/conversation-filters.ts';
 import { markRead, markUnread, type Reader, readerOf } from '#db/queries/inbox/conversation-reads.ts';
-import {
-  listConversations,
-  listThread,
-  presentConversations,
-  presentThread,
-  setTags,
-} from '#db/queries/inbox/conversations.ts';
+import { listConversations, presentConversations, setTags } from '#db/queries/inbox/conversations.ts';
+import { listThread, presentThread } from '#db/queries/inbox/thread.ts';
 import { availableMembers } from '#db/queries/inbox/absences.ts';
 import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
 import { notifyPositive } from '#db/commands/events/notifications.ts';

@@ -14,7 +14,7 @@ import { texts } from '../contacts/contacts.ts';
 import { findLeads, presentLead } from '../contacts/leads.ts';
 import { findNotes, presentNotes } from './conversation-notes.ts';
 import { findRuleRuns } from './rule-runs.ts';
-import { findThreadItems, presentThread, RECEIVED_AT, SENT_AT, type ThreadRow } from './conversations.ts';
+import { findThreadItems, presentThread, RECEIVED_AT, SENT_AT, type ThreadRow } from './thread.ts';
 import { findOptOutChanges, presentChange } from '../contacts/opt-out-history.ts';
 
 const Kind = z.enum([
