@@ -3,18 +3,12 @@ import { z } from 'zod';
 import type { CarrierEvent, InboundReply } from '#domain/lines/carrier-event.ts';
 import { isAutomaticText } from '#domain/inbox/automatic-text.ts';
 import { normalizeEmail } from '#domain/base/address.ts';
-import { Channel } from '#domain/base/channel.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
-import type { SenderWarning } from '#domain/lines/sender-authentication.ts';
 import { newId } from '#domain/base/ids.ts';
 import { optOutSuspicion } from '#domain/contacts/doubtful-opt-out.ts';
 import { withoutOptInCodes } from '#domain/contacts/opt-in-link.ts';
 import { type Keyword, optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { ownSubject, writtenKeyword, writtenText } from '#domain/inbox/inbound-subject.ts';
-import { subjectOf } from '#domain/messages/email-subject.ts';
-import { contactKey } from '#domain/base/contact-key.ts';
-import { phoneOf } from '#domain/base/phone.ts';
-import { fitsChannel } from '#domain/inbox/sender-kind.ts';
 import { attachmentFetcherId, optOutJudgeId } from '#workflows/protocol/workflow-ids.ts';
 import { reopenConversation } from './conversation-changes.ts';
 import { shareContactCard } from '#db/commands/lines/contact-cards.ts';
@@ -37,8 +31,6 @@ import { isOutOfOffice, returnsAt, withoutDay } from '#domain/campaigns/out-of-o
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { followContactChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
-import { senderAddress } from '#db/queries/contacts/contact-address.ts';
-import { findLead, findLeadsByAddress } from '#db/queries/contacts/leads.ts';
 import { countReply } from '#db/queries/lines/line-signals.ts';
 import { lockContact } from '#db/queries/sending/message-locks.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
@@ -48,7 +40,6 @@ import { applyKeyword } from '#db/commands/contacts/opt-outs.ts';
 import { notifyReply } from '#db/commands/events/notifications.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages/messages.ts';
 import type { OptInLinkRow } from '#db/queries/contacts/opt-in-links.ts';
 import { InboundRow } from '#db/queries/inbox/replies.ts';
 import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
@@ -65,6 +56,15 @@ import { receiveOwnMessage } from './own-messages.ts';
 import { changeReply } from './reply-changes.ts';
 import { triggerRules } from './rule-triggers.ts';
 import { wake } from '#db/wakes/wakes.ts';
+import {
+  findLeadId,
+  findOriginal,
+  findSender,
+  type Original,
+  type Sender,
+  warningAbout,
+  wasWrittenTo,
+} from './inbound-origin.ts';
 
 type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
 
@@ -280,85 +280,6 @@ async function receiveAttachments(
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
-interface Sender {
-  address: string;
-  /** The number from which the message came; null: an email address, or no number. */
-  phone: string | null;
-  /** Why the message has no effects. */
-  warning: SenderWarning | null;
-  /** The contact would be a line of the workspace. */
-  isOurs: boolean;
-  isEmail: boolean;
-  /** The mail server has verified somebody else, who asks for answers to the contact. */
-  isFromOther: boolean;
-}
-
-/** Who sends a message without an address that fits the channel, such as an email from a phone number (RFC 2606). */
-const NOBODY = 'unknown-sender@invalid';
-
-const LineSenderRow = z.object({ channel: Channel, ours: z.array(z.string()) });
-
-/** Who wrote: whom the sender of an email asks to be answered, otherwise the sender. */
-async function findSender(
-  db: TenantDb,
-  lineId: string,
-  { from, answersTo, authentication }: InboundReply,
-): Promise<Sender> {
-  const emails = [from, answersTo ?? ''].map((one) => normalizeEmail(one));
-  const { channel, ours } = await db.one(sql.type(LineSenderRow)`
-    select channel, array(
-      select lower(o.email) from lines o
-      where o.workspace_id = ${db.workspaceId}
-        and lower(o.email) = any(${sql.array(
-          emails.filter((one) => one !== null),
-          'text',
-        )})
-    ) ours
-    from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
-  if (channel !== 'email') return phoneSender(channel, await senderAddress(db, from));
-
-  const [sender = null, answered = null] = emails;
-  const isOwn = (email: string | null): boolean => email !== null && ours.includes(email);
-  const named = sender ?? (from.includes('@') ? from.trim().toLowerCase() : NOBODY);
-  const address = answered === null || isOwn(answered) ? named : answered;
-  const warning = isOwn(sender)
-    ? 'own_address'
-    : authentication?.result === 'fail'
-      ? 'sender_not_verified'
-      : address === NOBODY
-        ? 'invalid_sender'
-        : null;
-  const isFromOther = authentication !== undefined && !isOfDomain(address, named);
-  return { address, phone: null, warning, isOurs: isOwn(address), isEmail: true, isFromOther };
-}
-
-/** Whether two email addresses are of one domain, or one of a subdomain of the other's. */
-function isOfDomain(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((email) => `.${email.slice(email.lastIndexOf('@') + 1).toLowerCase()}`);
-  return a !== undefined && b !== undefined && (a.endsWith(b) || b.endsWith(a));
-}
-
-/**
- * An email in whose name somebody else asks for answers to a contact says nothing about that contact, unless it names an email of
- * ours. Forms of websites write that way for people whom the workspace does not know.
- */
-async function warningAbout(
-  db: TenantDb,
-  { address, isFromOther }: Sender,
-  original: Original | null,
-): Promise<SenderWarning | null> {
-  if (!isFromOther || original?.isNamed) return null;
-  const isKnown = (await findLeadId(db, address, null)) !== null || (await wasWrittenTo(db, address));
-  return isKnown ? 'sender_not_verified' : null;
-}
-
-function phoneSender(channel: Channel, from: string): Sender {
-  const others = { isOurs: false, isEmail: false, isFromOther: false } as const;
-  return fitsChannel(channel, from)
-    ? { ...others, address: contactKey(from), phone: phoneOf(from), warning: null }
-    : { ...others, address: NOBODY, phone: null, warning: 'invalid_sender' };
-}
-
 /** The number as the workspace wrote to it, otherwise as the contact wrote from it; null: as `address`. */
 function senderPhone({ address, phone }: Sender, original: Original | null): string | null {
   if (phone === null) return null;
@@ -432,68 +353,4 @@ function senderNameOf(
   const isAnswered = answersTo !== undefined && normalizeEmail(answersTo) === address;
   const name = ((isAnswered ? answersToName : undefined) ?? fromName ?? '').trim();
   return (warning === 'invalid_sender' ? `${name} <${from}>`.trim() : name) || null;
-}
-
-const wasWrittenTo = (db: TenantDb, address: string): Promise<boolean> =>
-  db.exists(sql.type(NoRows)`
-    select 1 from messages where workspace_id = ${db.workspaceId} and address = ${address} and ${IS_DISPATCHED}`);
-
-/** @param answered the lead of the message that the contact answers, who may have been deleted since. */
-async function findLeadId(db: TenantDb, address: string, answered: string | null): Promise<string | null> {
-  if (answered !== null && (await findLead(db, answered))) return answered;
-  return (await findLeadsByAddress(db, [address])).get(address) ?? null;
-}
-
-const OriginalRow = z.object({
-  id: z.string(),
-  address: z.string(),
-  recipientPhone: z.string().nullable(),
-  leadId: z.string().nullable(),
-  campaignId: z.string().nullable(),
-  subject: z.string().nullable(),
-  body: z.string(),
-  channel: Channel,
-});
-
-interface Original extends Pick<
-  z.infer<typeof OriginalRow>,
-  'id' | 'address' | 'recipientPhone' | 'leadId' | 'campaignId'
-> {
-  /** The carrier refers to it; otherwise it is the last one that the line sent to the contact. */
-  isNamed: boolean;
-  /** Null: it had none. */
-  subject: string | null;
-}
-
-const originalColumns = sql.fragment`m.id, m.address, m.recipient_phone, m.lead_id, m.campaign_id, coalesce(m.sent_subject, m.subject) subject,
-  coalesce(m.sent_text, m.body) body, m.channel`;
-
-async function findOriginal(
-  db: TenantDb,
-  lineId: string,
-  address: string,
-  replyTo: string | undefined,
-): Promise<Original | null> {
-  const named =
-    replyTo === undefined
-      ? null
-      : await db.maybeOne(sql.type(OriginalRow)`
-    select ${originalColumns}
-    from attempts a join messages m on m.workspace_id = a.workspace_id and m.id = a.message_id
-    where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.carrier_message_id = ${replyTo}
-      and not starts_with(m.address, 'erased:')`);
-  const found =
-    named ??
-    (await db.maybeOne(sql.type(OriginalRow)`
-    select ${originalColumns} from messages m
-    where workspace_id = ${db.workspaceId} and address = ${address} and line_id = ${lineId}
-      and ${IS_DISPATCHED}
-    order by ${DISPATCHED_AT} desc, id desc limit 1`));
-  if (!found) return null;
-  const { channel, subject, body, ...original } = found;
-  return {
-    ...original,
-    isNamed: named !== null,
-    subject: channel === 'email' ? (subject ?? subjectOf(body, '')) : subject,
-  };
 }
