@@ -9,8 +9,8 @@ import {
   nextChatMessageAt,
   postponeChatMessage,
   settleChatMessage,
-  tellOfDraft,
-  toldDraft,
+  notifyOfDraft,
+  draftForChat,
 } from '#db/commands/drafts/chat-messages.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
@@ -92,7 +92,7 @@ async function stepOf(
   db: TenantDb,
   { id, replyId, messageId, erased, connectionStatus }: ChatMessageRow,
 ): Promise<Step> {
-  const told = await toldDraft(db, replyId);
+  const told = await draftForChat(db, replyId);
   if (erased || !told) return messageId === null ? { kind: 'forget' } : { kind: 'remove', card: ERASED_CARD };
   const isLinked = connectionStatus === 'linked';
   const timezone = await workspaceTimezone(db);
@@ -152,9 +152,9 @@ async function tellOthers(
   outcome: ChatOutcome | null,
   now: Date,
 ): Promise<void> {
-  const told = erased ? null : await toldDraft(db, replyId);
+  const told = erased ? null : await draftForChat(db, replyId);
   if (told?.status !== 'drafted') return;
   // The chat itself is in order, and would refuse it again.
   if (outcome?.kind === 'refused') await emailDraft(db, replyId, now, now);
-  else await tellOfDraft(db, { replyId, leadId: told.leadId }, now);
+  else await notifyOfDraft(db, { replyId, leadId: told.leadId }, now);
 }

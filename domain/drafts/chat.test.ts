@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { draftCard, draftVersion, readButton, type ToldDraft } from './chat.ts';
+import { draftCard, draftVersion, readButton, type DraftForChat } from './chat.ts';
 
 const ID = 'a'.repeat(24);
-const told: ToldDraft = {
+const told: DraftForChat = {
   address: '+14155550123',
   name: 'Ada Lovelace',
   question: 'Is it free?',
@@ -45,7 +45,7 @@ describe('what a chat shows of a draft', () => {
     expect(paragraphs.join('\n\n').length).toBeLessThan(4096);
   });
 
-  it.each<[Partial<ToldDraft>, string]>([
+  it.each<[Partial<DraftForChat>, string]>([
     [{ version: 2 }, 'Draft, version 2 (90% confident):'],
     [{ isRetrying: true }, 'Another version is being written.'],
     [{ version: 2, isRetryFailed: true }, 'Another version could not be written.'],
@@ -53,7 +53,7 @@ describe('what a chat shows of a draft', () => {
     expect(draftCard({ ...told, ...state }, open).paragraphs).toContain(says);
   });
 
-  it.each<Partial<ToldDraft>>([{ isRetrying: true }, { version: 5 }, { source: 'api' }])(
+  it.each<Partial<DraftForChat>>([{ isRetrying: true }, { version: 5 }, { source: 'api' }])(
     'offers no other version where there can be none: %o',
     (state) => {
       const { buttons } = draftCard({ ...told, ...state }, open);

@@ -57,7 +57,7 @@ export interface Card {
 }
 
 /** A draft, as a chat is told of it. */
-export interface ToldDraft {
+export interface DraftForChat {
   address: string;
   /** The contact's; null: it is not known. */
   name: string | null;
@@ -112,7 +112,7 @@ export function readButton(
  * @param open.chatMessageId of the message with the buttons; null: it gets none, because its chat is not linked any more.
  */
 export function draftCard(
-  told: ToldDraft,
+  told: DraftForChat,
   { chatMessageId, timezone }: { chatMessageId: string | null; timezone: string },
 ): Card {
   if (isErased(told.address)) return ERASED_CARD;
@@ -139,7 +139,7 @@ export function draftCard(
 }
 
 /** Who wrote what, and the draft if there is one. @param longest of the draft, in characters. */
-export function draftShown(told: ToldDraft, longest = DRAFT): string[] {
+export function draftShown(told: DraftForChat, longest = DRAFT): string[] {
   const who = told.name === null ? told.address : `${told.name} (${told.address})`;
   const asked = told.question === '' ? [who] : [`${who} wrote:`, excerpt(told.question, QUESTION)];
   return told.draft === null ? asked : [...asked, `${headingOf(told)}:`, excerpt(told.draft, longest)];
@@ -151,7 +151,7 @@ export const ERASED_CARD: Card = { paragraphs: ['The contact was erased.'], butt
 /** In a chat that is not linked any more, and in which nobody may be left who is to know of the draft. */
 export const UNLINKED_CARD: Card = { paragraphs: ['This chat is not linked any more.'], buttons: [] };
 
-function headingOf({ source, confidence, version }: ToldDraft): string {
+function headingOf({ source, confidence, version }: DraftForChat): string {
   if (source !== 'copilot') return source === 'api' ? 'Draft by a program' : 'Draft by a member';
   const which = version > 1 ? `, version ${version}` : '';
   return `Draft${which} (${Math.round((confidence ?? 0) * 100)}% confident)`;
@@ -167,7 +167,7 @@ const CHANNELS: Record<ApprovalChannel, string> = {
 };
 
 /** Who decided, where and when. */
-function outcomeOf(told: ToldDraft, timezone: string): string[] {
+function outcomeOf(told: DraftForChat, timezone: string): string[] {
   const { status, by, approvalChannel, resolvedAt, sentInstead } = told;
   const when =
     resolvedAt === null

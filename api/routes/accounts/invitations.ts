@@ -19,7 +19,7 @@ import { signsInItself } from '#api/auth/local-issuer.ts';
 import type { Session } from '#api/auth/session-token.ts';
 import { readForm } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
-import { newAdminNotice, tellOwner } from './owner-notices.ts';
+import { newAdminNotice, emailOwner } from './owner-notices.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { publicRoute } from '#api/http/route.ts';
 import { PAGE_RESPONSES, refuseLink, showPage } from '#api/http/small-page.ts';
@@ -155,7 +155,7 @@ async function acceptTeam(context: Context, services: Services, tokenHash: strin
         },
       );
       if (found.role === 'org:admin')
-        await tellOwner(
+        await emailOwner(
           inWorkspace(db, { id: found.workspaceId }),
           newAdminNotice(joined.name, null),
           { ...services, now },

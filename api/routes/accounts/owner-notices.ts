@@ -10,7 +10,7 @@ import type { Services } from '#api/services.ts';
  * Emails the owner of the workspace, in the transaction of the cause.
  * @param findOwner the owner's address, for a transaction that is not of the workspace alone.
  */
-export async function tellOwner(
+export async function emailOwner(
   db: TenantDb,
   { title, paragraphs, path }: { title: string; paragraphs: string[]; path: string },
   { secrets, config, now }: Pick<Services, 'secrets' | 'config'> & { now: Date },

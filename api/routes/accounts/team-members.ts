@@ -13,7 +13,7 @@ import { unassignMember } from '#db/commands/inbox/conversation-changes.ts';
 import { listTeam } from '#db/queries/accounts/team.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { Role, TeamMember } from '#domain/accounts/team.ts';
-import { newAdminNotice, tellOwner } from './owner-notices.ts';
+import { newAdminNotice, emailOwner } from './owner-notices.ts';
 import { activeWebhooks, EndWebhooks, leaveWebhooks } from './webhooks-of-keys.ts';
 import { setAway, setBack } from '#db/queries/inbox/absences.ts';
 import { findInboxMember } from '#db/queries/inbox/inbox-members.ts';
@@ -93,7 +93,7 @@ export const teamMemberRoutes = [
       const changed = (await listTeam(db)).find((other) => other.userId === userId);
       if (!changed) throw memberNotFound();
       if (role === 'org:admin' && member.role !== 'org:admin')
-        await tellOwner(db, newAdminNotice(changed.name, caller.actor.name), { now, secrets, config });
+        await emailOwner(db, newAdminNotice(changed.name, caller.actor.name), { now, secrets, config });
       return { status: 200, body: { success: true, member: changed } };
     },
   }),

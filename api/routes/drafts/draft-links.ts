@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { toldDraft } from '#db/commands/drafts/chat-messages.ts';
+import { draftForChat } from '#db/commands/drafts/chat-messages.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { findInboxMember, type InboxMember } from '#db/queries/inbox/inbox-members.ts';
@@ -103,7 +103,7 @@ async function draftNow(
   db: TenantDb,
   replyId: string,
 ): Promise<{ paragraphs: string[]; version: string | null } | null> {
-  const told = await toldDraft(db, replyId);
+  const told = await draftForChat(db, replyId);
   if (!told) return null;
   // What is approved is what was read, so all of it is shown.
   if (told.status === 'drafted' && told.draft !== null && !isErased(told.address))

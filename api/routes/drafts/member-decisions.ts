@@ -1,4 +1,4 @@
-import { refreshChats, toldDraft } from '#db/commands/drafts/chat-messages.ts';
+import { refreshChats, draftForChat } from '#db/commands/drafts/chat-messages.ts';
 import { requestVersion, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
@@ -77,7 +77,7 @@ async function isDone(
   if (action === 'retry') return status === 'drafted' && retryAt !== null;
   if (resolvedBy !== shownActor(by) || status !== RESOLVED_AS[action satisfies DraftAction]) return false;
   if (message === undefined) return approvalChannel !== 'chat_app_edit';
-  const told = await toldDraft(db, replyId);
+  const told = await draftForChat(db, replyId);
   return (told?.sentInstead ?? told?.draft) === message;
 }
 

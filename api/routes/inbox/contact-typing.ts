@@ -5,7 +5,7 @@ import { CONTACT_TYPING_EVENT, CONTACT_TYPING_SECONDS } from '#domain/inbox/pres
 import type { PresenceBoard } from './presence.ts';
 
 /** Tells who looks at the conversation that its contact types. Nothing is stored, and strangers have no conversation. */
-export async function tellTyping(
+export async function announceTyping(
   db: TenantDb,
   presence: Pick<PresenceBoard, 'tell'>,
   { from, isOn }: { from: string; isOn: boolean },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tellOpened } from '#db/commands/inbox/conversation-actions.ts';
+import { sendReadReceipt } from '#db/commands/inbox/conversation-actions.ts';
 import { changeConversations } from '#db/commands/inbox/conversation-changes.ts';
 import { auditedContact } from '#db/queries/accounts/audit-log.ts';
 import { countConversations } from '#db/queries/inbox/conversation-counts.ts';
@@ -215,7 +215,7 @@ export const conversationRoutes = [
       const { db, caller, now } = context;
       const { address } = await lockedConversationOf(context);
       await markRead(db, address, await readerOf(db, caller, now));
-      await tellOpened(db, address, caller.actor.name, now);
+      await sendReadReceipt(db, address, caller.actor.name, now);
       return { status: 200, body: { success: true, conversation: await conversationOf(context) } };
     },
   }),

@@ -18,7 +18,7 @@ import {
 } from '#providers/carriers/carrier.ts';
 import { notReached } from '#providers/carriers/connection-checks.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
-import { tellTyping } from '../inbox/contact-typing.ts';
+import { announceTyping } from '../inbox/contact-typing.ts';
 import { checkServers } from './line-settings.ts';
 import { moveServer } from '#db/commands/lines/line-carriers.ts';
 import { currentTime, realTime } from '#domain/base/clock.ts';
@@ -158,7 +158,7 @@ async function showTyping(
 ): Promise<void> {
   // A report that was repeated until it arrived.
   if (at.getTime() < realTime().getTime() - CONTACT_TYPING_SECONDS * 1000) return;
-  await withTenant(pools, workspaceId, (db) => tellTyping(db, presence, { from, isOn }));
+  await withTenant(pools, workspaceId, (db) => announceTyping(db, presence, { from, isOn }));
 }
 
 /** The accounts whose secret may have signed the callback: the line's own, and the workspace's fallback account. */

@@ -29,7 +29,7 @@ import { PaymentsUnavailable, Price } from '#domain/billing/payments.ts';
 import { NO_CARRIER, type RequestSource } from '#domain/lines/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/lines/line-request.ts';
 import { modeOf } from '#domain/test-mode/test-mode.ts';
-import { paidLineNotice, tellOwner } from '../accounts/owner-notices.ts';
+import { paidLineNotice, emailOwner } from '../accounts/owner-notices.ts';
 import { checkPaidRequest } from './paid-lines.ts';
 import type { RecordAudit } from '#api/http/audit.ts';
 import { ApiError } from '#api/http/errors.ts';
@@ -106,7 +106,7 @@ export const lineRequestRoutes = [
           });
           await audit(db, [{ id: request.id }]);
           if (grant !== 'included' && (await findEmailPreferences(db)).billing.enabled)
-            await tellOwner(db, paidLineNotice(request, caller.actor.name ?? 'Somebody'), {
+            await emailOwner(db, paidLineNotice(request, caller.actor.name ?? 'Somebody'), {
               ...services,
               now,
             });

@@ -36,7 +36,7 @@ import { Instant, NextCursor, page, PageQuery } from '#api/http/page.ts';
 import { perMinute, TEST_LIMIT } from '#api/http/rate-limits.ts';
 import { workspaceRoute } from '#api/http/route.ts';
 import { messageNotFound } from '../messages/messages.ts';
-import { tellTyping } from '../inbox/contact-typing.ts';
+import { announceTyping } from '../inbox/contact-typing.ts';
 import { lineNotFound } from '../lines/lines.ts';
 
 const Done = z.object({ success: z.literal(true) });
@@ -247,7 +247,7 @@ export const testModeRoutes = [
       const { country } = caller.workspace;
       if (body.kind === 'typing') {
         const from = addressIn('from', body.from, country);
-        await tellTyping(db, presence, { from, isOn: body.state === 'on' });
+        await announceTyping(db, presence, { from, isOn: body.state === 'on' });
         return { status: 200, body: { success: true } };
       }
       const named = body.kind === 'reaction' ? body.from : undefined;

@@ -6,7 +6,7 @@ import { notify } from '#db/commands/events/notifications.ts';
 import { ANSWERED } from '#db/queries/drafts/ai-drafts.ts';
 import {
   breakChatConnection,
-  chatsToTell,
+  chatsToNotify,
   moveChatConnection,
   removeChatConnectionsOf,
 } from '#db/queries/drafts/chat-connections.ts';
@@ -14,7 +14,7 @@ import { contactName, SAID, shownText } from '#db/queries/inbox/replies.ts';
 import { wake } from '#db/wakes/wakes.ts';
 import { newId } from '#domain/base/ids.ts';
 import { StoredDraftStatus } from '#domain/drafts/ai-draft.ts';
-import { ChatProviderName, type ToldDraft } from '#domain/drafts/chat.ts';
+import { ChatProviderName, type DraftForChat } from '#domain/drafts/chat.ts';
 import { ApprovalChannel, DraftSource } from '#domain/events/ai-draft.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { chatMessengerId } from '#workflows/protocol/workflow-ids.ts';
@@ -34,13 +34,13 @@ const EMAIL_AFTER_MS = 5 * 60_000;
  * Tells of a draft in the chats that are to know, or by email if there are none, in the transaction that offers it. In test mode nobody
  * is told.
  */
-export async function tellOfDraft(
+export async function notifyOfDraft(
   db: TenantDb,
   { replyId, leadId }: { replyId: string; leadId: string | null },
   now: Date,
 ): Promise<void> {
   if (db.aheadMs !== null) return;
-  const chats = await chatsToTell(db, leadId);
+  const chats = await chatsToNotify(db, leadId);
   if (chats.length === 0) await emailDraft(db, replyId, now, new Date(now.getTime() + EMAIL_AFTER_MS));
   for (const connectionId of chats)
     await db.query(sql.type(NoRows)`
@@ -77,8 +77,8 @@ async function tellOthers(db: TenantDb, connectionIds: readonly string[], now: D
     join ai_drafts d on d.workspace_id = ${db.workspaceId} and d.reply_id = m.reply_id and d.status = 'drafted' ${ANSWERED}
     where m.workspace_id = ${db.workspaceId} and m.connection_id = any(${sql.array([...connectionIds], 'text')})`);
   for (const { replyId, leadId } of open)
-    if ((await chatsToTell(db, leadId)).length === 0) await emailDraft(db, replyId, now, now);
-    else await tellOfDraft(db, { replyId, leadId }, now);
+    if ((await chatsToNotify(db, leadId)).length === 0) await emailDraft(db, replyId, now, now);
+    else await notifyOfDraft(db, { replyId, leadId }, now);
 }
 
 /** Brings the messages about a draft that has changed up to date. */
@@ -231,10 +231,10 @@ const ToldRow = z.object({
 });
 
 /** What a chat is told of a draft; null: it was deleted. */
-export async function toldDraft(
+export async function draftForChat(
   db: TenantDb,
   replyId: string,
-): Promise<(ToldDraft & { leadId: string | null; contactOwnerEmail: string | null }) | null> {
+): Promise<(DraftForChat & { leadId: string | null; contactOwnerEmail: string | null }) | null> {
   const row = await db.maybeOne(sql.type(ToldRow)`
     select d.address, l.first_name, l.last_name, ${SAID} body, l.id lead_id, l.contact_owner_email, d.source, d.status, d.draft, d.confidence, d.version,
       d.retry_at is not null is_retrying, d.retry_error is not null is_retry_failed, d.approval_channel, d.resolved_by, d.resolved_at, u.name user_name, u.email user_email, m.body sent_body, m.sent_text

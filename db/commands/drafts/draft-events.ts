@@ -7,7 +7,7 @@ import { CrmIds } from '#domain/messages/message.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { ANSWERED, DraftRow } from '#db/queries/drafts/ai-drafts.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
-import { tellOfDraft } from './chat-messages.ts';
+import { notifyOfDraft } from './chat-messages.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import { SAID } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -81,7 +81,7 @@ export async function emitDraft(
     },
   };
   await emitEvents(db, [payload], now);
-  await tellOfDraft(db, { replyId, leadId: common.leadId ?? null }, now);
+  await notifyOfDraft(db, { replyId, leadId: common.leadId ?? null }, now);
 }
 
 /** @param message the text that was sent, or the rejected draft. */

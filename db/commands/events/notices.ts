@@ -5,7 +5,7 @@ import { withNames } from '#domain/inbox/conversation-note.ts';
 import type { Notice } from '#domain/events/notification.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { campaignProgress, findCampaign } from '#db/queries/campaigns/campaigns.ts';
-import { toldDraft } from '#db/commands/drafts/chat-messages.ts';
+import { draftForChat } from '#db/commands/drafts/chat-messages.ts';
 import { findNote } from '#db/queries/inbox/conversation-notes.ts';
 import { findInboxMember, listInboxMembers } from '#db/queries/inbox/inbox-members.ts';
 import { findRuleRun } from '#db/queries/inbox/rule-runs.ts';
@@ -98,7 +98,7 @@ export async function noticeText(
 
 /** @returns null if somebody has decided. */
 async function draftWaiting(db: TenantDb, replyId: string): Promise<NoticeText | null> {
-  const told = await toldDraft(db, replyId);
+  const told = await draftForChat(db, replyId);
   if (told?.status !== 'drafted' || told.draft === null) return null;
   const { contactOwnerEmail } = told;
   const title = 'A draft waits for your decision';

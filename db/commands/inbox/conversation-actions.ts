@@ -9,7 +9,12 @@ import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ANSWER_SOURCES } from '#db/commands/drafts/draft-events.ts';
 import { isUnwelcomeAt } from '#db/commands/messages/message-actions.ts';
 import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
-import { hasTold, insertAction, moveAction, openTyping } from '#db/queries/messages/message-actions.ts';
+import {
+  hasReadReceipt,
+  insertAction,
+  moveAction,
+  openTyping,
+} from '#db/queries/messages/message-actions.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake } from '#db/wakes/wakes.ts';
@@ -106,7 +111,7 @@ export const typeBefore = (
 ): Promise<void> => typeOn(db, line, { messageId, actorName: null, ...times }, now);
 
 /** Shows a contact that a member has opened the conversation, if the line that they wrote to tells that. */
-export async function tellOpened(
+export async function sendReadReceipt(
   db: TenantDb,
   address: string,
   actorName: string | null,
@@ -119,7 +124,7 @@ export async function tellOpened(
 }
 
 /** Shows contacts whom a member has answered that their messages were read, if the line tells that. */
-export async function tellAnswered(db: TenantDb, sent: readonly MessageRow[], now: Date): Promise<void> {
+export async function sendReadReceipts(db: TenantDb, sent: readonly MessageRow[], now: Date): Promise<void> {
   for (const { source, lineId, address } of sent) {
     if (!ANSWER_SOURCES.has(source) || lineId === null || isGroupAddress(address)) continue;
     const line = await findLine(db, lineId);
@@ -136,7 +141,7 @@ async function tellRead(
   actorName: string | null,
   now: Date,
 ): Promise<void> {
-  if (await hasTold(db, messageId)) return;
+  if (await hasReadReceipt(db, messageId)) return;
   const expiresAt = after(now, READ_EXPIRES_MS);
   await ask(db, { line, messageId, action: { kind: 'read' }, actorName, dueAt: now, expiresAt }, now);
 }

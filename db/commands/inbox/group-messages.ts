@@ -52,8 +52,8 @@ export async function receiveFromGroup(
   const writer = await writerOf(db, line, event.from);
   // Contacts are locked before their groups.
   if (writer !== null) await lockParticipant(db, writer);
-  const found = await findToldGroup(db, lineId, line, { told, writer });
-  const group = await storeToldGroup(db, lineId, found, now);
+  const found = await findReportedGroup(db, lineId, line, { told, writer });
+  const group = await storeReportedGroup(db, lineId, found, now);
   const address = groupAddress(group.id);
   const { reaction } = await understand(db, address, text);
   if (reaction && event.attachments.length === 0)
@@ -108,7 +108,7 @@ interface FoundGroup extends ToldGroup {
   named: readonly string[];
 }
 
-export async function findToldGroup(
+export async function findReportedGroup(
   db: TenantDb,
   lineId: string,
   { phone, email }: Pick<Own, 'phone' | 'email'>,
@@ -125,7 +125,7 @@ export async function findToldGroup(
 }
 
 /** Stores what the carrier tells of a group. */
-export async function storeToldGroup(
+export async function storeReportedGroup(
   db: TenantDb,
   lineId: string,
   { told, writer, known, named }: FoundGroup,

@@ -18,7 +18,7 @@ import { MessageRow } from '#db/queries/messages/messages.ts';
 import { markKnown } from '#db/queries/sending/queue-changes.ts';
 import { recordOwnMessage } from '#db/queries/sending/sends.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { findToldGroup, storeToldGroup } from './group-messages.ts';
+import { findReportedGroup, storeReportedGroup } from './group-messages.ts';
 import { applyEarlyEvents, recordCarrierEvents, takeDeferredEvents } from './carrier-events.ts';
 
 /** The `source` of messages that a person has sent from the phone or computer of a line. */
@@ -104,7 +104,8 @@ export async function receiveOwnMessage(
   const line = await db.maybeOne(sql.type(LineRow)`
     select channel, carrier, phone, email from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
   if (!line) return;
-  const told = event.group && (await findToldGroup(db, lineId, line, { told: event.group, writer: null }));
+  const told =
+    event.group && (await findReportedGroup(db, lineId, line, { told: event.group, writer: null }));
   // Who is in a new group is known later.
   if (told && !told.known && told.told.participants.length === 0) return;
   const to = told ? '' : await senderAddress(db, event.to);
@@ -113,7 +114,7 @@ export async function receiveOwnMessage(
   const sends = await sendsAround(db, known, event);
   if (isOnItsWay(event, sends)) return;
   if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
-  const group = told && (await storeToldGroup(db, lineId, told, now));
+  const group = told && (await storeReportedGroup(db, lineId, told, now));
   const address = group ? groupAddress(group.id) : contactKey(to);
   if (isOurs(event, sends)) return;
   const isNew = await recordOwnMessage(db, lineId, address, at);

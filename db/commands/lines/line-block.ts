@@ -16,7 +16,7 @@ const DAY_MS = 24 * 3_600_000;
  * failure that may be over at the next trial is not told. Requires `lockLine`.
  * @param seal encrypts an email; without it, none is written.
  */
-export async function tellBlocked(
+export async function recordBlock(
   db: TenantDb,
   row: LineRow,
   { circuit, down }: PacedLine,

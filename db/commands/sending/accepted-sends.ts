@@ -6,7 +6,7 @@ import {
 } from '#db/queries/sending/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { releaseBubbles } from '#db/commands/messages/bubbles.ts';
-import { tellAnswered } from '#db/commands/inbox/conversation-actions.ts';
+import { sendReadReceipts } from '#db/commands/inbox/conversation-actions.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import {
   applyEarlyEvents,
@@ -154,7 +154,7 @@ async function markAccepted(
     now,
   );
   for (const message of sent) await emitSentDraft(db, message, now);
-  await tellAnswered(db, sent, now);
+  await sendReadReceipts(db, sent, now);
   await releaseBubbles(db, sent, now);
   return sent;
 }

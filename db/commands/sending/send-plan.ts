@@ -1,5 +1,5 @@
 import type { MailSeal } from '#db/commands/events/mails.ts';
-import { tellBlocked } from '#db/commands/lines/line-block.ts';
+import { recordBlock } from '#db/commands/lines/line-block.ts';
 import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
 import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
 import { planActions } from '#db/commands/messages/message-actions.ts';
@@ -136,7 +136,7 @@ async function noteState(
   const state = await lineState(db, row, now);
   await storeUsedUp(db, row.id, state.stored, state.line.usedUp);
   await recordHold(db, row, reasonToRecord(state.line, now), now);
-  await tellBlocked(db, row, state.line, seal, now);
+  await recordBlock(db, row, state.line, seal, now);
   return { state, failsOver };
 }
 

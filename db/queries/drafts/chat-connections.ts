@@ -176,7 +176,7 @@ export async function userOfChatAccount(
 }
 
 /** The chats that are told of a draft to a lead: those of its contact owner, else those of the workspace. */
-export async function chatsToTell(db: TenantDb, leadId: string | null): Promise<readonly string[]> {
+export async function chatsToNotify(db: TenantDb, leadId: string | null): Promise<readonly string[]> {
   return db.anyFirst(sql.type(IdRow)`
     with linked as (
       select c.id, c.scope from chat_connections c

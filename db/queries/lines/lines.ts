@@ -71,7 +71,7 @@ export const LineRow = z.object({
   inboxFailure: z.string().nullable(),
   /** Why the last check failed. */
   healthReason: z.string().nullable(),
-  /** See `tellBlocked`. */
+  /** See `recordBlock`. */
   blockedAt: z.date().nullable(),
   /** Until when the line is being moved, deleted or connected, and starts no sends: `changingUntil` of the pacing rules. */
   heldUntil: z.date().nullable(),

@@ -144,7 +144,7 @@ export async function moveAction(
 }
 
 /** Whether the contact has been told, or will be, that a message of theirs was read. */
-export const hasTold = (db: TenantDb, messageId: string): Promise<boolean> =>
+export const hasReadReceipt = (db: TenantDb, messageId: string): Promise<boolean> =>
   db.exists(sql.type(NoRows)`
     select 1 from message_actions
     where workspace_id = ${db.workspaceId} and message_id = ${messageId} and kind = 'read' and status <> 'failed'`);
