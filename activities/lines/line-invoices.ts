@@ -1,11 +1,11 @@
 import { currentTime } from '#domain/base/clock.ts';
-import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing/line-invoices.ts';
+import { awaitedInvoice, lineInvoices, invoicesToSettle } from '#db/commands/billing/line-invoices.ts';
 import { type Decision, decide } from '#db/wakes/decisions.ts';
 import { findLineNumber, type LineNumber } from '#db/queries/lines/line-numbers.ts';
 import { findLineRequest, type StoredLineRequest } from '#db/queries/lines/line-requests.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
 import { systemDb, withTenant } from '#db/connection/transactions.ts';
-import { lastHome } from '#db/commands/lines/line-moves.ts';
+import { lastMovedTo } from '#db/commands/lines/line-moves.ts';
 import { PaymentsUnavailable } from '#domain/billing/payments.ts';
 import { CHECK_EVERY_MS, type LineRequestView } from '#workflows/protocol/line-request.ts';
 import type { Order, RequestVerdict } from '#workflows/protocol/updates.ts';
@@ -31,7 +31,7 @@ export function createLineInvoiceActivities({ pools, payments }: Dependencies) {
     /** Reconciles a line request with the current subscription. @returns what it needs next. */
     async lookAtLineRequest(line: RequestedLine): Promise<LineRequestView> {
       const { workspaceId, lineId } = line;
-      const home = await lastHome(systemDb(pools), lineId);
+      const home = await lastMovedTo(systemDb(pools), lineId);
       if (home !== null && home !== workspaceId) return { ...viewOf(null, null), home };
       await invoicesOf(line).reconcile();
       const { view, nextAt } = await decide(pools, workspaceId, lineRequestId(lineId), async (db) => {
@@ -80,7 +80,7 @@ function viewOf(request: StoredLineRequest | null, number: LineNumber | null): L
   const releases = isGivenUp && number !== null && { releases: true };
   if (!request) return { status: 'canceled', owes: false, ...releases };
   const { provisioningStatus: status, carrier } = request;
-  const owes = owedInvoices(request).length > 0 || isStale(request);
+  const owes = invoicesToSettle(request).length > 0 || isStale(request);
   if (carrier === NO_CARRIER)
     return { status: status === 'provisioning' ? 'unconnected' : status, owes, ...releases };
   return { status, owes, carrier, ...releases };

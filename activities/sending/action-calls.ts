@@ -3,7 +3,7 @@ import { followCorrection } from '#db/commands/campaigns/corrections.ts';
 import { shareAsFile } from '#db/commands/lines/contact-cards.ts';
 import {
   type ClaimedAction,
-  isUnwelcomeAt,
+  isOptedOutOrSuppressed,
   settleAction,
   TOO_LATE,
 } from '#db/commands/messages/message-actions.ts';
@@ -105,17 +105,18 @@ export function createActionCalls({
     { row, line: of, answerBy }: ClaimedAction,
   ): Promise<boolean> {
     const { carrier, config } = lineCarrier({ carriers, secrets }, of);
-    const { target, isUnwelcome } = await withTenant(pools, line.workspaceId, async (db) => {
+    const { target, mustNotBeSent } = await withTenant(pools, line.workspaceId, async (db) => {
       const found = await findActionTarget(db, row.messageId);
       // They may have opted out since it was asked for.
-      const refuses = found !== null && tells(row.action) && (await isUnwelcomeAt(db, found.address));
-      return { target: found, isUnwelcome: refuses };
+      const refuses =
+        found !== null && tells(row.action) && (await isOptedOutOrSuppressed(db, found.address));
+      return { target: found, mustNotBeSent: refuses };
     });
     const { action } = row;
     const isAble = carriers.capabilitiesOf(of).includes(CAPABILITY_OF[action.kind]);
     // Somebody has canceled it.
     const isPointless = action.kind === 'typing' && action.on && isOver(target);
-    const called: ActionOutcome = isUnwelcome
+    const called: ActionOutcome = mustNotBeSent
       ? { kind: 'refused', reason: 'recipient_opted_out' }
       : carrier.act &&
           isAble &&

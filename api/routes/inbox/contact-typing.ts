@@ -1,4 +1,4 @@
-import { findWelcomeContact } from '#db/queries/inbox/conversations.ts';
+import { findReachableContact } from '#db/queries/inbox/conversations.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { CONTACT_TYPING_EVENT, CONTACT_TYPING_SECONDS } from '#domain/inbox/presence.ts';
@@ -10,7 +10,7 @@ export async function announceTyping(
   presence: Pick<PresenceBoard, 'tell'>,
   { from, isOn }: { from: string; isOn: boolean },
 ): Promise<void> {
-  const address = await findWelcomeContact(db, from);
+  const address = await findReachableContact(db, from);
   if (address === null) return;
   const at = realTime();
   await presence.tell(db, {

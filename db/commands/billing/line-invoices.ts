@@ -16,7 +16,7 @@ import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 const OWED: readonly InvoiceStatus[] = ['opening', 'void_due', 'credit_due'];
 
 /** The invoices of a request that require a call to the provider, oldest first. */
-export const owedInvoices = ({ invoices }: StoredLineRequest): InvoiceRow[] =>
+export const invoicesToSettle = ({ invoices }: StoredLineRequest): InvoiceRow[] =>
   invoices.filter(({ status }) => OWED.includes(status));
 
 /** The invoices of one request at the payment provider. Every step is idempotent. */
@@ -72,7 +72,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
       // Read again after each step, because voiding may find a payment that must then be credited.
       for (;;) {
         const request = await tenant((db) => findLineRequest(db, lineId));
-        const [owed] = request ? owedInvoices(request) : [];
+        const [owed] = request ? invoicesToSettle(request) : [];
         if (!request || !owed) return;
         await settle(request, owed);
       }

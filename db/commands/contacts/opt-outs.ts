@@ -153,7 +153,7 @@ export async function applyKeyword(
  * Fails the unsent messages to those of the addresses that have opted out or that the agency suppresses, and stops their
  * sequences.
  */
-export async function failMessagesToUnwelcome(
+export async function failMessagesToOptedOut(
   db: TenantDb,
   addresses: readonly string[],
   now: Date,
@@ -163,10 +163,10 @@ export async function failMessagesToUnwelcome(
     db,
     addresses.filter((address) => !optedOut.has(address)),
   );
-  const unwelcome = [...optedOut, ...suppressed];
-  if (unwelcome.length === 0) return;
+  const excluded = [...optedOut, ...suppressed];
+  if (excluded.length === 0) return;
   // All at once, because sequences are locked before messages.
-  await lockSequences(db, await waitingFor(db, unwelcome));
+  await lockSequences(db, await waitingFor(db, excluded));
   await failWaiting(db, [...optedOut], 'recipient_opted_out', now);
   await failWaiting(db, [...suppressed], 'recipient_suppressed', now);
 }

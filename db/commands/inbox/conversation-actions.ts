@@ -7,7 +7,7 @@ import type { CapabilitiesOf } from '#domain/lines/capability.ts';
 import { type MessageAction, TYPING_MS, TYPING_WITHIN_MS } from '#domain/messages/message-action.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ANSWER_SOURCES } from '#db/commands/drafts/draft-events.ts';
-import { isUnwelcomeAt } from '#db/commands/messages/message-actions.ts';
+import { isOptedOutOrSuppressed } from '#db/commands/messages/message-actions.ts';
 import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
 import {
   hasReadReceipt,
@@ -65,7 +65,7 @@ export async function showTyping(
   const heard = await lastHeard(db, address);
   if (!heard || after(heard.receivedAt, TYPING_WITHIN_MS) <= now)
     throw new Refusal('INVALID_STATE', null, 'The contact has not written within 5 minutes');
-  if (await isUnwelcomeAt(db, address))
+  if (await isOptedOutOrSuppressed(db, address))
     throw new Refusal('INVALID_STATE', null, 'The contact may not be written to');
   const line = await findLine(db, heard.lineId);
   if (!line || !capabilitiesOf(line).includes('typing'))

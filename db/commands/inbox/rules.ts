@@ -5,7 +5,7 @@ import { emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { notify } from '#db/commands/events/notifications.ts';
 import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
 import { answerInput } from '#db/commands/messages/answer-input.ts';
-import { isUnwelcomeAt } from '#db/commands/messages/message-actions.ts';
+import { isOptedOutOrSuppressed } from '#db/commands/messages/message-actions.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
 import { findOpeningHours, workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
@@ -199,7 +199,7 @@ async function planFor(
 
 /** Why no automatic text may be sent to a contact; null: one may. */
 async function barredBy(db: TenantDb, { address, line }: Party): Promise<Texted['barredBy']> {
-  if (await isUnwelcomeAt(db, address)) return 'opted_out';
+  if (await isOptedOutOrSuppressed(db, address)) return 'opted_out';
   if (await isSuspected(db, address)) return 'opt_out_suspected';
   const channel = line?.channel ?? (address.includes('@') ? 'email' : 'sms');
   if (await isRevoked(db, address, channel)) return 'no_consent';

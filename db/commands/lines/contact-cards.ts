@@ -5,7 +5,7 @@ import { newId } from '#domain/base/ids.ts';
 import { StoredContactCard } from '#domain/lines/contact-card.ts';
 import { CARRIER_LINK_DAYS, type FileLinks, linkExpiry, linkName } from '#domain/messages/attachment.ts';
 import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
-import { isUnwelcomeAt } from '#db/commands/messages/message-actions.ts';
+import { isOptedOutOrSuppressed } from '#db/commands/messages/message-actions.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { findReply, type InboundRow } from '#db/queries/inbox/replies.ts';
@@ -64,7 +64,8 @@ async function claimCard(
   const line = await findLine(db, lineId);
   const card = line?.contactCard ?? null;
   if (!line || !card || line.shareContactCard === 'never' || !isPhoneChannel(line.channel)) return null;
-  if (card.phone !== line.phone || !isUsable(line) || (await isUnwelcomeAt(db, address))) return null;
+  if (card.phone !== line.phone || !isUsable(line) || (await isOptedOutOrSuppressed(db, address)))
+    return null;
   const { rowCount } = await db.query(sql.type(NoRows)`
     update line_contacts set card_shared_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address} and card_shared_at is null`);

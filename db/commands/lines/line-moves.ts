@@ -212,7 +212,7 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
 }
 
 /** The workspace to which a line last moved, also if it was deleted there; null: it never moved. */
-export async function lastHome(db: SystemDb, lineId: string): Promise<string | null> {
+export async function lastMovedTo(db: SystemDb, lineId: string): Promise<string | null> {
   return db.maybeOneFirst(sql.type(WorkspaceIdRow)`
     select to_workspace_id workspace_id from line_moves where line_id = ${lineId} order by moved_at desc, id desc limit 1`);
 }

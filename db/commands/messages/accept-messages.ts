@@ -12,7 +12,7 @@ import {
   type NewBubble,
 } from '#db/queries/messages/messages.ts';
 import { findActionTarget } from '#db/queries/messages/message-actions.ts';
-import { failMessagesToUnwelcome } from '../contacts/opt-outs.ts';
+import { failMessagesToOptedOut } from '../contacts/opt-outs.ts';
 import { traceAccepted } from '#db/connection/message-traces.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake, wakeForMessage } from '#db/wakes/wakes.ts';
@@ -39,7 +39,7 @@ export async function acceptMessages(
     if (message.voiceNote || message.forceFallback) wake(db, linePacerId(lineId), at, 'messagesDue');
     else wakeForMessage(db, lineId, { scheduledAt: at, isNew });
   }
-  await failMessagesToUnwelcome(db, [...new Set(messages.map(({ address }) => address))], now);
+  await failMessagesToOptedOut(db, [...new Set(messages.map(({ address }) => address))], now);
 }
 
 /**

@@ -111,7 +111,7 @@ export async function requestReaction(
 }
 
 /** Whether nobody may write to an address: it opted out, or its agency suppresses it. */
-export const isUnwelcomeAt = async (db: TenantDb, address: string): Promise<boolean> =>
+export const isOptedOutOrSuppressed = async (db: TenantDb, address: string): Promise<boolean> =>
   (await isOptedOut(db, address)) || (await suppressedAmong(db, [address])).size > 0;
 
 const refused = (text: string): Refusal => new Refusal('INVALID_STATE', null, text);
@@ -178,7 +178,7 @@ async function requestAction(
   action: MessageAction,
   expiresAt: Date,
 ): Promise<string> {
-  if (tells(action) && (await isUnwelcomeAt(db, target.address)))
+  if (tells(action) && (await isOptedOutOrSuppressed(db, target.address)))
     throw refused('The contact may not be written to');
   if ((await openActions(db, line.id)).length >= MAX_OPEN_ACTIONS)
     throw new Refusal('LIMIT_REACHED', null, 'The line has too many reactions and edits waiting');

@@ -9,7 +9,7 @@ import { type PacedLine, quietUntil } from '#domain/sending/holds.ts';
  * @param ids in the order in which they are sent.
  * @param postpone moves messages to the ends of their recipients' quiet hours.
  */
-export async function awakeAmong(
+export async function withoutQuietHours(
   db: TenantDb,
   line: PacedLine,
   ids: readonly string[],

@@ -79,7 +79,7 @@ export async function claimDue(
     const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
 
     // Before other messages are locked, because this waits for their locks.
-    await failUnwelcome(db, found.filter(isUnwelcome), now);
+    await failOptedOut(db, found.filter(mustNotBeSent), now);
     const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
     if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
     await holdPersons(db, choice.held);
@@ -133,7 +133,7 @@ async function claimChosen(
   const stillOrdered = await keepWanted(db, state.line, wanted, unclaimed);
   if (claims.length === 0) return lookAgain(now);
   const isLast = found.every(
-    (message) => isUnwelcome(message) || message.suspected || claimed.has(message.id),
+    (message) => mustNotBeSent(message) || message.suspected || claimed.has(message.id),
   );
   return {
     ...nothingClaimed,
@@ -167,7 +167,7 @@ const lookAgain = (now: Date): Claimed => ({
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */
 const stillWanted = (urgent: readonly QueuedMessage[], { misplaced }: Choice): string[] =>
   urgent
-    .filter((message) => !isUnwelcome(message) && !message.suspected && !misplaced.includes(message.id))
+    .filter((message) => !mustNotBeSent(message) && !message.suspected && !misplaced.includes(message.id))
     .map(({ id }) => id);
 
 /** Removes orders to send a message now that are fulfilled or cannot be. @returns the remaining ones. */
@@ -186,14 +186,14 @@ async function keepWanted(
 export const operatorsReason = (reason: NextLook['reason']): string => lookText(reason).replace(/\.$/, '');
 
 /** Nothing is sent to the contact any more. */
-const isUnwelcome = ({ optedOut, suppressed }: QueuedMessage): boolean =>
+const mustNotBeSent = ({ optedOut, suppressed }: QueuedMessage): boolean =>
   Boolean(optedOut) || Boolean(suppressed);
 
 const refusal = (optedOut: boolean | undefined) =>
   optedOut ? 'recipient_opted_out' : 'recipient_suppressed';
 
 /** Fails messages whose contacts opted out, or were suppressed, after they were accepted. */
-async function failUnwelcome(db: TenantDb, messages: readonly QueuedMessage[], now: Date): Promise<void> {
+async function failOptedOut(db: TenantDb, messages: readonly QueuedMessage[], now: Date): Promise<void> {
   if (messages.length === 0) return;
   await lockSequences(
     db,

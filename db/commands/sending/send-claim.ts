@@ -14,7 +14,7 @@ import {
   endHold,
   lockBubbles,
   lockConversations,
-  lockOwedFallback,
+  lockDueFallback,
   recordOutbound,
   startSending,
 } from '#db/queries/sending/sends.ts';
@@ -236,16 +236,16 @@ export async function claimFallback(
   if (!row || (row.heldUntil !== null && row.heldUntil > currentTime())) return null;
   if (row.pausedAt !== null || (await findWorkspaceStop(db)) !== null) return null;
   // It may have been moved to another line, which sends it as well.
-  const message = await lockOwedFallback(db, lineId, messageId);
+  const message = await lockDueFallback(db, lineId, messageId);
   const account = await findFallbackAccount(db);
   if (!message || message.recipientPhone === null || !account) return null;
   // It stays due until its outcome is known: after a crash, or when the carrier did not answer, it may have left.
   if (await hasOpenAttempt(db, messageId)) return null;
   const address = contactKey(message.recipientPhone);
   const isSuppressed = (await suppressedAmong(db, [address])).size > 0;
-  const isUnwelcome = isSuppressed || (await isOptedOut(db, address)) || (await isOfDeleted(db, message));
+  const mustNotBeSent = isSuppressed || (await isOptedOut(db, address)) || (await isOfDeleted(db, message));
   // Somebody who switches fallbacks off expects no more of them, also of messages that have failed before.
-  if (isUnwelcome || !account.enabled) {
+  if (mustNotBeSent || !account.enabled) {
     await endFallbackSms(db, messageId, 'failed');
     return null;
   }

@@ -16,7 +16,7 @@ import { usedUpAt } from '#domain/sending/holds.ts';
 import { afterSends, holdsOf, type LineHolds } from '#domain/sending/pacing.ts';
 import { briefOf, type LineReason } from '#domain/sending/wait-reasons.ts';
 import { reasonToRecord, whyItWaits, whyLineWaits, workspaceStop } from '#domain/sending/why-it-waits.ts';
-import { awakeAmong } from './awake-recipients.ts';
+import { withoutQuietHours } from './awake-recipients.ts';
 import { claimDue, operatorsReason } from './claim-due.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
 import { type BesidesQueue, messageHold, NO_ACTIONS, nextLook } from './next-look.ts';
@@ -91,8 +91,8 @@ export async function planSends(
   const due = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
   if (due.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
-  const smsOnly = await awakeAmong(db, state.line, due.smsOnly, now, postponeSmsOnly);
-  const fallbacksDue = await awakeAmong(db, state.line, due.fallbacksDue, now, postponeFallbacks);
+  const smsOnly = await withoutQuietHours(db, state.line, due.smsOnly, now, postponeSmsOnly);
+  const fallbacksDue = await withoutQuietHours(db, state.line, due.fallbacksDue, now, postponeFallbacks);
   const claimed = await claimDue(db, state, now, { carrierTimeoutMs, inTask });
   // A longer round claims the rest.
   const { bubbles, actions } = claimed.isLong

@@ -10,7 +10,7 @@ import {
   LineTrouble,
 } from '#domain/inbox/attention.ts';
 import { NO_CARRIER } from '#domain/lines/line.ts';
-import { IS_ANSWER_TO_BE_SENT, isHeardLast } from './conversation-filters.ts';
+import { IS_ANSWER_TO_BE_SENT, contactWroteLast } from './conversation-filters.ts';
 import { isListed } from './conversations.ts';
 import { isOffered } from '../drafts/ai-drafts.ts';
 import { IS_UNPAID } from '../accounts/workspaces.ts';
@@ -64,7 +64,7 @@ export async function listAttention(db: TenantDb, now: Date): Promise<AttentionI
       union all select 6, 'suspected_opt_outs', null, count(*), min(created_at)
       from opt_out_suspicions where ${mine} and status = 'open'
       union all select 7, 'unanswered', null, count(*), min(c.last_inbound_at)
-      from conversations c where ${isListed(db)} and ${isHeardLast(now)} and not ${IS_ANSWER_TO_BE_SENT}
+      from conversations c where ${isListed(db)} and ${contactWroteLast(now)} and not ${IS_ANSWER_TO_BE_SENT}
       union all select 8, 'drafts', null, count(*), min(d.created_at)
       from ai_drafts d where d.workspace_id = ${db.workspaceId} and d.status = 'drafted' and ${isOffered}
       union all select 9, 'failing_webhooks', null, count(*), min(coalesce(told_failing_at, last_failure_at))

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { ConversationCounts } from '#domain/inbox/conversation.ts';
-import { IS_ANSWER_TO_BE_SENT, isHeardLast, isOfStatus } from './conversation-filters.ts';
+import { IS_ANSWER_TO_BE_SENT, contactWroteLast, isOfStatus } from './conversation-filters.ts';
 import { type Reader, unreadOfAll } from './conversation-reads.ts';
 import { isListed } from './conversations.ts';
 import { isOffered } from '../drafts/ai-drafts.ts';
@@ -26,7 +26,7 @@ export async function countConversations(db: TenantDb, reader: Reader): Promise<
   const { reads, isUnread } = unreadOfAll(reader);
   return db.one(sql.type(CountsRow)`
     select "open", mine, unassigned, unread, heard_last - (
-      select count(*)::int from conversations c where ${listed} and ${isHeardLast(now)} and ${IS_ANSWER_TO_BE_SENT}
+      select count(*)::int from conversations c where ${listed} and ${contactWroteLast(now)} and ${IS_ANSWER_TO_BE_SENT}
     ) unanswered, (
       select count(*)::int from conversations c where ${listed} and ${isOfStatus('snoozed', now)}
     ) snoozed, (
@@ -38,7 +38,7 @@ export async function countConversations(db: TenantDb, reader: Reader): Promise<
       select count(*)::int "open", count(*) filter (where c.assignee_id = ${userId})::int mine,
         count(*) filter (where c.assignee_id is null)::int unassigned,
         count(*) filter (where ${isUnread})::int unread,
-        count(*) filter (where ${isHeardLast(now)})::int heard_last
+        count(*) filter (where ${contactWroteLast(now)})::int heard_last
       from conversations c ${reads} where ${listed} and ${isOpen}
     ) o`);
 }

@@ -55,7 +55,7 @@ export async function conditionsOf(
 }
 
 /** The contact wrote last, if no answer is still to be sent. Worded like the predicate of the index. */
-export const isHeardLast = (now: Date): FragmentSqlToken => sql.fragment`
+export const contactWroteLast = (now: Date): FragmentSqlToken => sql.fragment`
   ${isOfStatus('open', now)} and c.last_inbound_at > coalesce(c.answered_at, '-infinity')`;
 
 const ANSWERS = sql.fragment`
@@ -69,7 +69,7 @@ export const IS_ANSWER_TO_BE_SENT = sql.fragment`exists (${ANSWERS})`;
  * `offset 0` has the messages of each conversation looked up.
  */
 const isUnanswered = (now: Date): FragmentSqlToken =>
-  sql.fragment`${isHeardLast(now)} and not exists (${ANSWERS} offset 0)`;
+  sql.fragment`${contactWroteLast(now)} and not exists (${ANSWERS} offset 0)`;
 
 const isDrafted = sql.fragment`exists (
   select from ai_drafts d

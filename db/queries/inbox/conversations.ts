@@ -240,7 +240,7 @@ async function leadsOf(
 }
 
 /** The address of the conversation with whom a carrier names; null: there is none, or they have opted out. */
-export async function findWelcomeContact(db: TenantDb, from: string): Promise<string | null> {
+export async function findReachableContact(db: TenantDb, from: string): Promise<string | null> {
   const address = contactKey(await senderAddress(db, from));
   const isKnown = await db.exists(sql.type(NoRows)`
     select 1 from conversations where workspace_id = ${db.workspaceId} and address = ${address}`);

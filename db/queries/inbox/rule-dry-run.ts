@@ -74,9 +74,9 @@ async function barredAmong(
   addresses: readonly string[],
 ): Promise<ReadonlyMap<string, Past['barredBy']>> {
   const suspected = (await suspicionsOf(db, addresses)).filter(({ status }) => status === 'open');
-  const unwelcome = [...(await optedOutAmong(db, addresses)), ...(await suppressedAmong(db, addresses))];
+  const excluded = [...(await optedOutAmong(db, addresses)), ...(await suppressedAmong(db, addresses))];
   return new Map([
     ...suspected.map(({ address }) => [address, 'opt_out_suspected'] as const),
-    ...unwelcome.map((address) => [address, 'opted_out'] as const),
+    ...excluded.map((address) => [address, 'opted_out'] as const),
   ]);
 }

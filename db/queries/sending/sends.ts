@@ -384,7 +384,7 @@ function traceMoments(
  * Locks a message whose fallback SMS the line owes.
  * @returns null if it owes none any more, or if another transaction has locked the message.
  */
-export const lockOwedFallback = (
+export const lockDueFallback = (
   db: TenantDb,
   lineId: string,
   messageId: string,
