@@ -219,7 +219,7 @@ async function openAll<Pools extends readonly Promise<BoundedPool>[] | []>(
     return await Promise.all(opening);
   } catch (error) {
     const pools = await Promise.allSettled(opening);
-    await Promise.all(pools.map((pool) => pool.status === 'fulfilled' && pool.value.end()));
+    await Promise.all(pools.map(async (pool) => pool.status === 'fulfilled' && pool.value.end()));
     throw error;
   }
 }
