@@ -222,5 +222,5 @@ test('an answer that is read first is not skipped if reading stops before it is 
     ],
     more: true,
   });
-  expect(typeof batch === 'object' && batch.read[0]?.position).toContain('"aheadUid":21');
+  expect(typeof batch === 'object' && batch?.read[0]?.position).toContain('"aheadUid":21');
 });
