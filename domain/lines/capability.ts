@@ -19,7 +19,7 @@ export const Capability = z.enum(CAPABILITIES).meta({ id: 'Capability' });
 export type Capability = z.infer<typeof Capability>;
 
 /** What carriers pass on of iMessage: all of it. */
-export const IMESSAGE_CAPABILITIES: readonly Capability[] = CAPABILITIES;
+export const IMESSAGE_CAPABILITIES: readonly Capability[] = [...CAPABILITIES];
 
 /** What a line can do is decided by its carrier, its channel and its settings. */
 export interface CapableLine {
