@@ -67,6 +67,11 @@ describe('the rules for suspected opt-outs', () => {
   });
 
   it.each([
+    'Merci de me retirer de votre liste',
+    'Pourriez-vous me supprimer de vos contacts ?',
+    'Ce n’est pas le bon numéro',
+    'Número incorrecto',
+    'Do not contact',
     'stop sending me these',
     'I said stop',
     'I already told you to stop',
@@ -349,6 +354,10 @@ describe('the rules for suspected opt-outs', () => {
 
   it.each([
     'Unsubscribe the other email but keep texting',
+    'Do not call, text me',
+    'Pouvez-vous me retirer le supplément de la facture ?',
+    'Ce n’est pas le bon numéro de facture',
+    'El número incorrecto está en la factura',
     'I have Do Not Disturb turned on',
     'I was in do not disturb mode',
     'Stop by anytime',

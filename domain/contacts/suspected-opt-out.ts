@@ -137,7 +137,7 @@ const ENGLISH: Rule[] = [
     String.raw`\bdont forget\b|number \d`,
   ),
   rule(`take (?:it|me) off(?: the list| your list)?$`),
-  rule(String.raw`do not (?:call|contact) (?:list|registry)|dnc\b`),
+  rule(String.raw`do not (?:call|contact)(?: (?:list|registry)\b|$)|dnc\b`),
   rule(String.raw`leave (?:me|us)(?: the \w+)? alone\b`),
   rule(
     String.raw`wrong (?:number|person|num|guy)\b(?! of\b)`,
@@ -197,7 +197,7 @@ const SPANISH: Rule[] = [
   rule(
     String.raw`(?:ya )?(?:les|te|os|le) ?(?:he )?(?:dije|dicho|pedi) que (?:paren?|pares|parad|basta)$|ya dije que paren?$`,
   ),
-  rule(String.raw`(?:numero|persona) equivocad[oa]`, String.raw`factura|pedido`),
+  rule(String.raw`(?:numero|persona) (?:equivocad[oa]|incorrect[oa])`, String.raw`factura|pedido`),
   rule(String.raw`(?:se|te) equivoc(?:o|aste|aron|an) de (?:numero|persona)|esta equivocado este no es`),
   rule(String.raw`(?:numero|telefono) ya no (?:es|pertenece)`),
   rule(String.raw`aqui no (?:vive|hay)`),
@@ -233,7 +233,8 @@ const FRENCH: Rule[] = [
     `${any('retir\\w+', 'enlev\\w+', 'supprim\\w+', 'effac\\w+', 'ray\\w+', 'oubli\\w+', 'perd\\w+')}(?: moi| mon| mes)${words(3)}(?: |$)${any('numero', 'listes?', 'coordonnees', 'base', 'fichiers?')}?`,
     String.raw`numero de commande|consentement|ligne|j ai perdu`,
   ),
-  rule(String.raw`(?:mauvais|faux|erreur de) numero|mauvaise personne`, 'facture'),
+  rule(`me (?:retirer|enlever|supprimer|rayer|effacer)${words(2)} (?:listes?|base|fichiers?|contacts)\\b`),
+  rule(String.raw`(?:mauvais|faux|erreur de) numero|mauvaise personne|pas le bon numero`, 'facture'),
   rule(String.raw`tromp\w+ de (?:numero|personne)|vous faites erreur`),
   rule(String.raw`(?:n est|est) plus le numero|n appartient plus`),
   rule(String.raw`laiss\w+ (?:moi|nous) tranquille|(?:fich|fout)\w+ (?:moi|nous) la paix`),
