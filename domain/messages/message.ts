@@ -151,7 +151,7 @@ export const ReactionInput = z
     reaction: z.enum(OWN_REACTIONS),
     emoji: z
       .emoji()
-      .max(64)
+      .max(64, { abort: true })
       .refine(isOneEmoji, 'must be one emoji')
       .optional()
       .meta({ description: 'One emoji, if `reaction` is `emoji`.' }),
