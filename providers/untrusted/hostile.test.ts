@@ -259,11 +259,26 @@ describe('reading takes linear time', () => {
       'a delivery status',
       (n) =>
         posted({
+          TextBody: `<${'0'.repeat(24)}.${'0'.repeat(16)}@a.example>`,
           Attachments: [
             {
               Name: 'r',
               ContentType: 'message/delivery-status',
               Content: Buffer.from('Diagnostic-Code:\n \n'.repeat(n)).toString('base64'),
+            },
+          ],
+        }),
+      5000,
+    ],
+    [
+      'spaces in a complaint',
+      (n) =>
+        posted({
+          Attachments: [
+            {
+              Name: 'r',
+              ContentType: 'message/feedback-report',
+              Content: Buffer.from(`Feedback-Type:${' '.repeat(n)}x\u2028`).toString('base64'),
             },
           ],
         }),

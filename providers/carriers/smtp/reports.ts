@@ -170,7 +170,7 @@ function fieldsOf(text: string): Record<string, string> {
   const unfolded = text.replaceAll('\r\n', '\n').replaceAll(/\n[ \t]+/g, ' ');
   const fields: Record<string, string> = {};
   for (const line of unfolded.split('\n')) {
-    const [, name, value] = /^([\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];
+    const [, name, value] = /^([\w-]+)\s*:(.*)$/s.exec(line) ?? [];
     if (name !== undefined && value !== undefined) fields[name.toLowerCase()] ??= value.trim();
   }
   return fields;
