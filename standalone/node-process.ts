@@ -56,8 +56,13 @@ export async function startNode(
  * @param signal stops it with SIGTERM.
  * @throws with its output if the exit code is not 0.
  */
-export async function runNode(entry: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
-  const child = spawn(process.execPath, [entry], {
+export async function runNode(
+  entry: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+  args: readonly string[] = [],
+): Promise<void> {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd: ROOT,
     env,
     signal,
