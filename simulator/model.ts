@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import Router from '@koa/router';
 import { parseOwnJson } from '#domain/base/own-json.ts';
 import type { Context } from 'koa';
@@ -12,10 +13,11 @@ const CompletionRequest = z.object({
 type CompletionRequest = z.infer<typeof CompletionRequest>;
 
 const MAX_KEPT_REQUESTS = 2000;
+const SLOW_MS = 1500;
 
 /**
  * A deterministic language model with OpenAI's chat completions API at `/model/v1`. `GET /simulated/model/requests`
- * lists its requests. `simulate:timeout`, `simulate:429`, `simulate:quota`, `simulate:500`, `simulate:garbage`,
+ * lists its requests. `simulate:timeout`, `simulate:slow`, `simulate:429`, `simulate:quota`, `simulate:500`, `simulate:garbage`,
  * `simulate:refusal`, `simulate:template`, `simulate:link` or `simulate:uncounted` in the system message, or in a reply that it judges,
  * causes that fault. Audio is transcribed at `/model/v1/audio/transcriptions`, to the text of the last `POST /simulated/model/spoken`.
  */
@@ -42,6 +44,9 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
           context.req.socket.once('close', resolve);
         });
         return;
+      case 'slow':
+        await pause(SLOW_MS);
+        return complete(context, request, { content: JSON.stringify(outputFor(request)) });
       case '429':
         context.set('retry-after', '0.05');
         return refuse(context, 429, 'rate_limit_exceeded', 'Rate limit reached');

@@ -64,7 +64,7 @@ export function createPersonalizationActivities({
             'the model failed; a message is sent as its template',
           );
         await withTenant(pools, workspaceId, async (db) => {
-          const released = await releasePersonalized(db, message.id, use, answer);
+          const released = await releasePersonalized(db, message, use, answer);
           if (released) wakeLines(db, [released]);
         });
       }

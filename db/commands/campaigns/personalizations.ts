@@ -69,11 +69,12 @@ const Released = MessageRow.pick({ lineId: true, scheduledAt: true }).extend({ i
 
 /**
  * Queues a message with the text that the model wrote, or with its template and the reason for that.
- * @returns null if the message is no longer waiting, because it was canceled.
+ * @param message as the model got it. If its template was edited meanwhile, the model writes it again.
+ * @returns null if the message is no longer waiting, because it was canceled, or still waits.
  */
 export async function releasePersonalized(
   db: TenantDb,
-  messageId: string,
+  { id: messageId, body }: Pick<DueMessage, 'id' | 'body'>,
   use: ModelUse,
   written: { text: string } | { error: string },
 ): Promise<z.infer<typeof Released> | null> {
@@ -83,7 +84,8 @@ export async function releasePersonalized(
   const { rowCount } = await db.query(sql.type(NoRows)`
     update personalizations set status = ${failed ? 'failed' : 'written'}, error = ${failed ? written.error : null},
       model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}, updated_at = now()
-    where workspace_id = ${db.workspaceId} and message_id = ${messageId} and status = 'waiting'`);
+    where workspace_id = ${db.workspaceId} and message_id = ${messageId} and status = 'waiting' and not exists (
+      select from messages where workspace_id = ${db.workspaceId} and id = ${messageId} and body <> ${body})`);
   if (rowCount === 0) return null;
   const released = await db.maybeOne(sql.type(Released)`
     update messages set held = false, hold_reason = null, updated_at = now(), body = ${failed ? sql.fragment`body` : sql.fragment`${written.text}`}

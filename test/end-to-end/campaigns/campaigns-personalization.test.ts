@@ -154,4 +154,18 @@ describe('a campaign with AI personalization', () => {
     expect((await stepsOf(id, leadId))[0]).toMatchObject({ status: 'canceled', message: now.message });
     expect(await textsTo(to)).toEqual([]);
   });
+
+  it('sends no text that the model wrote from a template that was edited meanwhile', async () => {
+    const marker = `Be kind, says ${newId()}.`;
+    const { api, newCampaign, statusOf, textsTo } = await createDesk(`simulate:slow ${marker}`);
+    const to = phone();
+    const id = await newCampaign({ ...personalized, steps: [now] });
+    await api('POST', `/api/campaigns/${id}/leads`, { lead: { firstName: 'Ada', phone: to } });
+    await eventually(async () => (await requestsAbout(marker)).length === 1);
+    const [step] = (await api('GET', `/api/campaigns/${id}`)).body.campaign.steps;
+    const steps = [{ ...step, message: 'Correct, {{firstName}}' }];
+    expect((await api('PATCH', `/api/campaigns/${id}`, { steps })).status).toBe(200);
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect(await textsTo(to)).toEqual(['Correct, Ada (Written for Ada.)']);
+  });
 });

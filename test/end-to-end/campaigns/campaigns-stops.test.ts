@@ -337,7 +337,7 @@ test('a lead that is paused while the model writes to it gets the text when it g
   const to = phone();
   const id = await newCampaign({ steps: [now], needsAiPersonalization: true });
   const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to } })).body;
-  const messageId = (await stepsOf(id, leadId))[0]?._id ?? '';
+  const message = { id: (await stepsOf(id, leadId))[0]?._id ?? '', body: now.message };
   const pausing = await stayOpen<TenantDb>(
     (work) => withTenant(app.pools, workspace.id, work),
     async (db) => {
@@ -347,7 +347,7 @@ test('a lead that is paused while the model writes to it gets the text when it g
   );
   const use = { model: 'test', promptTokens: null, completionTokens: null };
   const releasing = withTenant(app.pools, workspace.id, (db) =>
-    releasePersonalized(db, messageId, use, { text: 'Dear Ada' }),
+    releasePersonalized(db, message, use, { text: 'Dear Ada' }),
   );
   await Promise.race([releasing, waitingForLocks(app, 1)]);
   await pausing.release();
