@@ -1,21 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashConsoleCode, newConsoleCode } from '#domain/accounts/console-code.ts';
 import { isBuilt } from '#console/sources.ts';
 import { freePort } from '#providers/free-port.ts';
 import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
+import { claimDataFolder, clearEarlierStart } from './data-folder.ts';
 import { databaseLogins } from './database-logins.ts';
 import { readLively } from './lively-file.ts';
 import { fileURLToPath } from 'node:url';
 import { runNode, startNode } from './node-process.ts';
-import { type Part, PARTS, pidFile, STOP_ORDER, STOP_TIMEOUT_MS, stopLeftovers } from './parts.ts';
-import { livePid, stopByPidFile, writePidFile } from './pid-file.ts';
-import { requireFreePorts } from './ports.ts';
+import { type Part, PARTS, pidFile, STOP_ORDER } from './parts.ts';
+import { writePidFile } from './pid-file.ts';
 import { startPostgres } from './postgres.ts';
 import { loadSecrets } from './secrets.ts';
 import { keepRunning, type Service, type ServiceOptions } from './service.ts';
-import { type Settings, wantedPorts, withoutEmpty, workerMetricsPort } from './settings.ts';
+import { type Settings, withoutEmpty, workerMetricsPort } from './settings.ts';
 import { findTemporalCli } from './temporal-cli.ts';
 import { startTemporal } from './temporal.ts';
 import { becomesTrue } from './wait.ts';
@@ -45,10 +45,6 @@ export interface Progress {
   note(line: string): void;
 }
 
-/** How long a start waits for an earlier launcher that is stopping. */
-const PREVIOUS_LAUNCHER_MS = 3000;
-/** How long a start waits for the ports of processes that were just killed. */
-const PORT_RELEASE_MS = 10_000;
 /** An API that has exited while the demo was played is restarted within this time. */
 const RESTARTED_MS = 60_000;
 const DEMO_ATTEMPTS = 3;
@@ -129,52 +125,6 @@ export function createLauncher(
     );
   }
 
-  /** Takes over the data folder: stops the processes that a killed launcher left running. */
-  async function takeDataFolder(): Promise<void> {
-    mkdirSync(dataDir, { recursive: true });
-    // For root, PostgreSQL runs as another user, whose files may be in there.
-    if (process.getuid?.() !== 0) chmodSync(dataDir, 0o700);
-    await waitForLauncher();
-    const wasKilled = existsSync(pidFile(dataDir, 'launcher'));
-    writePidFile(pidFile(dataDir, 'launcher'), process.pid);
-    ownsData = true;
-    // The old guard would stop the same processes.
-    await stopByPidFile(pidFile(dataDir, 'guard'), 'SIGKILL');
-    await stopLeftovers(dataDir, progress.note);
-    await waitForPorts(wasKilled ? PORT_RELEASE_MS : 0);
-  }
-
-  /** @throws if another launcher is running with the same data and is not stopping. */
-  async function waitForLauncher(): Promise<void> {
-    const running = livePid(pidFile(dataDir, 'launcher'));
-    if (running === null) return;
-    progress.note(`Waiting for process ${running}, which uses ${dataDir}, to exit …`);
-    const started = performance.now();
-    const isStopping = (): boolean => livePid(pidFile(dataDir, 'stopping')) !== null;
-    await becomesTrue(
-      () =>
-        livePid(pidFile(dataDir, 'launcher')) === null ||
-        (performance.now() - started > PREVIOUS_LAUNCHER_MS && !isStopping()),
-      STOP_TIMEOUT_MS,
-    );
-    if (livePid(pidFile(dataDir, 'launcher')) !== null) {
-      throw new Error(
-        `Process ${running} already uses ${dataDir}. Stop it, or set DATA_DIR to another folder.`,
-      );
-    }
-  }
-
-  /** @throws naming every port that is still in use after `timeoutMs`. */
-  async function waitForPorts(timeoutMs: number): Promise<void> {
-    const ports = wantedPorts(settings);
-    const free = (): Promise<boolean> =>
-      requireFreePorts(ports).then(
-        () => true,
-        () => false,
-      );
-    if (!(await becomesTrue(free, timeoutMs))) await requireFreePorts(ports);
-  }
-
   /** Starts the process that stops PostgreSQL and Temporal if this one is killed. */
   function startGuard(): void {
     guard = spawn(process.execPath, [fileURLToPath(new URL('guard.ts', import.meta.url)), dataDir], {
@@ -225,7 +175,9 @@ export function createLauncher(
 
   return {
     async start() {
-      await takeDataFolder();
+      const wasKilled = await claimDataFolder(dataDir, progress.note);
+      ownsData = true;
+      await clearEarlierStart(settings, wasKilled, progress.note);
       startGuard();
       // In parallel: no other step depends on it.
       const consoleBuilt = buildConsole();
