@@ -12,6 +12,7 @@ import {
 import { readUtf8Body } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
+import { refuseSignature } from '#api/http/refuse-signature.ts';
 import { publicRoute } from '#api/http/route.ts';
 import type { Services } from '#api/services.ts';
 
@@ -65,15 +66,14 @@ export const paymentCallbackRoutes = [
 ];
 
 /** @throws UNAUTHORIZED, VALIDATION_ERROR; RATE_LIMITED after too many invalid signatures from one client. */
-async function readEvent(context: Context, { payments, rateLimits }: Services): Promise<PaymentEvent | null> {
+async function readEvent(context: Context, services: Services): Promise<PaymentEvent | null> {
   const rawBody = await readUtf8Body(context);
   try {
-    return await payments.parseCallback(rawBody, context.get('stripe-signature'));
+    return await services.payments.parseCallback(rawBody, context.get('stripe-signature'));
   } catch (error) {
     if (error instanceof UnreadablePaymentCallback) throw invalid(error.part, error.message);
     if (!(error instanceof BadPaymentSignature)) throw translatedError(error);
-    await rateLimits.countFailure(clientAddress(context));
-    throw new ApiError('UNAUTHORIZED', 'The signature does not match');
+    return refuseSignature(context, services);
   }
 }
 

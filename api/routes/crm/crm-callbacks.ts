@@ -14,8 +14,8 @@ import { MessageInput } from '#domain/messages/message.ts';
 import { BadCrmSignature, type CrmProvider, type CrmWritten } from '#providers/crms/crm.ts';
 import { crmTokenContext } from '#providers/crms/token.ts';
 import { readUtf8Body } from '#api/http/body.ts';
-import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
+import { refuseSignature } from '#api/http/refuse-signature.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '#api/http/idempotency.ts';
 import { publicRoute } from '#api/http/route.ts';
 import type { Services } from '#api/services.ts';
@@ -54,15 +54,14 @@ function providerOf(context: Context, { crms }: Services): CrmProvider {
 async function readWritten(
   context: Context,
   provider: CrmProvider,
-  { rateLimits }: Services,
+  services: Services,
 ): Promise<CrmWritten | null> {
   const body = await readUtf8Body(context);
   try {
     return provider.read?.({ body, header: (name) => context.get(name) }) ?? null;
   } catch (error) {
     if (!(error instanceof BadCrmSignature)) throw error;
-    await rateLimits.countFailure(clientAddress(context));
-    throw new ApiError('UNAUTHORIZED', 'The signature does not match');
+    return refuseSignature(context, services);
   }
 }
 

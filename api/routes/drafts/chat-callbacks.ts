@@ -8,8 +8,8 @@ import {
   UnreadableChatRequest,
 } from '#providers/chats/chat.ts';
 import { readUtf8Body } from '#api/http/body.ts';
-import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
+import { refuseSignature } from '#api/http/refuse-signature.ts';
 import { publicRoute } from '#api/http/route.ts';
 import type { Services } from '#api/services.ts';
 import { chatEventHandler } from './chat-events.ts';
@@ -47,7 +47,7 @@ function providerOf(context: Context, { chats }: Services): ChatProvider {
 async function readEvent(
   context: Context,
   provider: ChatProvider,
-  { rateLimits }: Services,
+  services: Services,
 ): Promise<ChatEvent | null> {
   const body = await readUtf8Body(context);
   try {
@@ -55,8 +55,7 @@ async function readEvent(
   } catch (error) {
     if (error instanceof UnreadableChatRequest) throw invalid('', 'the body cannot be read');
     if (!(error instanceof BadChatSignature)) throw error;
-    await rateLimits.countFailure(clientAddress(context));
-    throw new ApiError('UNAUTHORIZED', 'The signature does not match');
+    return refuseSignature(context, services);
   }
 }
 
