@@ -5,7 +5,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
-import { refuseInvalid, serve } from './stand-in-server.ts';
+import { createReports, refuseInvalid, serve } from './stand-in-server.ts';
 
 /** Known faults of the server, by recipient. */
 export type BlueBubblesFault =
@@ -179,7 +179,7 @@ export async function startBlueBubbles(
   const isReachable = (to: string): boolean => hasIMessage(to) && !without.has(to);
   const inFlight = new Set<string>();
   const stopping = new AbortController();
-  const reports = new Set<Promise<void>>();
+  const reports = createReports();
 
   const standIn: BlueBubblesStandIn = {
     url: '',
@@ -245,7 +245,7 @@ export async function startBlueBubbles(
     },
     async stop() {
       stopping.abort();
-      await Promise.allSettled(reports);
+      await reports.settled();
       await server.stop();
     },
   };
@@ -301,8 +301,7 @@ export async function startBlueBubbles(
       const isFailed = message.error !== 0;
       await standIn.callWebhooks(isFailed ? 'message-send-error' : 'updated-message', notification(data));
     };
-    const reported = tell().finally(() => reports.delete(reported));
-    reports.add(reported);
+    reports.add(tell());
   }
 
   /** The conversation with a GUID. A group is treated as its first participant. */

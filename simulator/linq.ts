@@ -4,7 +4,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
-import { refuseInvalid, serve } from './stand-in-server.ts';
+import { createReports, refuseInvalid, serve } from './stand-in-server.ts';
 
 /** How the next messages to a recipient are treated. */
 export type LinqFault =
@@ -120,7 +120,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
   const faults = new Map<string, LinqFault>();
   const asSms = new Set<string>();
   const stopping = new AbortController();
-  const reports = new Set<Promise<unknown>>();
+  const reports = createReports();
 
   /** Standard Webhooks. */
   const signed = (secret: string, id: string, body: string): Record<string, string> => {
@@ -213,7 +213,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
     report,
     async stop() {
       stopping.abort();
-      await Promise.allSettled(reports);
+      await reports.settled();
       await server.stop();
     },
   };
@@ -256,9 +256,7 @@ export async function startLinq(token: string): Promise<LinqStandIn> {
       };
       sent.push(message);
       if (!chatOf(chatId)) chats.push({ id: chatId, handles });
-      const reported = deliver(message, fault).catch(() => {});
-      reports.add(reported);
-      void reported.finally(() => reports.delete(reported));
+      reports.add(deliver(message, fault));
     }
     if (fault?.kind === 'response_lost' && (fault.times ?? Infinity) > 0) {
       if (fault.times !== undefined) fault.times -= 1;

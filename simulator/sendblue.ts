@@ -4,7 +4,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import { z } from 'zod';
-import { refuseInvalid, serve } from './stand-in-server.ts';
+import { createReports, refuseInvalid, serve } from './stand-in-server.ts';
 
 /** How the next messages to a recipient are treated. */
 export type SendblueFault =
@@ -145,7 +145,7 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
   const faults = new Map<string, SendblueFault>();
   const asSms = new Set<string>();
   const stopping = new AbortController();
-  const reports = new Set<Promise<unknown>>();
+  const reports = createReports();
 
   const post = (url: string, body: object, secret: string | null = null): Promise<Response> =>
     fetch(url, {
@@ -255,7 +255,7 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
     },
     async stop() {
       stopping.abort();
-      await Promise.allSettled(reports);
+      await reports.settled();
       await server.stop();
     },
   };
@@ -286,9 +286,7 @@ export async function startSendblue(keys: { id: string; secret: string }): Promi
     const message = newMessage(body);
     sent.push(message);
     const created = resource(message);
-    const reported = deliver(message, fault).catch(() => {});
-    reports.add(reported);
-    void reported.finally(() => reports.delete(reported));
+    reports.add(deliver(message, fault));
     if (fault?.kind === 'response_lost') {
       context.respond = false;
       context.req.socket.destroy();

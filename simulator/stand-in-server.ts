@@ -36,3 +36,16 @@ export const refuseInvalid =
       refuse(context, error);
     }
   };
+
+/** The callbacks that a stand-in sends by itself, which it waits for before it stops. */
+export function createReports() {
+  const open = new Set<Promise<unknown>>();
+  return {
+    /** @param report whose failure nobody needs to know. */
+    add(report: Promise<unknown>): void {
+      const settled = report.catch(() => {}).finally(() => open.delete(settled));
+      open.add(settled);
+    },
+    settled: (): Promise<unknown> => Promise.all(open),
+  };
+}

@@ -5,7 +5,7 @@ import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
 import { smsSegments } from '#domain/messages/sms-segments.ts';
-import { refuseInvalid, serve } from './stand-in-server.ts';
+import { createReports, refuseInvalid, serve } from './stand-in-server.ts';
 
 /** How the next messages to a recipient are treated. */
 export type TelnyxFault =
@@ -79,7 +79,7 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
   const sent: TelnyxMessage[] = [];
   const faults = new Map<string, TelnyxFault>();
   const stopping = new AbortController();
-  const reports = new Set<Promise<unknown>>();
+  const reports = createReports();
 
   function signBody(body: string, at = new Date()): Record<string, string> {
     const timestamp = String(Math.floor(at.getTime() / 1000));
@@ -163,7 +163,7 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
     sign: signBody,
     async stop() {
       stopping.abort();
-      await Promise.allSettled(reports);
+      await reports.settled();
       await server.stop();
     },
   };
@@ -206,9 +206,7 @@ export async function startTelnyx(apiKey: string): Promise<TelnyxStandIn> {
     sent.push(message);
     const created = resource(message);
     if (webhookUrl !== '') {
-      const reported = deliver(message, fault).catch(() => {});
-      reports.add(reported);
-      void reported.finally(() => reports.delete(reported));
+      reports.add(deliver(message, fault));
     }
     if (fault?.kind === 'response_lost') {
       context.respond = false;

@@ -4,7 +4,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
-import { refuseInvalid, serve } from './stand-in-server.ts';
+import { createReports, refuseInvalid, serve } from './stand-in-server.ts';
 import { type PlacedCall, type TwilioCall, twilioCalls } from './twilio-calls.ts';
 import { refuse, type TwilioNumbers, twilioNumbers } from './twilio-numbers.ts';
 
@@ -75,7 +75,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   const sent: TwilioMessage[] = [];
   const faults = new Map<string, TwilioFault>();
   const stopping = new AbortController();
-  const reports = new Set<Promise<unknown>>();
+  const reports = createReports();
 
   function sign(url: string, fields: Record<string, string>) {
     const pairs = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -138,7 +138,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       }),
     async stop() {
       stopping.abort();
-      await Promise.allSettled(reports);
+      await reports.settled();
       await server.stop();
     },
   } satisfies Omit<TwilioStandIn, keyof TwilioNumbers>);
@@ -180,8 +180,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       const ending: [status: string, more?: Record<string, string>] =
         fault?.kind === 'error_later' ? ['undelivered', { ErrorCode: String(fault.code) }] : ['delivered'];
       const reported = reportStatus(message, 'sent').then(() => reportStatus(message, ...ending));
-      const settled = reported.catch(() => {}).finally(() => reports.delete(settled));
-      reports.add(settled);
+      reports.add(reported);
     }
     if (fault?.kind === 'response_lost' || fault?.kind === 'failure_lost') {
       context.respond = false;
