@@ -1,4 +1,4 @@
-import { Trans } from '@lingui/react/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from './button.tsx';
@@ -16,6 +16,13 @@ export interface Column<T> {
   wide?: boolean;
 }
 
+interface Selection<T> {
+  has: (key: string) => boolean;
+  toggle: (key: string) => void;
+  /** What the checkbox of a row selects. */
+  nameOf: (row: T) => string;
+}
+
 export interface TableProps<T> {
   /** The accessible name. */
   label: string;
@@ -26,6 +33,8 @@ export interface TableProps<T> {
   onOpen?: (row: T) => void;
   /** The key of the row that is open. */
   selected?: string | undefined;
+  /** Lets rows be selected, to act on several: by a checkbox, or Space. */
+  selection?: Selection<T>;
   /** The next page, if there is one: it is loaded as the end comes near, after a failure only on request. */
   next?: { load: () => void; hasFailed: boolean };
   /** In pixels. */
@@ -50,10 +59,12 @@ export function Table<T>({
   rowKey,
   onOpen,
   selected,
+  selection,
   next,
   rowHeight = 60,
   className,
 }: TableProps<T>) {
+  const { t } = useLingui();
   const scroller = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
   const virtual = useVirtualizer({
@@ -84,6 +95,8 @@ export function Table<T>({
     if (step !== undefined) focus(index + step);
     else if (event.key === 'Home') focus(0);
     else if (event.key === 'End') focus(rows.length - 1);
+    else if (event.key === ' ' && selection && event.target === event.currentTarget)
+      selection.toggle(rowKey(rows[index] as T));
     else if (event.key === 'Enter' && onOpen && event.target === event.currentTarget)
       onOpen(rows[index] as T);
     else return;
@@ -91,7 +104,11 @@ export function Table<T>({
   };
 
   const cells = classes('grid items-center px-4', columns.length > MANY ? 'gap-2' : 'gap-4');
-  const grid = { '--columns': columns.map(({ width }) => width).join(' '), '--narrow': narrow(columns) };
+  const lead = selection ? '1rem ' : '';
+  const grid = {
+    '--columns': lead + columns.map(({ width }) => width).join(' '),
+    '--narrow': lead + narrow(columns),
+  };
   return (
     <div
       ref={scroller}
@@ -110,6 +127,11 @@ export function Table<T>({
             columns.length > MANY ? 'text-[0.6875rem]' : 'text-xs',
           )}
         >
+          {selection && (
+            <div role="columnheader" aria-label={t`Selected`}>
+              <span className="sr-only">{t`Selected`}</span>
+            </div>
+          )}
           {columns.map(({ header, right, wide }) => (
             <div key={header} role="columnheader" className={headerClasses(right, wide)}>
               {header}
@@ -120,6 +142,7 @@ export function Table<T>({
       <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
         {items.map(({ index, key, start }) => {
           const row = rows[index] as T;
+          const name = selection?.nameOf(row);
           return (
             <div
               key={key}
@@ -130,7 +153,12 @@ export function Table<T>({
               tabIndex={index === Math.min(current, rows.length - 1) ? 0 : -1}
               onFocus={() => setCurrent(index)}
               onKeyDown={(event) => listen(event, index)}
-              onClick={onOpen && (() => onOpen(row))}
+              onClick={
+                onOpen &&
+                (({ target }) => {
+                  if (!(target as Element).closest('label')) onOpen(row);
+                })
+              }
               className={classes(
                 cells,
                 'absolute inset-x-0 top-0 grid-cols-(--narrow) border-b border-line -outline-offset-2 aria-[current]:bg-selected md:grid-cols-(--columns)',
@@ -138,6 +166,20 @@ export function Table<T>({
               )}
               style={{ height: rowHeight, transform: `translateY(${start}px)` }}
             >
+              {selection && (
+                <div role="cell" className="self-stretch">
+                  <label className="flex h-full items-center">
+                    <input
+                      type="checkbox"
+                      tabIndex={-1}
+                      aria-label={t`Select ${name}`}
+                      className="size-4 accent-accent"
+                      checked={selection.has(rowKey(row))}
+                      onChange={() => selection.toggle(rowKey(row))}
+                    />
+                  </label>
+                </div>
+              )}
               {columns.map(({ header, cell, right, wide }) => (
                 <div key={header} role="cell" className={cellClasses(right, wide)}>
                   {cell(row)}

@@ -77,7 +77,7 @@ describe('the contacts', () => {
       buffer: Buffer.from(`${header}\n+14155550160\n`),
     });
     const code = page.getByLabel('Country code');
-    await code.fill('49');
+    await code.fill('4x');
     await page.getByLabel('CSV file').scrollIntoViewIfNeeded();
     await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
     await code.and(page.locator('[aria-invalid=true]:focus')).waitFor();
@@ -131,6 +131,48 @@ describe('the contacts', () => {
     await page.getByRole('button', { name: 'Erase the contact' }).click();
     await page.getByText('No leads found').waitFor();
     await eventually(async () => (await company()) === undefined);
+  });
+
+  it('are changed several at a time, with an undo, and deleted once it is said how many', async () => {
+    const { page } = tab;
+    const names = ['Fay', 'Gil', 'Hal'];
+    const listIds = await Promise.all(
+      ['Open day', 'Brunch'].map(async (name) => (await workspace.api('POST', '/api/lists', { name })).body),
+    );
+    const listId = listIds[0].list._id;
+    const leads = names.map((firstName, index) => ({ firstName, phone: `+1415555017${index}` }));
+    await workspace.api('POST', '/api/leads', { listId, leads });
+    await tab.signIn(workspace.key, `/contacts?list=${listId}`);
+    const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
+    await row('Fay').getByRole('checkbox').check();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await row('Gil').focus();
+    await page.keyboard.press(' ');
+    const bar = page.getByRole('group', { name: 'Selected leads' });
+    await bar.getByText('2 selected').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    const countOf = async (name: string) =>
+      (await workspace.api('GET', '/api/lists')).body.lists.find(
+        (list: { name: string }) => list.name === name,
+      ).leadCount;
+    await bar.getByRole('button', { name: 'Add to a list' }).click();
+    await page.getByRole('menuitem', { name: 'Brunch' }).click();
+    await page.getByText('Added to Brunch: 2').waitFor();
+    expect(await countOf('Brunch')).toBe(2);
+    await bar.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Undone: 2').waitFor();
+    expect(await countOf('Brunch')).toBe(0);
+    await row('Hal').getByRole('checkbox').check();
+    await bar.getByRole('button', { name: 'Select all of them' }).click();
+    await bar.getByRole('button', { name: 'Delete' }).click();
+    const question = page.getByRole('dialog', { name: 'Delete these leads?' });
+    await question.getByText('3 leads are concerned.').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await question.getByRole('button', { name: 'Delete the leads' }).click();
+    await page.getByText('No leads yet').waitFor();
+    expect(await countOf('Open day')).toBe(0);
+    await page.getByRole('button', { name: 'All leads' }).click();
   });
 
   it('are loaded as the list is scrolled, in few requests, and later when the API asks to wait', async () => {

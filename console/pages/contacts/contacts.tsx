@@ -2,7 +2,7 @@ import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { Plus, Upload } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { NearLimit } from '#console/components/near-limit.tsx';
@@ -11,7 +11,6 @@ import { SearchBox } from '#console/components/search-box.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { AddLead } from './add-lead.tsx';
-import { ImportLeads } from './import-leads.tsx';
 import { ImportProgress } from './import-progress.tsx';
 import type { LeadList } from './lead.ts';
 import { LeadDrawer } from './lead-drawer.tsx';
@@ -20,6 +19,9 @@ import { ListForm } from './list-form.tsx';
 import { ListMenu } from './list-menu.tsx';
 import { ListSidebar } from './list-sidebar.tsx';
 import { AddOptOut, OptOuts } from './opt-outs.tsx';
+
+/** Loaded when somebody imports. */
+const ImportLeads = lazy(() => import('./import-leads.tsx').then((file) => ({ default: file.ImportLeads })));
 
 const TABS = [
   { value: '', label: msg`Leads` },
@@ -103,12 +105,14 @@ export default function Contacts() {
         onAdded={(lead) => go({ lead })}
       />
       {dialog === 'import' && (
-        <ImportLeads
-          lists={known}
-          listId={listId}
-          close={close}
-          onStarted={(list, id) => go({ list, import: id, q: '' })}
-        />
+        <Suspense fallback={null}>
+          <ImportLeads
+            lists={known}
+            listId={listId}
+            close={close}
+            onStarted={(list, id) => go({ list, import: id, q: '' })}
+          />
+        </Suspense>
       )}
       {dialog === 'list' && <ListForm close={close} onCreated={(list) => go({ list, q: '', import: '' })} />}
       {dialog === 'opt-out' && <AddOptOut close={close} />}
@@ -160,7 +164,14 @@ function Lists({
           />
         )}
         <div className="min-h-0 flex-1">
-          <Leads listId={listId} search={search} selected={leadId} onOpen={select} action={add} />
+          <Leads
+            listId={listId}
+            lists={lists}
+            search={search}
+            selected={leadId}
+            onOpen={select}
+            action={add}
+          />
         </div>
       </section>
       <LeadDrawer leadId={leadId} lists={lists} close={() => go({ lead: '', part: '' })} />
