@@ -295,6 +295,22 @@ test('the numbers of a campaign open the leads that they count, and it is stoppe
     .getByRole('row', { name: /Viewings/ })
     .getByText('Will be late')
     .waitFor();
+  // From the contact as well, who may be opted out there.
+  const [{ _id: graceId }] = (await api('GET', '/api/leads?search=Grace')).body.leads;
+  await tab.go(`/contacts?lead=${graceId}&part=history`);
+  const grace = page.getByRole('dialog', { name: 'Grace', exact: true });
+  const answer = (title: string) => page.getByRole('dialog', { name: title });
+  await grace.getByRole('button', { name: 'Stop for this lead' }).click();
+  await answer('Stop the campaign for Grace?').getByRole('button', { name: 'Stop for this lead' }).click();
+  await grace
+    .getByRole('list', { name: 'Campaigns under way' })
+    .getByRole('listitem')
+    .waitFor({ state: 'detached' });
+  await grace.getByRole('button', { name: 'Opt out' }).click();
+  expect(await inaccessible(page)).toEqual([]);
+  await answer('Opt Grace out?').getByRole('button', { name: 'Opt out' }).click();
+  await page.getByText('Grace is opted out').waitFor();
+  expect((await api('GET', '/api/opt-outs')).body.optOuts).toMatchObject([{ address: '+14155550181' }]);
   expect(await inaccessible(page)).toEqual([]);
 });
 

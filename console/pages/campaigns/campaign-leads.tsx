@@ -7,7 +7,6 @@ import type { RequestTo } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
-import { ConfirmButton } from '#console/components/confirm.tsx';
 import { ShowMore } from '#console/components/show-more.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
@@ -25,15 +24,11 @@ import {
   untilText,
   waitText,
 } from './lead-names.ts';
+import { StopLead } from './stop-lead.tsx';
 
 const REFRESH_MS = 15_000;
 const STATES = ['running', 'finished', 'stopped'] as const;
-const REFRESH = [
-  ...CAMPAIGNS,
-  'GET /api/campaigns/{id}/leads',
-  'GET /api/campaigns/{id}/funnel',
-  'GET /api/messages',
-] as const;
+const REFRESH = [...CAMPAIGNS, 'GET /api/campaigns/{id}/leads', 'GET /api/messages'] as const;
 
 type Variant = NonNullable<NonNullable<RequestTo<'GET /api/campaigns/{id}/leads'>['query']>['variant']>;
 
@@ -123,7 +118,6 @@ function filterText(number: number, counted: string, variant: string): string {
 function LeadRow({ campaign, lead }: { campaign: Campaign; lead: CampaignLead }) {
   const { t } = useLingui();
   const { leadId, firstName, lastName, phone, email, state, pausedAt } = lead;
-  const stop = useWrite('POST /api/campaigns/{id}/leads/{leadId}/stop', { refresh: REFRESH });
   const resume = useWrite('PATCH /api/leads/{id}/campaigns/{campaignId}', { refresh: REFRESH });
   const address = addressName(phone ?? email ?? '');
   const name = [firstName, lastName].filter(Boolean).join(' ') || address || t`Lead`;
@@ -159,22 +153,7 @@ function LeadRow({ campaign, lead }: { campaign: Campaign; lead: CampaignLead })
         </Button>
       )}
       {state === 'running' && campaign.status !== 'archived' && (
-        <ConfirmButton
-          label={t`Stop for this lead`}
-          title={t`Stop the campaign for ${name}?`}
-          confirm={t`Stop for this lead`}
-          busy={stop.isPending}
-          onConfirm={() =>
-            stop.mutate(
-              { params: { id: campaign._id, leadId } },
-              { onSuccess: () => toast(t`Stopped for ${name}`), onError: toastError },
-            )
-          }
-        >
-          <p>
-            <Trans>Its unsent messages are canceled. It cannot enter this campaign again.</Trans>
-          </p>
-        </ConfirmButton>
+        <StopLead campaignId={campaign._id} leadId={leadId} name={name} />
       )}
     </li>
   );

@@ -1,5 +1,5 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { Download, Eraser, Trash2 } from 'lucide-react';
+import { Ban, Download, Eraser, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { addressOf } from '#console/api/client.ts';
 import { useWrite } from '#console/api/queries.ts';
@@ -10,8 +10,9 @@ import { download } from '#console/lib/download.ts';
 import { type Lead, leadName } from './lead.ts';
 
 const REFRESH = ['GET /api/leads', 'GET /api/lists'] as const;
+const OPT_OUTS = ['GET /api/opt-outs', 'GET /api/leads/{id}/timeline', 'GET /api/conversations'] as const;
 
-/** Exports, deletes or erases. Neither of the latter can be undone, so they ask beforehand. */
+/** Exports, opts out, deletes or erases. What cannot be undone asks beforehand. */
 export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }) {
   const { t } = useLingui();
   const [exporting, setExporting] = useState(false);
@@ -26,6 +27,12 @@ export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }
     setExporting(false);
   };
   const name = leadName(lead);
+  const change = useWrite('POST /api/leads/bulk', { refresh: OPT_OUTS });
+  const optOut = (): void =>
+    change.mutate(
+      { body: { leadIds: [lead._id], change: { optOut: true } } },
+      { onSuccess: () => toast(t`${name} is opted out`), onError: toastError },
+    );
   const run = (erase: boolean): void =>
     remove.mutate(
       { params: { id: lead._id }, query: erase ? { erase: 'true' } : {} },
@@ -46,6 +53,19 @@ export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }
         <Trans>Export</Trans>
       </Button>
       <span className="flex-1" />
+      <ConfirmButton
+        label={t`Opt out`}
+        kind="secondary"
+        icon={<Ban className="size-4" aria-hidden="true" />}
+        title={t`Opt ${name} out?`}
+        confirm={t`Opt out`}
+        busy={change.isPending}
+        onConfirm={optOut}
+      >
+        <p>
+          <Trans>Nothing is sent to any of its addresses any more, and what waits for it fails.</Trans>
+        </p>
+      </ConfirmButton>
       <ConfirmButton
         label={t`Delete`}
         kind="secondary"

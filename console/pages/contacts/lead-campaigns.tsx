@@ -10,29 +10,25 @@ import { allSteps, placeOf } from '#console/lib/step-places.ts';
 import { type Campaign, isMessage } from '../campaigns/campaign.ts';
 import { type CampaignLead, pauseReasonName, waitText } from '../campaigns/lead-names.ts';
 import { stepTexts } from '../campaigns/step-text.ts';
+import { StopLead } from '../campaigns/stop-lead.tsx';
+import { type Lead, leadName } from './lead.ts';
 
 /** The campaigns in which a lead is under way, and what comes next in each. */
-export default function LeadCampaigns({
-  leadId,
-  campaignIds,
-}: {
-  leadId: string;
-  campaignIds: readonly string[];
-}) {
+export default function LeadCampaigns({ lead, campaignIds }: { lead: Lead; campaignIds: readonly string[] }) {
   const { t } = useLingui();
   return (
     <ul aria-label={t`Campaigns under way`} className="flex flex-col gap-2">
       {campaignIds.map((campaignId) => (
-        <Place key={campaignId} leadId={leadId} campaignId={campaignId} />
+        <Place key={campaignId} lead={lead} campaignId={campaignId} />
       ))}
     </ul>
   );
 }
 
-function Place({ leadId, campaignId }: { leadId: string; campaignId: string }) {
+function Place({ lead, campaignId }: { lead: Lead; campaignId: string }) {
   const zone = useTimeZone();
   const options = { refetchInterval: useLiveInterval() };
-  const params = { id: leadId, campaignId };
+  const params = { id: lead._id, campaignId };
   const place = useRead('GET /api/leads/{id}/campaigns/{campaignId}', { params }, options).data?.place;
   const campaign = useRead('GET /api/campaigns/{id}', { params: { id: campaignId } }).data?.campaign;
   if (!place || !campaign || place.state !== 'running') return null;
@@ -53,6 +49,11 @@ function Place({ leadId, campaignId }: { leadId: string; campaignId: string }) {
           {text}
         </p>
       ))}
+      {campaign.status !== 'archived' && (
+        <div className="mt-2">
+          <StopLead campaignId={campaignId} leadId={lead._id} name={leadName(lead)} />
+        </div>
+      )}
     </li>
   );
 }

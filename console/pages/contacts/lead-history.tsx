@@ -62,7 +62,7 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
     <div className="flex flex-col gap-5">
       {campaignIds.length > 0 && (
         <Suspense>
-          <LeadCampaigns leadId={lead._id} campaignIds={campaignIds} />
+          <LeadCampaigns lead={lead} campaignIds={campaignIds} />
         </Suspense>
       )}
       {byDay(entries, zone).map(({ day, entries: ofDay }) => (
