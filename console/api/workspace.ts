@@ -1,4 +1,5 @@
 import type { ResponseOf } from './routes.ts';
+import { stopOfWorkspace, type Stop } from '#console/lib/line.ts';
 import { useRead } from './queries.ts';
 
 export type Identity = ResponseOf<'GET /api/workspace'>;
@@ -18,11 +19,8 @@ export function useBilling(): { workspace: boolean; agency: boolean } {
   return { workspace: workspace.billingMode !== 'none', agency: agency?.billingMode !== 'none' };
 }
 
-/** Whether the workspace sends nothing because a payment is past due. */
-export function useIsUnpaid(): boolean {
-  const { billingMode, subscriptionStatus } = useIdentity().workspace;
-  return billingMode !== 'none' && subscriptionStatus === 'past_due';
-}
+/** Why the workspace sends nothing; null: it sends. */
+export const useStop = (): Stop | null => stopOfWorkspace(useIdentity().workspace);
 
 /** Whether the caller pays for the workspace: the owner of its agency, whose card is changed on the tab Billing. */
 export function useIsPayer(): boolean {

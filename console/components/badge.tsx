@@ -51,6 +51,8 @@ const STATUS_TONES: Record<string, Tone> = {
   awaiting_payment: 'warn',
   provisioning: 'info',
   past_due: 'bad',
+  suspended: 'bad',
+  unsubscribed: 'bad',
   failed: 'bad',
   down: 'bad',
   rejected: 'bad',

@@ -3,9 +3,27 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { addressName } from './format.ts';
 
 export type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number] & {
-  /** Whether it sends nothing because a payment of its workspace is past due. */
-  isUnpaid?: boolean;
+  /** Why its workspace sends nothing, on any line. */
+  stop?: Stop | null;
 };
+
+export type Stop = 'suspended' | 'past_due' | 'unsubscribed';
+
+/** Why a workspace sends nothing, whatever the state of its lines; null: it sends. */
+export function stopOfWorkspace({
+  suspended = false,
+  billingMode,
+  subscriptionStatus,
+}: {
+  suspended?: boolean;
+  billingMode: string;
+  subscriptionStatus: string;
+}): Stop | null {
+  if (suspended) return 'suspended';
+  if (billingMode === 'none') return null;
+  if (subscriptionStatus === 'canceled') return 'unsubscribed';
+  return subscriptionStatus === 'past_due' ? 'past_due' : null;
+}
 
 export const CHANNELS = {
   imessage: 'iMessage',
@@ -30,7 +48,7 @@ export const isDoubted = ({ reputation }: Line): boolean =>
 /** The state of a line in one word; the most severe problem wins. */
 export function lineState(line: Line): string {
   if (line.provisioningStatus !== 'active') return line.provisioningStatus;
-  if (line.isUnpaid) return 'past_due';
+  if (line.stop) return line.stop;
   if (line.isPaused) return 'paused';
   if (!line.isActive) return 'off';
   const health = line.healthCheck?.status ?? 'unknown';
@@ -39,5 +57,14 @@ export function lineState(line: Line): string {
 }
 
 /** Whether the line needs attention. */
-export const needsAttention = (line: Line): boolean =>
-  ['awaiting_payment', 'failed', 'past_due', 'paused', 'degraded', 'down'].includes(lineState(line));
+export const needsAttention = (line: Line): boolean => ATTENTION.has(lineState(line));
+const ATTENTION: ReadonlySet<string> = new Set([
+  'awaiting_payment',
+  'failed',
+  'suspended',
+  'past_due',
+  'unsubscribed',
+  'paused',
+  'degraded',
+  'down',
+]);

@@ -44,7 +44,9 @@ const NAMES: Record<string, MessageDescriptor> = {
   sent: msg`Sent`,
   stopped: msg`Stopped`,
   succeeded: msg`Succeeded`,
+  suspended: msg`Suspended`,
   unavailable: msg`Unavailable`,
+  unsubscribed: msg`No subscription`,
   watch: msg`Watch`,
 };
 

@@ -3,7 +3,8 @@ import { Link } from '@tanstack/react-router';
 import { CirclePause, WifiOff } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useIsCutOff } from '#console/api/live.ts';
-import { type Identity, useIdentity, useIsPayer, useIsUnpaid } from '#console/api/workspace.ts';
+import { useIsPayer, useStop } from '#console/api/workspace.ts';
+import type { Stop } from '#console/lib/line.ts';
 
 /** Says on every page that nothing arrives, and that nothing is sent by itself later. */
 export function ConnectionBanner() {
@@ -23,18 +24,16 @@ export function ConnectionBanner() {
 
 /** Says on every page that the workspace sends nothing, and why. */
 export function StoppedBanner() {
-  const { workspace } = useIdentity();
-  const reason = reasonOf(workspace);
-  const isUnpaid = useIsUnpaid();
-  const pays = useIsPayer() && isUnpaid;
-  if (reason === null) return null;
+  const stop = useStop();
+  const pays = useIsPayer() && stop === 'past_due';
+  if (stop === null) return null;
   return (
     <div
       role="status"
       className="flex shrink-0 items-center gap-3 border-b-4 border-bad bg-bad-soft px-4 py-2 font-semibold text-bad"
     >
       <CirclePause className="size-4 shrink-0" aria-hidden="true" />
-      <p className="min-w-0 flex-1">{reason}</p>
+      <p className="min-w-0 flex-1">{REASONS[stop]}</p>
       {pays && (
         <Link to="/agency" search={{ tab: 'billing' } as never} className="underline">
           <Trans>Change the card</Trans>
@@ -44,14 +43,10 @@ export function StoppedBanner() {
   );
 }
 
-function reasonOf({ suspended, billingMode, subscriptionStatus }: Identity['workspace']): ReactNode {
-  if (suspended)
-    return <Trans>Suspended by the operator: nothing is sent, and nothing can be changed.</Trans>;
-  if (billingMode === 'none') return null;
-  if (subscriptionStatus === 'past_due')
-    return (
-      <Trans>A payment is past due: nothing is sent, and nothing can be changed until it is paid.</Trans>
-    );
-  if (subscriptionStatus === 'canceled') return <Trans>The subscription has ended: nothing is sent.</Trans>;
-  return null;
-}
+const REASONS: Record<Stop, ReactNode> = {
+  suspended: <Trans>Suspended by the operator: nothing is sent, and nothing can be changed.</Trans>,
+  past_due: (
+    <Trans>A payment is past due: nothing is sent, and nothing can be changed until it is paid.</Trans>
+  ),
+  unsubscribed: <Trans>The subscription has ended: nothing is sent.</Trans>,
+};

@@ -41,6 +41,7 @@ describe('the lines', () => {
     const drawer = page.getByRole('dialog');
     await drawer.getByText('One message waits.').waitFor();
     await drawer.getByRole('meter', { name: 'Messages' }).waitFor();
+    await drawer.getByText(workspace.lineId).waitFor();
     expect(await inaccessible(page)).toEqual([]);
   });
 
@@ -345,6 +346,22 @@ test('a workspace that stops sending says so on every page, in words', async () 
   await page.getByRole('heading', { name: 'Contacts' }).waitFor();
   await page.getByText(/A payment is past due: nothing is sent/).waitFor();
   expect(await inaccessible(page)).toEqual([]);
+  for (const [change, banner, state] of [
+    [
+      sql.fragment`subscription_status = 'canceled'`,
+      /The subscription has ended: nothing is sent/,
+      'No subscription',
+    ],
+    [sql.fragment`suspended_at = now()`, /Suspended by the operator: nothing is sent/, 'Suspended'],
+  ] as const) {
+    await app.pools.system.query(sql.unsafe`update workspaces set ${change} where id = ${id}`);
+    await tab.signIn(key);
+    await page.getByText(banner).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Rosa Paz' }).getByText(state).waitFor();
+    await page.getByRole('link', { name: /The (workspace is suspended|subscription has ended)/ }).waitFor();
+    await tab.go('/lines');
+    await page.getByRole('row', { name: new RegExp(`Rosa Paz.*${state}`) }).waitFor();
+  }
 });
 
 test('an invoice is paid in a tab of its own', async () => {
@@ -399,6 +416,8 @@ test('many lines are searched by name and state, and one that reputation slows d
   expect(await inaccessible(page)).toEqual([]);
   await robin.press('Enter');
   await page.getByRole('dialog').getByText('Watch', { exact: true }).first().waitFor();
+  await page.getByRole('tab', { name: 'Limits' }).click();
+  await page.getByText(/^Today \d+: its reputation is “watch”/).waitFor();
   await page.keyboard.press('Escape');
   await tab.go('/');
   const today = page.getByRole('listitem').filter({ hasText: 'Robin Öhman' });

@@ -5,11 +5,10 @@ import { Card } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
-import type { Line } from '#console/lib/line.ts';
+import { type Line, stopOfWorkspace } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { lineColumns } from '#console/pages/lines/line-columns.tsx';
 import { useLineFilter } from '#console/pages/lines/line-filter.tsx';
-import type { SubAccount } from './change-plan.tsx';
 import { TransferLine } from './transfer-line.tsx';
 
 /** A line, and the name of the client that it belongs to. */
@@ -25,9 +24,6 @@ function columns(): readonly Column<ClientLine>[] {
   return [{ ...line, width: 'minmax(9rem, 2fr)' }, client, channel, { ...state, wide: true }, today];
 }
 
-const isUnpaid = (client: SubAccount | undefined): boolean =>
-  client?.billingMode !== 'none' && client?.subscriptionStatus === 'past_due';
-
 /** The lines of all clients; a row opens its transfer to another client. */
 export default function AgencyLines() {
   const { t } = useLingui();
@@ -36,11 +32,10 @@ export default function AgencyLines() {
   const [selected, select] = useSearchParam('line');
   const subAccounts = clients.data?.subAccounts ?? [];
   const owners = new Map(subAccounts.map((client) => [client.idpOrgId, client]));
-  const rows = lines.data?.lines.map((line) => ({
-    ...line,
-    client: owners.get(line.workspaceId)?.name ?? line.workspaceId,
-    isUnpaid: isUnpaid(owners.get(line.workspaceId)),
-  }));
+  const rows = lines.data?.lines.map((line) => {
+    const owner = owners.get(line.workspaceId);
+    return { ...line, client: owner?.name ?? line.workspaceId, stop: owner ? stopOfWorkspace(owner) : null };
+  });
   const { shown, isFiltered, filter } = useLineFilter(rows, ({ client }) => client);
   return (
     <Card title={t`Lines of all clients`} className="overflow-hidden">

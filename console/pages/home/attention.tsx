@@ -23,7 +23,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useIdentity, useIsPayer, useIsUnpaid } from '#console/api/workspace.ts';
+import { useIsPayer, useStop } from '#console/api/workspace.ts';
 import type { Search } from '#console/lib/search.ts';
 import { isDoubted, type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
@@ -49,9 +49,8 @@ const TONES = {
 /** What waits for a person: drafts, unanswered conversations, lines that do not send, failures. */
 export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   const { t } = useLingui();
-  const { workspace } = useIdentity();
   const isPayer = useIsPayer();
-  const isUnpaid = useIsUnpaid();
+  const stop = useStop();
   const refetchInterval = useLiveInterval();
   const attention = useRead('GET /api/attention', {}, { refetchInterval });
   if (attention.error && !attention.data)
@@ -59,7 +58,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   if (!lines || !attention.data) return <SkeletonRows rows={3} />;
 
   const matters: Matter[] = [];
-  if (workspace.suspended) {
+  if (stop === 'suspended') {
     matters.push({
       key: 'suspended',
       icon: CirclePause,
@@ -69,13 +68,20 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       to: '/lines',
     });
   }
-  if (isUnpaid) {
+  if (stop === 'past_due' || stop === 'unsubscribed') {
     matters.push({
-      key: 'past_due',
+      key: stop,
       icon: CreditCard,
       tone: 'bad',
-      title: t`The subscription is past due`,
-      text: t`Nothing is sent until it is paid. Messages keep their place.`,
+      ...(stop === 'past_due'
+        ? {
+            title: t`The subscription is past due`,
+            text: t`Nothing is sent until it is paid. Messages keep their place.`,
+          }
+        : {
+            title: t`The subscription has ended`,
+            text: t`Nothing is sent until there is a new one. Messages keep their place.`,
+          }),
       ...(isPayer ? { to: '/agency', search: { tab: 'billing' } } : { to: '/messages' }),
     });
   }

@@ -1,7 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { Phone } from 'lucide-react';
-import { useIsUnpaid } from '#console/api/workspace.ts';
+import { useStop } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { buttonClasses } from '#console/components/button.tsx';
 import { Meter } from '#console/components/meter.tsx';
@@ -21,7 +21,7 @@ export function LinesAtAGlance({
   retry: () => void;
 }) {
   const { t } = useLingui();
-  const isUnpaid = useIsUnpaid();
+  const stop = useStop();
   const count = lines?.length ?? 0;
   const link = (
     <Link to="/lines" className="text-accent-ink hover:underline">
@@ -55,7 +55,7 @@ export function LinesAtAGlance({
                   <p className="truncate font-medium">{lineName(line)}</p>
                   <p className="truncate text-xs text-muted">{lineAddress(line) ?? t`No address yet`}</p>
                 </div>
-                <Status status={lineState({ ...line, isUnpaid })} />
+                <Status status={lineState({ ...line, stop })} />
               </div>
               <div className="mt-2">
                 <Meter

@@ -1,5 +1,5 @@
 import type { MessageDescriptor } from '@lingui/core';
-import { msg } from '@lingui/core/macro';
+import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -8,7 +8,8 @@ import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
 import { KeptForm } from '#console/components/kept-form.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import type { Line } from '#console/lib/line.ts';
+import { isDoubted, type Line } from '#console/lib/line.ts';
+import { statusName } from '#console/lib/status-names.ts';
 import { useEdits } from '#console/lib/unsent.ts';
 
 type Patch = NonNullable<RequestTo<'PATCH /api/lines/{id}'>['body']>;
@@ -57,8 +58,22 @@ function patchOf(before: Values, values: Values): Patch {
   );
 }
 
+/** How many new conversations the line may open today, if something takes from its limit. */
+function reducedText(line: Line): string | null {
+  const { newMessagesLimit: now } = line.usage;
+  if (now >= line.dailyNewConversationsLimit) return null;
+  if (!isDoubted(line)) return t`Today ${now}: it warms up.`;
+  const state = statusName(line.reputation.state).toLowerCase();
+  return t`Today ${now}: its reputation is “${state}”.`;
+}
+
 export function LimitsForm({ line }: { line: Line }) {
   const { t } = useLingui();
+  const hintOf = (name: Name): string | undefined => {
+    const { hint } = LABELS[name];
+    const reduced = name === 'dailyNewConversationsLimit' ? reducedText(line) : null;
+    return [reduced, hint && t(hint)].filter(Boolean).join(' ') || undefined;
+  };
   // As it was when the form was opened: what somebody else has changed since is not changed back.
   const [initial, setInitial] = useState(() => valuesOf(line));
   const edits = useEdits(`limits ${line._id}`, initial);
@@ -99,7 +114,7 @@ export function LimitsForm({ line }: { line: Line }) {
           <TextField
             key={name}
             label={t(LABELS[name].label)}
-            hint={LABELS[name].hint && t(LABELS[name].hint)}
+            hint={hintOf(name)}
             inputMode={(NUMBERS as readonly string[]).includes(name) ? 'numeric' : 'text'}
             value={values[name]}
             onChange={(event) => change({ [name]: event.target.value })}

@@ -4,7 +4,7 @@ import { Phone, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
-import { useIsUnpaid } from '#console/api/workspace.ts';
+import { useStop } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { Meter } from '#console/components/meter.tsx';
 import { Page } from '#console/components/page.tsx';
@@ -48,9 +48,9 @@ export default function Lines() {
   );
   const [selected, select] = useSearchParam('line');
   const [requesting, setRequesting] = useState(false);
-  const isUnpaid = useIsUnpaid();
-  const rows: Line[] | undefined = isUnpaid
-    ? lines.data?.lines.map((line) => ({ ...line, isUnpaid }))
+  const stop = useStop();
+  const rows: Line[] | undefined = stop
+    ? lines.data?.lines.map((line) => ({ ...line, stop }))
     : lines.data?.lines;
   const line = rows?.find(({ _id }) => _id === selected);
   const { shown, isFiltered, filter } = useLineFilter(rows);

@@ -9,6 +9,7 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useIsAdmin, useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
+import { Fact, Facts } from '#console/components/facts.tsx';
 import { Meter } from '#console/components/meter.tsx';
 import { PowerButton } from '#console/components/power-button.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
@@ -32,6 +33,7 @@ const LINES = 'GET /api/lines/by-user';
 
 /** The state, the usage and the next messages of a line. */
 export function Overview({ line }: { line: Line }) {
+  const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const pace = useRead(
     'GET /api/lines/{id}/pace',
@@ -65,6 +67,9 @@ export function Overview({ line }: { line: Line }) {
         <SkeletonRows rows={4} />
       )}
       <Health line={line} />
+      <Facts>
+        <Fact name={t`Line ID`}>{line._id}</Fact>
+      </Facts>
       <WorkflowLink
         id={`${line.provisioningStatus === 'active' ? 'line-pacer' : 'line-request'}:${line._id}`}
       />
