@@ -159,6 +159,7 @@ export function Clients() {
           label={t`Period`}
           value={days}
           options={periods()}
+          hint={t`Up to now. Analytics counts whole days.`}
           onChange={(event) => choose(event.target.value)}
         />
       </div>

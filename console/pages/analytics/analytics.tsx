@@ -42,7 +42,7 @@ export default function Analytics() {
   return (
     <Page
       title={t`Analytics`}
-      description={t`Messages and replies, in the time zone ${zone}`}
+      description={t`Messages, by the day they were created, and replies, in the time zone ${zone}`}
       actions={
         <ExportButton
           address={addressOf('/api/analytics/export', {}, { ...filter, interval })}

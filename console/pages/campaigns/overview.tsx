@@ -131,14 +131,21 @@ function Results({ campaignId }: { campaignId: string }) {
     [t({ message: 'Failed', context: 'number of messages' }), numberOf(total(({ failed }) => failed))],
   ] as const;
   return (
-    <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">
-      {figures.map(([label, value]) => (
-        <div key={label} className="rounded-lg border border-line p-3">
-          <dt className="text-xs text-muted">{label}</dt>
-          <dd className="mt-0.5 text-base font-semibold tabular-nums">{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">
+        {figures.map(([label, value]) => (
+          <div key={label} className="rounded-lg border border-line p-3">
+            <dt className="text-xs text-muted">{label}</dt>
+            <dd className="mt-0.5 text-base font-semibold tabular-nums">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className="mt-1.5 text-xs text-muted">
+        <Trans>
+          Shares of the messages sent. A reply or an opt-out counts to the last step sent before it.
+        </Trans>
+      </p>
+    </>
   );
 }
 

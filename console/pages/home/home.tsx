@@ -116,6 +116,9 @@ function Overview() {
         />
         <Figure label={t({ message: 'Failed', context: 'number of messages' })} {...figure('failed')} />
       </section>
+      <p className="mt-1.5 text-xs text-muted">
+        <Trans>A message counts on the day it was created. The lines count what has left today.</Trans>
+      </p>
       <div className="mt-4 grid grid-cols-1 gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Card title={t`Needs attention`}>
           <Attention lines={lines.data?.lines} />

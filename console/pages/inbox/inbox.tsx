@@ -60,12 +60,12 @@ export default function Inbox() {
   const suspicions = useRead('GET /api/opt-outs/suspected', { query: { limit: 200 } }, { refetchInterval });
   const suspected = suspicions.data?.suspicions ?? [];
   const waiting = useMemo(() => draftsByAddress(drafts.data?.autoReplies ?? []), [drafts.data]);
+  // Whether a contact has no conversation is known once all are listed.
+  const withDrafted = search === '' && showsDrafted(view) && !conversations.hasNextPage;
   const shown = useMemo(() => {
     const listed = conversations.data?.pages.flatMap((page) => page.conversations);
-    return (
-      listed && [...(search === '' && showsDrafted(view) ? draftedOnly(waiting, listed) : []), ...listed]
-    );
-  }, [conversations.data, view, search, waiting]);
+    return listed && [...(withDrafted ? draftedOnly(waiting, listed) : []), ...listed];
+  }, [conversations.data, withDrafted, waiting]);
   const openedName = shown?.find((conversation) => conversation.address === address)?.name;
   const addresses = useMemo(() => (shown ?? []).map((conversation) => conversation.address), [shown]);
   // The order in which the open conversation was found in this view and search.

@@ -98,6 +98,5 @@ export function queryOf(name: string, search: string): Query {
   return { ...viewOf(name).query, ...(tag !== undefined && { tag }), ...(q !== '' && { q }) };
 }
 
-/** Whether a view also shows drafts to contacts who have no conversation yet. */
-export const showsDrafted = (view: ViewName): boolean =>
-  view === 'open' || view === 'drafts' || view === 'all';
+/** Whether a view also shows drafts to contacts who have no conversation yet, which no number of the others counts. */
+export const showsDrafted = (view: ViewName): boolean => view === 'drafts';
