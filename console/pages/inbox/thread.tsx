@@ -4,7 +4,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo, us
 import { isNotFound } from '#console/api/client.ts';
 import { onPresence, useLiveInterval } from '#console/api/live.ts';
 import { readAhead, refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
-import { useTimeZone } from '#console/api/workspace.ts';
+import { useStop, useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
@@ -20,6 +20,7 @@ import { useDraftEdit } from './draft-edit.ts';
 import { type Note, NoteItem } from './note.tsx';
 import { NoDrafts } from './no-drafts.tsx';
 import { Presence } from './presence.tsx';
+import { keepReadingPlace, takeReadingPlace } from './reading-place.ts';
 import { ReplyBox } from './reply-box.tsx';
 import { useReplyOptions } from './reply-options.ts';
 import { useSending } from './sending.ts';
@@ -101,6 +102,7 @@ export function Thread({
   const edited = edit && areDraftsRead ? edit.replyId : suspicion ? undefined : draft?.replyId;
   const userId = useUserId();
   const lines = useRead('GET /api/lines/by-user', {});
+  const stop = useStop();
   const unread = thread.data?.pages[0]?.conversation.unread === true;
   const latest = thread.data?.pages[0]?.messages[0]?.messageId;
   const read = useWrite('POST /api/conversations/{address}/read', {
@@ -122,8 +124,10 @@ export function Thread({
   const box = useRef<HTMLTextAreaElement>(null);
   const { options, change: changeOptions } = useReplyOptions(address);
   const find = (id: string | undefined) => messages?.find(({ messageId }) => messageId === id);
+  // Where somebody was reading when they loaded the tab again.
+  const [place] = useState(() => takeReadingPlace(address));
   /** The message that is to be shown, once it is loaded. */
-  const [sought, seek] = useState<string | null>(null);
+  const [sought, seek] = useState(place);
   const goTo = async (id: string): Promise<void> => {
     seek(id);
     let { data, hasNextPage }: Pick<typeof thread, 'data' | 'hasNextPage'> = thread;
@@ -135,6 +139,17 @@ export function Thread({
     seek(null);
     toast(t`That message is not in this conversation`);
   };
+  const { fetchNextPage } = thread;
+  const isAbove =
+    sought !== null &&
+    sought === place &&
+    thread.hasNextPage &&
+    !thread.isFetching &&
+    (thread.data?.pages.length ?? 0) < MAX_PAGES_BACK &&
+    find(place) === undefined;
+  useEffect(() => {
+    if (isAbove) void fetchNextPage();
+  }, [isAbove, fetchNextPage]);
   const showEarlier = async (): Promise<void> => {
     const { isFetchNextPageError, error } = await thread.fetchNextPage();
     if (isFetchNextPageError) toastError(error);
@@ -143,10 +158,11 @@ export function Thread({
     return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
   const conversation = thread.data?.pages[0]?.conversation;
   const leadId = conversation?.leadId ?? null;
-  const line =
+  const own =
     conversation && messages
       ? lines.data?.lines.find(({ _id }) => _id === lineOf(conversation, messages))
       : undefined;
+  const line = own && stop ? { ...own, stop } : own;
   return (
     // In a low window, as at 200 %, the whole of it scrolls.
     <div className="flex h-full flex-col scroll-y">
@@ -169,6 +185,7 @@ export function Thread({
             find={find}
             goTo={(id) => void goTo(id)}
             sought={sought}
+            takesFocus={sought !== place}
             onShown={() => seek(null)}
             onReply={(item) => {
               const canReply = line?.capabilities.includes('replies') === true && item.lineId === line._id;
@@ -335,6 +352,7 @@ function Messages({
   find,
   goTo,
   sought,
+  takesFocus,
   onShown,
   onReply,
   children,
@@ -349,6 +367,8 @@ function Messages({
   goTo: (messageId: string) => void;
   /** The message to go to as soon as it is there. */
   sought: string | null;
+  /** Whether it gets the focus, too. */
+  takesFocus: boolean;
   onShown: () => void;
   /** Has the reply answer a message; undefined if that cannot be shown. */
   onReply: (item: ThreadItem) => (() => HTMLElement | null) | undefined;
@@ -357,6 +377,7 @@ function Messages({
 }) {
   const { t } = useLingui();
   const zone = useTimeZone();
+  const { address } = contact;
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   useEffect(() => {
@@ -373,14 +394,24 @@ function Messages({
     observer.observe(element);
     // Its content grows when a draft appears.
     if (element.firstElementChild) observer.observe(element.firstElementChild);
+    const keepPlace = (): void => {
+      const { top, height } = element.getBoundingClientRect();
+      const inMiddle = [...element.querySelectorAll(`[id^="${elementOf('')}"]`)].find(
+        (bubble) => bubble.getBoundingClientRect().bottom > top + height / 2,
+      );
+      const place = atEnd.current ? undefined : inMiddle?.id.slice(elementOf('').length);
+      keepReadingPlace(address, place ?? null);
+    };
+    window.addEventListener('pagehide', keepPlace);
     element.addEventListener('scroll', listen, { passive: true });
     element.addEventListener('load', stay, { capture: true });
     return () => {
       observer.disconnect();
+      window.removeEventListener('pagehide', keepPlace);
       element.removeEventListener('scroll', listen);
       element.removeEventListener('load', stay, { capture: true });
     };
-  }, []);
+  }, [address]);
   // What a campaign or a schedule will send is not what was said.
   const isPlanned = ({ status, at }: ThreadItem): boolean =>
     (status === 'pending' || status === 'scheduled') &&
@@ -404,9 +435,9 @@ function Messages({
     const element = sought === null ? null : document.getElementById(elementOf(sought));
     if (!element) return;
     element.scrollIntoView({ block: 'center' });
-    element.focus({ preventScroll: true });
+    if (takesFocus) element.focus({ preventScroll: true });
     onShown();
-  }, [sought, messages, onShown]);
+  }, [sought, takesFocus, messages, onShown]);
 
   return (
     <div
