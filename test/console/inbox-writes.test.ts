@@ -751,6 +751,36 @@ test('a reload keeps the place in a list of which the first page is not enough',
   await opened.getByText('Hello 50').waitFor();
 });
 
+test('a reload keeps the place in a conversation, also above its latest messages', async () => {
+  const { page, app } = tab;
+  const { workspace, contacts } = await openInbox('First of all');
+  const heard = Array.from({ length: 70 }, (_, at) =>
+    replyEvent(contacts[0] ?? '', `Hello ${at}`, { at: new Date(Date.now() + 1000 * at) }),
+  );
+  await callBack(app, workspace.lineId, ...heard);
+  await log('Hello 69').waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Show earlier messages' }).click();
+  await log('First of all').waitFor();
+  const isInSight = async (text: string): Promise<boolean> => {
+    const frame = await page.getByRole('group', { name: 'What was said' }).boundingBox();
+    const found = await log(text).boundingBox();
+    return frame !== null && found !== null && found.y > frame.y && found.y < frame.y + frame.height;
+  };
+  await log('Hello 9').scrollIntoViewIfNeeded();
+  expect(await isInSight('Hello 9')).toBe(true);
+  await page.reload();
+  await log('Hello 9').waitFor();
+  await expect.poll(() => isInSight('Hello 9')).toBe(true);
+  expect(await isInSight('Hello 69')).toBe(false);
+  // It is kept for the reload alone.
+  await page.evaluate(`document.querySelector('[aria-label="What was said"]').scrollTop = 1e6`);
+  await expect.poll(() => isInSight('Hello 69')).toBe(true);
+  await page.reload();
+  await log('Hello 69').waitFor();
+  await expect.poll(() => isInSight('Hello 69')).toBe(true);
+});
+
 test.each([
   [390, 844],
   // As a window of 1280 by 720 at 200 %.
@@ -835,6 +865,22 @@ test('a snippet is made from what is written, changed, and inserted at the curso
   for (const _ of 'Hello. ') await box().press('ArrowRight');
   await open('Way');
   await expect.poll(() => box().inputValue()).toBe('Hello. Fourth floor. Bye.');
+  // By what is typed, which does nothing within a word, and stays if nothing is chosen.
+  await box().fill('and');
+  await box().pressSequentially('/or ');
+  expect(await page.getByRole('menu').count()).toBe(0);
+  await page.keyboard.press('/');
+  const way = page.getByRole('menuitem', { name: 'Way' });
+  await way.waitFor();
+  await page.keyboard.press('Escape');
+  await way.waitFor({ state: 'detached' });
+  expect(await box().inputValue()).toBe('and/or /');
+  await page.keyboard.press('Backspace');
+  await page.keyboard.press('/');
+  await way.waitFor();
+  await page.keyboard.type('wa');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => box().inputValue()).toBe('and/or Fourth floor.');
 });
 
 test('while somebody may want to be left alone, no draft is offered and no key sends one', async () => {
