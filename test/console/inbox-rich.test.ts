@@ -196,6 +196,29 @@ test('a draft that is approved shows what it answers, if that was asked for', as
   );
 });
 
+test('the edit of a draft that has ended still answers what the draft answered', async () => {
+  const { page } = tab;
+  const { workspace, from, messages } = await openTalk('Is it still free?');
+  await workspace.api('POST', '/api/knowledge-base/drafts', { phone: from, message: 'It is.' });
+  const draft = page.getByRole('region', { name: 'Draft' });
+  await draft.getByRole('checkbox', { name: 'Show on the phone which message it answers' }).check();
+  await draft.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Edit the draft').fill('It is, until Friday.');
+  const { autoReplies } = (await workspace.api('GET', '/api/knowledge-base/auto-replies?status=drafted'))
+    .body;
+  const decision = { replyId: autoReplies[0].replyId, action: 'reject' };
+  expect((await workspace.api('POST', '/api/knowledge-base/auto-replies', decision)).status).toBe(200);
+  await draft.getByText('Your text is kept.').waitFor();
+  await page.reload();
+  await draft.getByText('Your text is kept.').waitFor();
+  expect(await draft.getByRole('checkbox').isChecked()).toBe(true);
+  await draft.getByRole('button', { name: 'Send as a reply' }).click();
+  await quote().getByText('Is it still free?').waitFor();
+  expect((await messages()).find(({ message }) => message === 'It is, until Friday.')).toMatchObject({
+    replyToMessageId: expect.any(String),
+  });
+});
+
 test('a group shows who is in it, and who wrote what, on a phone too', async () => {
   const { page, app } = tab;
   const { workspace, from } = await openTalk('Hello');

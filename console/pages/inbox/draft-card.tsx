@@ -2,7 +2,7 @@ import { i18n, type MessageDescriptor } from '@lingui/core';
 import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Sparkles } from 'lucide-react';
-import { useRef } from 'react';
+import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { ApiFailure, request } from '#console/api/client.ts';
 import { refreshReads, useWrite } from '#console/api/queries.ts';
@@ -83,21 +83,25 @@ export default function DraftCard({
   const { t } = useLingui();
   const card = useRef<HTMLElement>(null);
   usePassFocus(card);
-  const answers = useUnsent(`answers ${replyId}`);
-  const answered = draft?.answeredReplyId ?? null;
+  /** The message that the reply is to answer on the phone. */
+  const answers = useUnsent(`answered ${replyId}`);
+  // It outlives the draft, as the edit does.
+  const [answered] = useState(draft?.answeredReplyId ?? answers.text);
   const canAnswer =
     answered !== null &&
     line?.capabilities.includes('replies') === true &&
     line.requestedChannelType !== 'email';
   const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
+  const answering = canAnswer && answers.text !== null && { replyToMessageId: answers.text };
   const sendAsReply = (): void => {
     if (text === null || text.trim() === '' || reply.isPending) return;
     const to = address.includes('@') ? { email: address } : { phone: address };
     reply.mutate(
-      { body: { ...to, message: text, scheduledDate: sendAfterUndo() } },
+      { body: { ...to, message: text, scheduledDate: sendAfterUndo(), ...answering } },
       {
         onSuccess: ({ _id }) => {
           setText(null);
+          answers.change(null);
           toastWithUndo(_id, line);
         },
         onError: toastError,
@@ -115,7 +119,7 @@ export default function DraftCard({
     const sent = action === 'approve' && {
       scheduledDate: sendAfterUndo(),
       ...(text !== null && text.trim() !== draft.draftMessage && { message: text }),
-      ...(canAnswer && answers.text !== null && { replyToMessageId: answered }),
+      ...answering,
     };
     decide.mutate(
       { body: { replyId, action, ...sent } },
@@ -194,7 +198,7 @@ export default function DraftCard({
             type="checkbox"
             className="size-4 accent-accent"
             checked={answers.text !== null}
-            onChange={(event) => answers.change(event.target.checked ? 'yes' : null)}
+            onChange={(event) => answers.change(event.target.checked ? answered : null)}
           />
           <Trans>Show on the phone which message it answers</Trans>
         </label>
