@@ -1,16 +1,17 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { Menu as MenuIcon, Search as SearchIcon, X } from 'lucide-react';
+import { ArrowLeft, Menu as MenuIcon, Search as SearchIcon, X } from 'lucide-react';
 import { Activity, lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useLiveEvents } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import { endedSession, pageNumber, useSession } from '#console/api/session.ts';
+import { useIdentity } from '#console/api/workspace.ts';
 import { IconButton } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Toaster, undoLast } from '#console/components/toast.tsx';
 import { useUnread } from '#console/api/unread.ts';
-import { numberOf } from '#console/lib/format.ts';
+import { numberOf, timeOf } from '#console/lib/format.ts';
 import { holdKeys } from '#console/lib/held-keys.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
@@ -172,6 +173,7 @@ function Sidebar({ open, close, search }: { open: boolean; close: () => void; se
             <X className="size-5" aria-hidden="true" />
           </IconButton>
         </div>
+        <BackToAgency close={close} />
         <button
           type="button"
           onClick={search}
@@ -212,8 +214,39 @@ function Sidebar({ open, close, search }: { open: boolean; close: () => void; se
             </ul>
           ))}
         </div>
+        <WhoseTimes />
         <AccountMenu />
       </nav>
     </>
+  );
+}
+
+/** For who has come from their agency into the workspace of a client. */
+function BackToAgency({ close }: { close: () => void }) {
+  const { agency, workspace } = useIdentity();
+  const first = useSession()?.first;
+  if (!agency || !first || [workspace._id, workspace.liveWorkspaceId].includes(first._id)) return null;
+  return (
+    <Link
+      to="/agency"
+      onClick={close}
+      className="mx-3 -mt-1 mb-1 flex items-center gap-1.5 rounded-lg px-2.5 py-1 text-accent-ink hover:bg-hover"
+    >
+      <ArrowLeft className="size-4" aria-hidden="true" /> <Trans>Back to the agency</Trans>
+    </Link>
+  );
+}
+
+const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Times are those of the workspace, which somebody elsewhere would take for theirs. */
+function WhoseTimes() {
+  const { timezone } = useIdentity().workspace;
+  const now = new Date();
+  if (timeOf(now, timezone) === timeOf(now, OWN_ZONE)) return null;
+  return (
+    <p className="truncate px-5 py-1.5 text-xs text-muted" title={timezone}>
+      <Trans>Times of {timezone}</Trans>
+    </p>
   );
 }

@@ -30,6 +30,8 @@ test('somebody of an agency switches to a client, sees nothing of the other one,
   await page.getByRole('menuitem', { name: 'Client Cafe' }).click();
   await page.getByText('Cleo Cafe').waitFor();
   expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Back to the agency' }).click();
+  await page.getByRole('heading', { name: 'Agency' }).waitFor();
 
   // What was done in one workspace cannot be undone in another.
   await tab.go('/settings?tab=emails');
@@ -38,6 +40,7 @@ test('somebody of an agency switches to a client, sees nothing of the other one,
   await page.getByRole('button', { name: /Workspace: Client Cafe/ }).click();
   await page.getByRole('menuitem', { name: 'Agency Office' }).click();
   await page.getByRole('heading', { name: 'Home' }).waitFor();
+  expect(await page.getByRole('link', { name: 'Back to the agency' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached', timeout: 3000 });
 
   await page.getByRole('link', { name: 'Agency' }).click();
@@ -96,7 +99,11 @@ test('the owner of an agency creates a client, puts it on a plan, and manages co
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('tab', { name: 'Audit log' }).click();
   await page.getByRole('row', { name: /Created an API key/ }).waitFor();
-  await page.getByRole('row', { name: /Created the workspace.*Night Bakery/ }).waitFor();
+  await page.getByRole('row', { name: /Created the workspace.*Night Bakery/ }).press('Enter');
+  const entry = page.getByRole('dialog', { name: 'Created the workspace' });
+  await entry.getByText('Workspace: Night Bakery').waitFor();
+  await page.keyboard.press('Escape');
+  await entry.waitFor({ state: 'detached' });
   expect(await inaccessible(page)).toEqual([]);
 
   await page.getByRole('tab', { name: 'Billing' }).click();

@@ -58,6 +58,8 @@ export interface Tab {
 export const TAB = {
   viewport: { width: 1280, height: 800 },
   locale: 'en-US',
+  // The sidebar names the zone of a workspace that is not the browser's.
+  timezoneId: 'UTC',
   // Nothing waits for the end of a transition, and no colour is in the middle of one.
   reducedMotion: 'reduce',
 } as const;

@@ -20,6 +20,8 @@ test("Home lists what needs attention, with links and times in the workspace's z
   await page.getByText('Dana Lee').waitFor();
   const zone = { timeZone: 'Asia/Tokyo', weekday: 'long' } as const;
   await page.getByText(new Intl.DateTimeFormat('en-US', zone).format(new Date())).first().waitFor();
+  // Whoever is elsewhere would take them for their own.
+  await page.getByText('Times of Asia/Tokyo').waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('link', { name: /1 conversation is unanswered/ }).click();
   await page.getByRole('heading', { name: 'Inbox' }).waitFor();

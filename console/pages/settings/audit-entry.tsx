@@ -10,10 +10,13 @@ import { actionName, actorName, channelName, type Entry, targetName } from './au
 /** One change: what was sent, and the way to others like it. */
 export function EntryDrawer({
   entry,
+  client,
   close,
   filter,
 }: {
   entry: Entry | undefined;
+  /** The name of the client that was changed. */
+  client: string | undefined;
   close: () => void;
   filter: (filters: Search) => void;
 }) {
@@ -26,16 +29,18 @@ export function EntryDrawer({
       title={entry ? actionName(entry.action) : t`Change`}
       description={entry && fullTimeOf(entry.at, zone)}
     >
-      {entry && <Details entry={entry} filter={filter} />}
+      {entry && <Details entry={entry} client={client} filter={filter} />}
     </Drawer>
   );
 }
 
 function Details({
   entry: { actor, channel, target, reason, changes },
+  client,
   filter,
 }: {
   entry: Entry;
+  client: string | undefined;
   filter: (filters: Search) => void;
 }) {
   const { t } = useLingui();
@@ -50,7 +55,7 @@ function Details({
         </Fact>
         <Fact name={t`Via`}>{channelName(channel)}</Fact>
         <Fact name={t`Changed`} id={target.id}>
-          {targetName(target.type)}
+          {[targetName(target.type), client].filter(Boolean).join(': ')}
         </Fact>
         {reason !== null && <Fact name={t`Reason`}>{reason}</Fact>}
       </dl>

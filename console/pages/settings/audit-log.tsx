@@ -47,6 +47,7 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
   const columns = useColumns(names);
   const choices = options();
   const selected = search['entry'];
+  const entry = entries?.find(({ _id }) => _id === selected);
   const isFiltered = Object.keys(NO_FILTERS).some((name) => (search[name] ?? '') !== '');
 
   return (
@@ -106,7 +107,8 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
         />
       </div>
       <EntryDrawer
-        entry={entries?.find(({ _id }) => _id === selected)}
+        entry={entry}
+        client={names.get(entry?.target.id ?? '')}
         close={() => change({ entry: '' })}
         filter={(filters) => change({ ...NO_FILTERS, ...filters, entry: '' })}
       />
