@@ -62,10 +62,29 @@ const FAILURES: Partial<Record<string, MessageDescriptor>> = {
   no_phone_number_for_sms: msg`No phone number for sms`,
 };
 
+/** What codes of Twilio and Telnyx about recipients and senders mean, which differ from each other. */
+const OF_CARRIERS: readonly (readonly [codes: string, text: MessageDescriptor])[] = [
+  ['21211 21217 10002 10016 40310', msg`This is not a phone number`],
+  ['21214 21612 21614 21635 30005 30006 10001 40001 40012', msg`This number cannot get such messages`],
+  ['30003', msg`The phone is off or out of reach`],
+  ['21610', msg`The contact has opted out at the carrier`],
+  ['30004 30007 30038 30450 40002 40015 40017 40322', msg`A network has blocked it, for example as spam`],
+  ['30036 40005 40014', msg`It took too long and expired`],
+  ['30032 30034 30035 40010 40150', msg`The line is not registered for business messages`],
+  ['21605 21617 30019 40302 40328', msg`It is too long or too large`],
+];
+
+/** `30003: Unreachable destination handset`. The carriers say it in English, with more details. */
+function carrierReason(reason: string): string | null {
+  const code = locale === 'en' ? undefined : /^(\d{5}): /.exec(reason)?.[1];
+  const known = OF_CARRIERS.find(([codes]) => code !== undefined && codes.includes(code));
+  return known ? `${i18n._(known[1])} (${code})` : null;
+}
+
 /** Why a message waits or was not sent: codes of the API as words, anything else as it is. */
 export function reasonName(reason: string): string {
   const known = FAILURES[reason];
-  const name = known ? i18n._(known) : waitNamed(reason);
+  const name = known ? i18n._(known) : (waitNamed(reason) ?? carrierReason(reason));
   if (name !== null) return name;
   return /^[a-z_]+$/.test(reason) ? wordsOf(reason) : reason;
 }

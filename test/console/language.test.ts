@@ -1,5 +1,7 @@
+import { sql } from 'slonik';
 import { expect, test } from 'vitest';
 import { newId } from '#domain/base/ids.ts';
+import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { cutTexts, inaccessible, openTab, sharedBrowser, TAB } from './browser.ts';
@@ -53,7 +55,18 @@ test('whoever chooses a language reads texts, dates and numbers in it, on later 
   await api('POST', `/api/lines/${lineId}/resume`, {});
   await drawer.getByText('El operador aceptó el mensaje').waitFor();
   await drawer.getByText('Entregado, según informa el operador').waitFor();
-  expect(await drawer.getByText(/Accepted|Held|Handed|carrier/).count()).toBe(0);
+  expect(await drawer.getByText(/Accepted|Held|Handed|carrier|simulated/).count()).toBe(0);
+  const { body: lost } = await api('POST', '/api/messages', {
+    recipientPhone: phone('0002'),
+    message: 'Hola',
+  });
+  await eventually(async () => (await api('GET', `/api/messages/${lost._id}`)).body.status === 'failed');
+  // As Twilio says it.
+  await app.pools.system.query(
+    sql.unsafe`update messages set error_message = '30003: Unreachable destination handset' where id = ${lost._id}`,
+  );
+  await tab.go(`/messages?message=${lost._id}`);
+  await page.getByText('El teléfono está apagado o sin cobertura (30003)').first().waitFor();
   await tab.go(`/messages?message=${newId()}`);
   await page.getByRole('alert').getByText('Esto ya no existe.').waitFor();
   expect(tab.takeProblems().every((problem) => problem.includes('404'))).toBe(true);

@@ -46,7 +46,7 @@ const TEXTS: Record<Event['type'], (data: Data) => string> = {
     const [why, time] = [reasonOf(of), timeOf('to')];
     if (of('toLineId') !== null) return t`Moved to another line: ${why}`;
     return time === null
-      ? withDetails(t`The carrier did not take the message. It is tried again later`, of('reason'))
+      ? withDetails(t`The carrier did not take the message. It is tried again later`, of('reason') && why)
       : t`Moved to ${time}: ${why}`;
   },
   held: ({ of, timeOf }) => {
@@ -64,7 +64,9 @@ const TEXTS: Record<Event['type'], (data: Data) => string> = {
   unsent: acted(msg`The message was taken back`, msg`The message could not be taken back`),
   reacted: acted(msg`We reacted to it`, msg`The reaction was not sent`),
   claimed: ({ of }) => {
-    const carrier = of('carrier') ?? '';
+    const name = of('carrier') ?? '';
+    if (name === 'simulated') return t`Handed to the simulated carrier`;
+    const carrier = BRANDS[name] ?? name;
     return t`Handed to the carrier ${carrier}`;
   },
   sent: () => t`The carrier accepted the message`,
@@ -78,8 +80,8 @@ const TEXTS: Record<Event['type'], (data: Data) => string> = {
     if (outcome === null && (reason === null || reason === 'forced'))
       return t`An SMS is sent in place of the message`;
     return outcome === null || outcome === 'unavailable'
-      ? withDetails(t`The contact cannot be reached on this channel`, reason)
-      : withDetails(t`The carrier did not take it`, reason);
+      ? withDetails(t`The contact cannot be reached on this channel`, reason && reasonName(reason))
+      : withDetails(t`The carrier did not take it`, reason && reasonName(reason));
   },
   canceled: ({ of }) => {
     const known = CANCELLATIONS[of('reason') ?? ''];
@@ -116,6 +118,15 @@ const reasonOf = (of: Data['of']): string => {
 const withDetails = (text: string, ...details: readonly (string | null)[]): string => {
   const known = details.filter((detail) => detail !== null);
   return known.length === 0 ? text : `${text} (${known.join(', ')})`;
+};
+
+const BRANDS: Partial<Record<string, string>> = {
+  bluebubbles: 'BlueBubbles',
+  linq: 'Linq',
+  sendblue: 'Sendblue',
+  smtp: 'SMTP',
+  telnyx: 'Telnyx',
+  twilio: 'Twilio',
 };
 
 type Texts = Partial<Record<string, MessageDescriptor>>;
