@@ -22,7 +22,8 @@ import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/worksp
 import { dayBounds } from '#domain/base/calendar.ts';
 import type { NewConsent, RowConsent } from '#domain/contacts/consent.ts';
 import type { ColumnMap } from '#domain/contacts/lead-import.ts';
-import type { NormalizedLead, PhoneDefaults } from '#domain/contacts/lead.ts';
+import { type NormalizedLead, type PhoneDefaults, unlikelyNumbers } from '#domain/contacts/lead.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
 import { type LeadRow, openLeadFile, UnreadableFile } from '#providers/lead-file.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { leadImportId } from '#workflows/protocol/workflow-ids.ts';
@@ -233,12 +234,14 @@ async function saveBatch(
   const results = await insertLeads(db, row.listId, owned, { source: 'import', now });
   const changed = results.filter(({ isNew }, index) => isNew || kept[index]?.consent);
   await followLeadChanges(db, [...new Set(changed.map(({ id }) => id))], now);
-  const saved = results.filter(({ isNew }) => isNew).length;
+  const saved = owned.filter((_, index) => results[index]?.isNew);
+  const unlikely = await mapInTurns(saved, unlikelyNumbers);
   await recordBatch(db, row.id, {
     columns: columns.columns,
-    saved,
-    duplicates: results.length - saved,
+    saved: saved.length,
+    duplicates: results.length - saved.length,
     rejected,
+    unlikelyNumbers: unlikely.filter((phones) => phones.length > 0).length,
     erased: leads.length - kept.length,
   });
 }

@@ -21,6 +21,10 @@ export const LeadImport = z
     saved: z.int(),
     duplicates: z.int(),
     rejected: z.int(),
+    unlikelyNumbers: z.int().meta({
+      description:
+        'Leads that were saved with a number that its country does not have, such as one that lacks a digit.',
+    }),
     error: z.string().nullable().meta({ description: 'Why reading the file stopped.' }),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { normalizeEmail } from '../base/address.ts';
 import { Id, WorkspaceId } from '../base/ids.ts';
-import { isCallingCode, normalizePhone } from '../base/phone.ts';
+import { isCallingCode, isLikelyNumber, normalizePhone } from '../base/phone.ts';
 import { LINES, oneLine, typedName } from '../base/text.ts';
 import { isTimeZone } from '../base/calendar.ts';
 
@@ -135,6 +135,10 @@ export const BLANK_LEAD: NormalizedLead = {
   timezone: null,
   customFields: {},
 };
+
+/** Its numbers that their countries do not have. */
+export const unlikelyNumbers = ({ phones }: Pick<NormalizedLead, 'phones'>): string[] =>
+  phones.filter((phone) => !isLikelyNumber(phone));
 
 /** A validation error of one field. */
 export interface LeadProblem {

@@ -369,6 +369,7 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
       saved: 1180,
       duplicates: 15,
       rejected: 5,
+      unlikelyNumbers: 2,
       error: null,
       createdAt: SENT_AT,
       updatedAt: REPLIED_AT,

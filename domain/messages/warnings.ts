@@ -126,6 +126,15 @@ const CHECKS: Record<
       : null,
 };
 
+/** About numbers of leads that were saved although their countries do not have them. */
+export function numberWarnings(unlikely: readonly string[]): Warning[] {
+  const [first] = unlikely;
+  if (first === undefined) return [];
+  const others = unlikely.length === 1 ? '' : ` (and ${unlikely.length - 1} more)`;
+  const text = `The number ${first} is not known in the numbering plan of its country${others}. Check for a missing or a wrong digit.`;
+  return [{ code: 'number_unlikely', text }];
+}
+
 const smsOf = ({ channel, text, fallbackText }: WarnedMessage): string =>
   channel === 'sms' ? text : (fallbackText ?? '');
 

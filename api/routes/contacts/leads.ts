@@ -28,7 +28,9 @@ import {
   type PhoneDefaults,
   normalizeLead,
   patchLead,
+  unlikelyNumbers,
 } from '#domain/contacts/lead.ts';
+import { numberWarnings, Warning } from '#domain/messages/warnings.ts';
 import { ApiError, invalidFields, type Issue, MAX_ISSUES } from '#api/http/errors.ts';
 import { pageBy, PositionQuery } from '#api/http/cursor.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';
@@ -85,6 +87,9 @@ export const leadRoutes = [
         leadIds: z.array(Id).meta({
           description: 'One per lead of the request, in order; for a duplicate, the id of the existing lead.',
         }),
+        warnings: z.array(Warning).meta({
+          description: '`number_unlikely` if a country does not have the number of a lead, which is saved.',
+        }),
       }),
     },
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
@@ -96,6 +101,7 @@ export const leadRoutes = [
         country: caller.workspace.country,
         callingCode: body.defaultCountryCode,
       });
+      const unlikely = await mapInTurns(leads, unlikelyNumbers);
       await requireCustomFields(
         db,
         leads.map(({ customFields }) => customFields),
@@ -131,6 +137,7 @@ export const leadRoutes = [
           totalProcessed: results.length,
           listId,
           leadIds: results.map(({ id }) => id),
+          warnings: numberWarnings(unlikely.flat()),
         },
       };
     },

@@ -25,6 +25,7 @@ const ImportRow = z.object({
   saved: z.int(),
   duplicates: z.int(),
   rejected: z.int(),
+  unlikelyNumbers: z.int(),
   error: z.string().nullable(),
   createdAt: z.date(),
   updatedAt: z.date(),
@@ -79,14 +80,17 @@ export async function recordBatch(
     saved: number;
     duplicates: number;
     rejected: readonly RejectedRow[];
+    /** Of the saved leads, those with a number that its country does not have. */
+    unlikelyNumbers: number;
     /** Rows of contacts that were erased since: counted as rejected, and not kept. */
     erased: number;
   },
 ): Promise<void> {
-  const { columns, saved, duplicates, rejected, erased } = batch;
+  const { columns, saved, duplicates, rejected, unlikelyNumbers, erased } = batch;
   await db.query(sql.type(NoRows)`
     update lead_imports set columns = ${sql.array(columns, 'text')}, saved = saved + ${saved}, duplicates = duplicates + ${duplicates},
-      rejected = rejected + ${rejected.length + erased}, processed = processed + ${saved + duplicates + rejected.length + erased}, updated_at = now()
+      unlikely_numbers = unlikely_numbers + ${unlikelyNumbers}, rejected = rejected + ${rejected.length + erased},
+      processed = processed + ${saved + duplicates + rejected.length + erased}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
   if (rejected.length === 0) return;
   const rows = rejected.map((row) => ({ ...row, workspaceId: db.workspaceId, importId: id }));
@@ -128,6 +132,7 @@ export function presentImport(row: ImportRow): LeadImport {
     saved: row.saved,
     duplicates: row.duplicates,
     rejected: row.rejected,
+    unlikelyNumbers: row.unlikelyNumbers,
     error: row.error,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),

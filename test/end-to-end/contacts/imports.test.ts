@@ -337,6 +337,15 @@ describe('importing a file', () => {
     );
   });
 
+  it('counts numbers that their country does not have', async () => {
+    const rows = ['+14155552671', '+19995552671', '+19995552671', '4155552672', '141 555 5013'];
+    expect(await importCsv(await newList(), `phone\n${rows.join('\n')}\n`)).toMatchObject({
+      saved: 4,
+      duplicates: 1,
+      unlikelyNumbers: 2,
+    });
+  });
+
   it('resumes after the last saved batch when its worker is replaced', async () => {
     const listId = await newList();
     const rows = Array.from({ length: 6000 }, (_, index) => `person${index}@example.com`);

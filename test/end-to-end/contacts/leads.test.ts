@@ -25,6 +25,17 @@ const leadsOf = async (listId: string) =>
   (await api('GET', `/api/leads?listId=${listId}&limit=200`)).body.leads;
 
 describe('saving leads', () => {
+  it('warns of numbers that their country does not have', async () => {
+    const save = async (...phones: string[]) =>
+      (await api('POST', '/api/leads', { listId, leads: phones.map((number) => ({ phone: number })) })).body;
+    const listId = await newList();
+    expect((await save('(415) 555-2671')).warnings).toEqual([]);
+    const { savedCount, warnings } = await save('141 555 5013', '+1 999 555 2671', '415 555 2672');
+    expect([savedCount, warnings]).toMatchObject([3, [{ code: 'number_unlikely' }]]);
+    expect(warnings[0].text).toContain('+11415555013 is not known');
+    expect(warnings[0].text).toContain('1 more');
+  });
+
   it('adds them to Quick Sends if no list is given', async () => {
     const saved = await api('POST', '/api/leads', { leads: [{ firstName: 'Ada', phone: '(415) 555-2671' }] });
     expect(saved.status).toBe(201);

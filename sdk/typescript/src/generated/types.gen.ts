@@ -2161,6 +2161,10 @@ export type LeadImport = {
     duplicates: number;
     rejected: number;
     /**
+     * Leads that were saved with a number that its country does not have, such as one that lacks a digit.
+     */
+    unlikelyNumbers: number;
+    /**
      * Why reading the file stopped.
      */
     error: string | null;
@@ -11169,6 +11173,10 @@ export type PostApiLeadsResponses = {
          * One per lead of the request, in order; for a duplicate, the id of the existing lead.
          */
         leadIds: Array<string>;
+        /**
+         * `number_unlikely` if a country does not have the number of a lead, which is saved.
+         */
+        warnings: Array<Warning>;
     };
 };
 
@@ -11736,6 +11744,10 @@ export type GetApiListsByIdImportsByImportIdResponses = {
         saved: number;
         duplicates: number;
         rejected: number;
+        /**
+         * Leads that were saved with a number that its country does not have, such as one that lacks a digit.
+         */
+        unlikelyNumbers: number;
         /**
          * Why reading the file stopped.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "09616dabe895cf1982d5dfa6da48b9d55357679ad8b2f614342c1ff395150984"
+DIGEST = "ad2eb684fa80081cf6fa422449652950a858ea111eb007b47e19564dced260ec"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

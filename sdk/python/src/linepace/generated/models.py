@@ -892,6 +892,7 @@ class LeadImport(TypedDict):
     saved: int
     duplicates: int
     rejected: int
+    unlikelyNumbers: int
     error: str | None
     createdAt: str
     updatedAt: str
@@ -3878,15 +3879,6 @@ class CreateLeadsRequest(TypedDict):
     defaultCountryCode: NotRequired[str]
 
 
-class CreateLeadsResponse(TypedDict):
-    message: str
-    savedCount: int
-    duplicateCount: int
-    totalProcessed: int
-    listId: str
-    leadIds: list[str]
-
-
 class ListLeadsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -4044,6 +4036,7 @@ class GetImportResponse(TypedDict):
     saved: int
     duplicates: int
     rejected: int
+    unlikelyNumbers: int
     error: str | None
     createdAt: str
     updatedAt: str
@@ -6721,6 +6714,16 @@ class OverrideLineReputationResponse(TypedDict):
 class EndLineReputationOverrideResponse(TypedDict):
     success: Literal[True]
     reputation: Reputation
+
+
+class CreateLeadsResponse(TypedDict):
+    message: str
+    savedCount: int
+    duplicateCount: int
+    totalProcessed: int
+    listId: str
+    leadIds: list[str]
+    warnings: list[Warning]
 
 
 class PreviewImportResponse(TypedDict):
