@@ -13,6 +13,7 @@ import { NO_CARRIER } from '#domain/lines/line.ts';
 import { IS_ANSWER_TO_BE_SENT, contactWroteLast } from './conversation-filters.ts';
 import { isListed } from './conversations.ts';
 import { isOffered } from '../drafts/ai-drafts.ts';
+import { DELIVERS } from '../events/webhooks.ts';
 import { IS_UNPAID } from '../accounts/workspaces.ts';
 
 const AttentionRow = z.object({
@@ -68,7 +69,7 @@ export async function listAttention(db: TenantDb, now: Date): Promise<AttentionI
       union all select 8, 'drafts', null, count(*), min(d.created_at)
       from ai_drafts d where d.workspace_id = ${db.workspaceId} and d.status = 'drafted' and ${isOffered}
       union all select 9, 'failing_webhooks', null, count(*), min(coalesce(told_failing_at, last_failure_at))
-      from webhooks where ${mine} and is_active and last_failure_at > coalesce(last_success_at, '-infinity')
+      from webhooks h where ${mine} and ${DELIVERS} and last_failure_at > coalesce(last_success_at, '-infinity')
       union all select 10, 'broken_crms', null, count(*), min(failing_since)
       from crm_connections where ${mine} and status = 'broken'
       union all select 11, 'expiring_keys', null, count(*), min(expires_at)

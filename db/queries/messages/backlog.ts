@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ReputationState } from '#domain/lines/reputation.ts';
 import { TEST_CARRIER } from '#domain/test-mode/test-mode.ts';
 import type { SystemDb } from '#db/connection/transactions.ts';
+import { DELIVERS } from '../events/webhooks.ts';
 import { IS_SET_ASIDE } from './messages.ts';
 import { isLive } from '../operations/live.ts';
 
@@ -102,7 +103,7 @@ export type WebhookCount = z.infer<typeof WebhookCount>;
 /** Then a webhook counts as failing: any endpoint fails once in a while. */
 const FAILURES_IN_A_ROW = 3;
 
-/** The active webhooks, without those of test mode, and those among them whose last deliveries have all failed. Reads all webhooks. */
+/** The webhooks that deliver, without those of test mode, and those among them whose last deliveries have all failed. Reads all webhooks. */
 export async function countWebhooks(db: SystemDb): Promise<WebhookCount> {
   return db.one(sql.type(WebhookCount)`
     select count(*) filter (where not is_failing) working, count(*) filter (where is_failing) failing
@@ -114,5 +115,5 @@ export async function countWebhooks(db: SystemDb): Promise<WebhookCount> {
             order by d.id desc limit ${FAILURES_IN_A_ROW}) last
           where not success) = ${FAILURES_IN_A_ROW}
         else false end is_failing
-      from webhooks h where h.is_active and ${isLive(sql.fragment`h.workspace_id`)}) webhooks`);
+      from webhooks h where ${DELIVERS} and ${isLive(sql.fragment`h.workspace_id`)}) webhooks`);
 }

@@ -194,6 +194,22 @@ describe('a webhook', () => {
     await eventually(async () => endpoints[0].received.length === 2);
   });
 
+  it('that failed and has ended with its key needs no attention', async () => {
+    const workspace = await newWorkspace();
+    const { owner } = workspace;
+    await createLine(app, workspace.id);
+    const key = await keyOf(owner, NARROW['that expires']);
+    const failing = async () =>
+      (await owner('GET', '/api/attention')).body.items
+        .filter(({ kind }: { kind: string }) => kind === 'failing_webhooks')
+        .map(({ count }: { count: number }) => count);
+    for (const api of [key.api, owner]) await registerWebhook(api, (await startTestEndpoint(503)).url);
+    await owner('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
+    await eventually(async () => (await failing())[0] === 2);
+    await owner('DELETE', `/api/keys/${key.id}`);
+    expect(await failing()).toEqual([1]);
+  });
+
   it('of a key that is rolled is passed on', async () => {
     const { owner } = await newWorkspace();
     const key = await keyOf(owner, { scopes: ['read', 'manage'] });
