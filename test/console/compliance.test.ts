@@ -116,6 +116,8 @@ describe('the page Compliance', () => {
     const { page, app } = tab;
     const { lineId } = workspace;
     const [stopped, suspected, other] = [phone(), phone(), phone()];
+    const lead = { firstName: 'Luis', lastName: 'Moreno', phone: suspected };
+    await workspace.api('POST', '/api/leads', { leads: [lead] });
     await writeIn(app, { lineId, from: stopped, text: 'Stop!' });
     await writeIn(app, { lineId, from: suspected, text: 'Please take me off your list' });
     await writeIn(app, { lineId, from: other, text: 'I think you have the wrong number' });
@@ -128,6 +130,7 @@ describe('the page Compliance', () => {
     expect(await inaccessible(page)).toEqual([]);
 
     const row = (text: string) => waiting.getByRole('listitem').filter({ hasText: text });
+    await row('take me off').getByRole('link', { name: 'Luis Moreno' }).waitFor();
     await row('take me off')
       .getByRole('button', { name: /^Opt out/ })
       .focus();

@@ -29,8 +29,8 @@ export function Suspected() {
         </p>
       ) : (
         <ul aria-label={t`Suspected opt-outs`} className="divide-y divide-line">
-          {data.suspicions.map((suspicion) => (
-            <Row key={suspicion._id} suspicion={suspicion} />
+          {data.suspicions.map((suspicion, index) => (
+            <Row key={suspicion._id} suspicion={suspicion} isNamed={index < MOST_NAMED} />
           ))}
         </ul>
       )}
@@ -38,17 +38,30 @@ export function Suspected() {
   );
 }
 
-function Row({ suspicion: { _id, address, message, createdAt } }: { suspicion: Suspicion }) {
+/** Each name is a request. */
+const MOST_NAMED = 20;
+
+function Row({
+  suspicion: { _id, address, leadId, message, createdAt },
+  isNamed,
+}: {
+  suspicion: Suspicion;
+  isNamed: boolean;
+}) {
   const { t } = useLingui();
   const { act, isPending } = useDecision(_id);
-  const name = addressName(address);
+  const options = { enabled: isNamed && leadId !== null };
+  const lead = useRead('GET /api/leads/{id}', { params: { id: leadId ?? '' } }, options).data?.lead;
+  const shownAddress = addressName(address);
+  const name = [lead?.firstName, lead?.lastName].filter(Boolean).join(' ') || shownAddress;
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
       <div className="min-w-0 flex-1 basis-64">
-        <p className="flex items-baseline gap-2">
+        <p className="flex flex-wrap items-baseline gap-x-2">
           <Link to="/inbox/{-$address}" params={{ address } as never} className="font-medium hover:underline">
             {name}
           </Link>
+          {name !== shownAddress && <span className="text-muted">{shownAddress}</span>}
           <ShortTime at={createdAt} />
         </p>
         <p className="line-clamp-3 break-words">“{message}”</p>
