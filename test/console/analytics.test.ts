@@ -36,6 +36,13 @@ test('analytics show the metrics of the period in the address, over time, and ex
   await page.getByRole('button', { name: 'Export CSV' }).click();
   expect((await saving).suggestedFilename()).toMatch(/^analytics-.*\.csv$/);
 
+  // Nothing is told of a period in which nothing happened, not even zeros for each day.
+  await tab.go('/analytics?period=custom&from=2020-01-01&to=2020-01-20');
+  await page.getByText('No messages in this period').waitFor();
+  expect(await table.count()).toBe(0);
+  await tab.go(`/analytics?period=7&line=${lineId}`);
+  await table.waitFor();
+
   // As Chromium has it where `LANG` is `C`.
   await page.addInitScript(
     `Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true })`,

@@ -12,7 +12,7 @@ import { Figures } from './figures.tsx';
 import { Filters } from './filters.tsx';
 import { metricNamed } from './metrics.ts';
 import { periodOf } from './period.ts';
-import { Intervals, MetricOverTime } from './series.tsx';
+import { Intervals, isEmpty, MetricOverTime } from './series.tsx';
 
 /** How messages and replies develop, over time and by line, campaign or person. */
 export default function Analytics() {
@@ -57,7 +57,9 @@ export default function Analytics() {
         <div className="mt-4">
           <Figures metrics={totals.data?.metrics} selected={name} onSelect={select} />
           <MetricOverTime metric={name} points={points} interval={series.data?.interval ?? interval} />
-          {points && <Intervals points={points} interval={series.data?.interval ?? interval} />}
+          {points && !isEmpty(points) && (
+            <Intervals points={points} interval={series.data?.interval ?? interval} />
+          )}
         </div>
       )}
     </Page>

@@ -20,6 +20,10 @@ import type { Period } from './period.ts';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
 
+/** Whether nothing has happened in the period. */
+export const isEmpty = (points: readonly Point[]): boolean =>
+  points.every((point) => METRICS.every(({ name }) => point[name] === 0));
+
 /** One metric over time. */
 export function MetricOverTime({
   metric,
@@ -40,7 +44,7 @@ export function MetricOverTime({
         <Suspense fallback={<Skeleton className="h-60" />}>
           {!points ? (
             <Skeleton className="h-60" />
-          ) : points.every((point) => METRICS.every(({ name }) => point[name] === 0)) ? (
+          ) : isEmpty(points) ? (
             <EmptyState title={t`No messages in this period`}>
               <Trans>Choose another period, or fewer filters.</Trans>
             </EmptyState>
