@@ -19,7 +19,7 @@ import { lockList } from '#db/queries/contacts/lists.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
-import { dayBounds } from '#domain/base/calendar.ts';
+import { dayBounds, wallClock } from '#domain/base/calendar.ts';
 import type { NewConsent, RowConsent } from '#domain/contacts/consent.ts';
 import type { ColumnMap } from '#domain/contacts/lead-import.ts';
 import { type NormalizedLead, type PhoneDefaults, unlikelyNumbers } from '#domain/contacts/lead.ts';
@@ -174,6 +174,15 @@ function withoutNewFields(read: LeadRow, tooMany: ReadonlySet<string>): LeadRow 
   return { rejected: { rowNumber: read.rowNumber, reason, fields: read.cells } };
 }
 
+/** A row may have a day without a time, which is that day's midnight in UTC. */
+const beginningOfDay = (timezone: string, at: Date): Date =>
+  new Date(
+    Math.min(
+      dayBounds(timezone, at).start.getTime(),
+      Date.parse(wallClock(timezone, at).toISOString().slice(0, 10)),
+    ),
+  );
+
 /** Rejects a row whose consent was given before the day of the import, if its key may not record such. */
 function withoutBackdating(read: LeadRow, today: Date): LeadRow {
   const at = 'lead' in read ? read.consent?.at : undefined;
@@ -209,7 +218,7 @@ async function saveBatch(
   await lockList(db, row.listId);
   if (!(await lockImport(db, row.id, processed)))
     throw new Error('another worker has taken over this import');
-  const today = row.backdates ? null : dayBounds(await workspaceTimezone(db), row.createdAt).start;
+  const today = row.backdates ? null : beginningOfDay(await workspaceTimezone(db), row.createdAt);
   const dated = today === null ? rows : rows.map((read) => withoutBackdating(read, today));
   const admitted = tooMany.size === 0 ? dated : dated.map((read) => withoutNewFields(read, tooMany));
   const found = admitted.filter((read) => 'lead' in read);

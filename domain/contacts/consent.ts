@@ -104,6 +104,13 @@ const WITHDRAWN = /^(?:revoked|withdrawn|unsubscribed|opt(?:ed)?[ -]?out|decline
 /** What they write when nobody has asked. */
 const NOT_GIVEN = /^(?:no|false|none|null|unknown|pending|n\/?a|0|[-–—]+)$/i;
 
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+/** The first time zone is 14 hours ahead of UTC. */
+const EAST_MS = 14 * 3_600_000;
+/** Whether a day begins later in UTC, but not everywhere. */
+const hasBegunInTheEast = (day: Date, now: Date): boolean =>
+  day > now && day.getTime() - EAST_MS <= now.getTime();
+
 /**
  * Reads the columns `consentSource` and `consentAt` of a row. An unknown source is stored as evidence.
  * @returns null if there is no consent.
@@ -115,7 +122,8 @@ export function rowConsent(sourceText: string, atText: string, now: Date): RowCo
     throw new RangeError('consentAt: requires consentSource, the way the consent was given');
   if (!Source.safeParse(sourceText).success)
     throw new RangeError('consentSource: must be a short text of one line');
-  const at = atText === '' ? null : new Date(atText);
+  const written = atText === '' ? null : new Date(atText);
+  const at = written && DAY.test(atText) && hasBegunInTheEast(written, now) ? null : written;
   if (at && (Number.isNaN(at.getTime()) || at > now)) throw new RangeError('consentAt: must be a past date');
   if (WITHDRAWN.test(sourceText)) return { status: 'revoked', source: 'import', evidence: sourceText, at };
   const known = ConsentSource.safeParse(sourceText.toLowerCase());

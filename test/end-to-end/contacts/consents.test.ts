@@ -85,6 +85,20 @@ describe('the ledger of consents', () => {
     expect(await ledger(old)).toMatchObject([{ at: '2026-01-02T00:00:00.000Z', recordedBy: 'Test' }]);
   });
 
+  it('takes the day of the import from the files of every key, wherever it begins', async () => {
+    const timezone = 'America/Los_Angeles';
+    workspace = await createWorkspaceWithLine(app, { workspace: { timezone } });
+    const key = await createKey(app, 'workspace', workspace.id, { scopes: ['read', 'send'], name: 'Forms' });
+    const rows = [0, 1].map((days) => {
+      const day = new Date(Date.now() - days * 86_400_000).toLocaleDateString('en-CA', {
+        timeZone: timezone,
+      });
+      return `${phone()},form,${day}`;
+    });
+    const file = ['phone,consentSource,consentAt', ...rows].join('\n');
+    expect(await importFile(apiClient(app.url, key), file)).toMatchObject({ saved: 1, rejected: 1 });
+  });
+
   it('keeps each entry with its evidence, newest first', async () => {
     const address = phone();
     const first = {
