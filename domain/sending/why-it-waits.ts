@@ -116,7 +116,7 @@ export function whyItWaits(line: WaitingLine | NoLine, message: WaitingMessage, 
   const scheduled = earliestTime(line, message, now);
   const stop = workspaceStop(line) ?? stopOutsideLine(message) ?? stopOfLine(line, message);
   if (stop !== null || line.id === null) return { ...wait(stop ?? 'no_line'), scheduledAt: scheduled };
-  if (scheduledAt > now) return whileLater(line, message, scheduled, now);
+  if (scheduledAt > now) return whileLater(message, scheduled, now);
   return message.smsOnly ? whileSmsIsDue(line, message, now) : whileDue(line, message, now);
 }
 
@@ -198,7 +198,7 @@ function earliestTime(line: WaitingLine | NoLine, message: WaitingMessage, now: 
   return clamp(timesOf(line, rulesOf(message)), scheduledAt);
 }
 
-function whileLater(line: WaitingLine, message: WaitingMessage, until: Date, now: Date): Wait {
+function whileLater(message: WaitingMessage, until: Date, now: Date): Wait {
   const { scheduledAt, holdReason, window } = message;
   const isAsleep = until > scheduledAt && clamp({ window }, scheduledAt) <= scheduledAt;
   // Without a reason, it was accepted while its window was closed.
