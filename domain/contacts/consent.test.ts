@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { rowConsent } from './consent.ts';
 
-it('takes the day of the import as its time where that day begins later in UTC', () => {
+test('takes the day of the import as its time where that day begins later in UTC', () => {
   const inTheMorningInSydney = new Date('2026-11-30T20:00:00Z');
   const at = (text: string) => rowConsent('form', text, inTheMorningInSydney)?.at;
   expect(at('2026-12-01')).toBeNull();
