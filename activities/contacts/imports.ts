@@ -1,4 +1,3 @@
-import { followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { recordConsents } from '#db/commands/contacts/consents.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import type { Readable } from 'node:stream';
@@ -235,14 +234,14 @@ async function saveBatch(
   const owned = kept.map(({ lead }) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
   const now = currentTime();
   const { recordedBy } = row;
+  const results = await insertLeads(db, row.listId, owned, { source: 'import', now });
+  const changed = results.filter(({ isNew }, index) => isNew || kept[index]?.consent);
   await recordConsents(
     db,
     kept.flatMap(({ lead, consent }) => (consent ? consentsOf(lead, consent, { recordedBy, now }) : [])),
+    [...new Set(changed.map(({ id }) => id))],
     now,
   );
-  const results = await insertLeads(db, row.listId, owned, { source: 'import', now });
-  const changed = results.filter(({ isNew }, index) => isNew || kept[index]?.consent);
-  await followLeadChanges(db, [...new Set(changed.map(({ id }) => id))], now);
   const saved = owned.filter((_, index) => results[index]?.isNew);
   const unlikely = await mapInTurns(saved, unlikelyNumbers);
   await recordBatch(db, row.id, {

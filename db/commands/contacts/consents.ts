@@ -1,4 +1,4 @@
-import { followContactChanges } from '#db/commands/campaigns/lead-changes.ts';
+import { followContactChanges, followLeadChanges } from '#db/commands/campaigns/lead-changes.ts';
 import { stopWithoutConsent } from '#db/commands/campaigns/campaign-stops.ts';
 import { consentedAmong, type ConsentRow, insertConsents } from '#db/queries/contacts/consents.ts';
 import {
@@ -22,19 +22,21 @@ export async function recordConsent(db: TenantDb, consent: NewConsent, now: Date
   return row;
 }
 
-/** Like `recordConsent`, for the rows of a file. The caller has campaigns look at the leads. */
+/** Like `recordConsent`, for the rows of a file. @param leadIds has campaigns look at these leads, and not at others with the addresses. */
 export async function recordConsents(
   db: TenantDb,
   consents: readonly NewConsent[],
+  leadIds: readonly string[],
   now: Date,
 ): Promise<void> {
   const withdrawals = consents.filter(({ status }) => status === 'revoked');
   const withdrawn = [...new Set(withdrawals.map(({ address }) => address))];
   await lockFirstConversations(db, withdrawn);
+  // All of them in one order.
+  if (withdrawn.length > 0) await lockSequencesTo(db, withdrawn, leadIds);
   await insertConsents(db, consents, now);
-  if (withdrawn.length === 0) return;
-  await lockSequencesTo(db, withdrawn);
-  await stopUnlessConsented(db, withdrawn, now);
+  await followLeadChanges(db, leadIds, now);
+  if (withdrawn.length > 0) await stopUnlessConsented(db, withdrawn, now);
 }
 
 async function stopUnlessConsented(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {

@@ -83,13 +83,18 @@ export async function lockSequencesOf(db: TenantDb, leadId: string): Promise<voi
   await lockMessages(db, sql.fragment`select unnest('{}'::text[])`, sequences);
 }
 
-/** Locks the running sequences that write to these addresses, and their unsent messages. */
-export async function lockSequencesTo(db: TenantDb, addresses: readonly string[]): Promise<void> {
+/** Locks the running sequences of these leads, and of those written to at these addresses, and their unsent messages. */
+export async function lockSequencesTo(
+  db: TenantDb,
+  addresses: readonly string[],
+  leadIds: readonly string[],
+): Promise<void> {
   const sequences = await db.any(sql.type(Sequence)`
     select campaign_id, lead_id from campaign_leads
-    where workspace_id = ${db.workspaceId} and state = 'running' and (campaign_id, lead_id) in (
-      select campaign_id, lead_id from messages
-      where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}))
+    where workspace_id = ${db.workspaceId} and state = 'running' and lead_id in (
+      select unnest(${sql.array([...leadIds], 'text')}) union all
+      select lead_id from messages
+      where workspace_id = ${db.workspaceId} and campaign_id is not null and address = any(${sql.array([...addresses], 'text')}))
     ${inOrder}`);
   await lockMessages(db, sql.fragment`select unnest('{}'::text[])`, sequences);
 }

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { enterLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import { lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { findLead } from '#db/queries/contacts/leads.ts';
+import { lockSequencesOf } from '#db/queries/sending/message-locks.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -43,10 +44,9 @@ const statuses = async (address: string) =>
     ({ status, source }: { status: string; source: string }) => `${status} ${source}`,
   );
 
-/** Imports a CSV file into a new list. @returns the import when it has ended. */
-async function importFile(api: ApiClient, csv: string) {
-  const { list } = (await api('POST', '/api/lists', { name: 'Imported' })).body;
-  const path = `/api/lists/${list._id}`;
+/** Imports a CSV file, into a new list by default. @returns the import when it has ended. */
+async function importFile(api: ApiClient, csv: string, listId?: string) {
+  const path = `/api/lists/${listId ?? (await api('POST', '/api/lists', { name: 'Imported' })).body.list._id}`;
   const { status, body } = await api('POST', `${path}/import`, csv, { 'content-type': 'text/csv' });
   expect(status, JSON.stringify(body)).toBe(202);
   return eventually(async () => {
@@ -252,6 +252,31 @@ describe('a campaign that requires consent', () => {
       { status: 'scheduled' },
     ]);
     expect(await progressOf(id)).toMatchObject({ running: 1, stopped: 1 });
+  });
+
+  it('locks the sequences of all leads of a file in one order', async () => {
+    const [consents, withdraws] = [phone(), phone()];
+    const { listId, leadIds } = await newList([{ phone: consents }, { phone: withdraws }]);
+    const [first = '', second = ''] = leadIds.toSorted();
+    const stopWhen = [{ field: 'tag', op: 'eq', value: 'hot' }];
+    const id = await newCampaign({ listId, stopWhen, start: true });
+    for (const leadId of leadIds) await step(id, leadId, 0, 'sent', 'delivered');
+    expect((await workspace.api('POST', `/api/campaigns/${id}/pause`)).status).toBe(200);
+    const file = ['phone,consentSource', `${consents},form`, `${withdraws},unsubscribed`].join('\n');
+    const locking = await stayOpen<TenantDb>(
+      (work) =>
+        withTenant(app.pools, workspace.id, async (db) => {
+          await work(db);
+          // Before a deadlock is detected, which would only be seen as a retry.
+          await db.query(sql.type(NoRows)`set local lock_timeout = '500ms'`);
+          await lockSequencesOf(db, second);
+        }),
+      (db) => lockSequencesOf(db, first),
+    );
+    const importing = importFile(workspace.api, file, listId);
+    await waitingForLocks(app, 1);
+    await locking.release();
+    expect(await importing).toMatchObject({ status: 'completed' });
   });
 
   it.each([
