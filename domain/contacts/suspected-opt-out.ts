@@ -137,7 +137,9 @@ const ENGLISH: Rule[] = [
     String.raw`\bdont forget\b|number \d`,
   ),
   rule(`take (?:it|me) off(?: the list| your list)?$`),
-  rule(String.raw`do not (?:call|contact)(?: (?:list|registry)\b|$)|dnc\b`),
+  rule(
+    String.raw`do not (?:call|contact) (?:list|registry)\b|do not contact$|^(?:please )?do not call$|dnc\b`,
+  ),
   rule(String.raw`leave (?:me|us)(?: the \w+)? alone\b`),
   rule(
     String.raw`wrong (?:number|person|num|guy)\b(?! of\b)`,
@@ -233,8 +235,13 @@ const FRENCH: Rule[] = [
     `${any('retir\\w+', 'enlev\\w+', 'supprim\\w+', 'effac\\w+', 'ray\\w+', 'oubli\\w+', 'perd\\w+')}(?: moi| mon| mes)${words(3)}(?: |$)${any('numero', 'listes?', 'coordonnees', 'base', 'fichiers?')}?`,
     String.raw`numero de commande|consentement|ligne|j ai perdu`,
   ),
-  rule(`me (?:retirer|enlever|supprimer|rayer|effacer)${words(2)} (?:listes?|base|fichiers?|contacts)\\b`),
-  rule(String.raw`(?:mauvais|faux|erreur de) numero|mauvaise personne|pas le bon numero`, 'facture'),
+  rule(
+    `me (?:retirer|enlever|supprimer|rayer|effacer)${words(2)} (?:listes?|base|fichiers?|contacts)\\b(?! d attente)`,
+  ),
+  rule(
+    String.raw`(?:mauvais|faux|erreur de) numero|mauvaise personne|pas le bon numero(?! de (?!telephone))`,
+    'facture',
+  ),
   rule(String.raw`tromp\w+ de (?:numero|personne)|vous faites erreur`),
   rule(String.raw`(?:n est|est) plus le numero|n appartient plus`),
   rule(String.raw`laiss\w+ (?:moi|nous) tranquille|(?:fich|fout)\w+ (?:moi|nous) la paix`),
