@@ -85,15 +85,24 @@ export async function authenticate(
   return withSession(route, attempt, services);
 }
 
+const SESSION_ONLY: Guarded = { caller: 'workspace', credential: 'session', method: 'GET', tag: 'System' };
+
 /**
  * The session of a request, whatever workspace its user is in.
- * @throws UNAUTHORIZED, RATE_LIMITED, UNAVAILABLE
+ * @throws UNAUTHORIZED, SESSION_REQUIRED, RATE_LIMITED, UNAVAILABLE
  */
 export async function authenticateUser(
-  request: CookieRequest & Pick<CredentialedRequest, 'authorization'>,
+  request: CookieRequest & Pick<CredentialedRequest, 'authorization' | 'path'>,
   services: Services,
 ): Promise<Session> {
   const credential = readCredential(request.authorization);
+  // Refuses keys of both kinds; only those that nobody has are failed attempts.
+  if (credential && apiKeyKind(credential.token))
+    await authenticate(
+      SESSION_ONLY,
+      { ...request, ip: request.client, agencyId: '', workspaceId: '' },
+      services,
+    );
   if (credential?.scheme === 'bearer')
     return verifySession(credential.token, request.client(), services, request);
   if (credential || request.sessionId === '') throw new ApiError('UNAUTHORIZED');

@@ -25,7 +25,7 @@ export function operationsFor(
 /**
  * The id of the user who sends the request, who may be in no workspace.
  * @param operators the users who may.
- * @throws UNAUTHORIZED, OPERATOR_REQUIRED, RATE_LIMITED, UNAVAILABLE
+ * @throws UNAUTHORIZED, SESSION_REQUIRED, OPERATOR_REQUIRED, RATE_LIMITED, UNAVAILABLE
  */
 export async function requireOperator(
   context: Context,
@@ -34,6 +34,7 @@ export async function requireOperator(
 ): Promise<string> {
   const request = {
     authorization: context.get('authorization'),
+    path: context.path,
     cookies: context.get('cookie'),
     sessionId: context.get(SESSION_HEADER),
     inBackground: context.get(BACKGROUND_HEADER) !== '',

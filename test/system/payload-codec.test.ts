@@ -156,7 +156,7 @@ describe('the codec endpoint', () => {
     expect(await decode('')).toMatchObject({ status: 401 });
     expect(await decode('not.a.token')).toMatchObject({ status: 401 });
     const { key, id, ownerId } = await createWorkspace(app);
-    expect(await decode(key)).toMatchObject({ status: 401 });
+    expect(await decode(key)).toMatchObject({ status: 403, body: { code: 'SESSION_REQUIRED' } });
     const admin = await signIn(app, { userId: ownerId, organizationId: id, role: 'org:admin' });
     expect(await decode(admin)).toMatchObject({ status: 403, body: { code: 'OPERATOR_REQUIRED' } });
   });

@@ -57,7 +57,7 @@ const operatorRoute = <
     description: 'Requires the session of a user in `OPERATORS`.',
     contentTypes: { 200: 'application/json' },
     schemas: { 200: response },
-    errors: ['UNAUTHORIZED', 'OPERATOR_REQUIRED', ...errors],
+    errors: ['UNAUTHORIZED', 'SESSION_REQUIRED', 'OPERATOR_REQUIRED', ...errors],
     async respond(context, services) {
       const userId = await requireOperator(context, services, services.config.operators);
       context.set('Cache-Control', 'no-store');

@@ -37,7 +37,7 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
       body: Payloads,
       contentTypes: { 200: 'application/json' },
       schemas: { 200: Payloads },
-      errors: ['UNAUTHORIZED', 'OPERATOR_REQUIRED', 'NOT_FOUND'],
+      errors: ['UNAUTHORIZED', 'SESSION_REQUIRED', 'OPERATOR_REQUIRED', 'NOT_FOUND'],
       async respond(context, services) {
         allowOrigin(context, services);
         const { codec, userId } = await operator(context, services);
@@ -85,7 +85,7 @@ function allowOrigin(context: Context, { config }: Services): void {
     context.set('Access-Control-Allow-Origin', temporalUi);
 }
 
-/** @throws UNAUTHORIZED, OPERATOR_REQUIRED, NOT_FOUND, RATE_LIMITED */
+/** @throws UNAUTHORIZED, SESSION_REQUIRED, OPERATOR_REQUIRED, NOT_FOUND, RATE_LIMITED */
 async function operator(
   context: Context,
   services: Services,

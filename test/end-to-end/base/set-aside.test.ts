@@ -10,7 +10,7 @@ import { newId, newUserId } from '#domain/base/ids.ts';
 import { createLogger } from '#providers/log.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createAgency, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { ops } from '#workers/ops.ts';
@@ -142,7 +142,9 @@ test('what is set aside is listed, tried again and dropped by the operators of t
   for (const [call, code] of [
     [apiClient(app.url, session), 'OPERATOR_REQUIRED'],
     [apiClient(operator.url, admin), 'OPERATOR_REQUIRED'],
-    [apiClient(operator.url, workspace.key), 'UNAUTHORIZED'],
+    [apiClient(operator.url, workspace.key), 'SESSION_REQUIRED'],
+    [apiClient(operator.url, (await createAgency(app)).key), 'SESSION_REQUIRED'],
+    [apiClient(operator.url, `${workspace.key}x`), 'UNAUTHORIZED'],
     [apiClient(operator.url, ''), 'UNAUTHORIZED'],
   ] as const) {
     const answers = [
