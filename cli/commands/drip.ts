@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, truncate } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -157,8 +157,10 @@ async function openProgress(work: string) {
   const file = join(folder, `drip-${name}.rows`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const saved = await readFile(file, 'utf8').catch(() => '');
-  // Without the last line, which is empty, or was not written to its end.
-  const queued = new Set(saved.split('\n').slice(0, -1).map(Number));
+  // The last number may not have been written to its end; the next one must not continue it.
+  const whole = saved.slice(0, saved.lastIndexOf('\n') + 1);
+  if (whole !== saved) await truncate(file, whole.length);
+  const queued = new Set(whole.split('\n').slice(0, -1).map(Number));
   return {
     queued,
     async record(index: number) {

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -415,15 +415,15 @@ describe('drip', () => {
 
     it('queues only the other rows after it was killed', async () => {
       const received: string[] = [];
-      let isKilled = false;
+      // Later rows are under way when the command is killed.
+      let mostAnswered = 10;
       const server = createServer(async (request, response) => {
         const answer = (body: object) =>
           response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
         if (request.url === '/api/workspace') return answer({ workspace: { _id: 'one' } });
         const { message } = (await json(request)) as { message: string };
         received.push(message);
-        // Later rows are under way when the command is killed.
-        if (isKilled || received.length <= 10) answer({ success: true });
+        if (received.length <= mostAnswered) answer({ success: true });
       });
       const env = {
         ...environment(),
@@ -434,15 +434,25 @@ describe('drip', () => {
       const file = join(home, 'killed.csv');
       const rows = Array.from({ length: 30 }, (_, index) => `+1415555${2200 + index},row ${index}`);
       await writeFile(file, ['recipientPhone,message', ...rows].join('\n'));
-      const child = spawn(program, ['drip', file], { env, cwd: home, stdio: 'ignore' });
+      const start = () => spawn(program, ['drip', file], { env, cwd: home, stdio: 'ignore' });
+      const child = start();
       // A row follows when an earlier one was recorded.
       await eventually(async () => received.length === 30);
       child.kill('SIGKILL');
-      isKilled = true;
       const accepted = received.splice(0).slice(0, 10);
+      const folder = join(env.XDG_STATE_HOME, 'linepace');
+      const [record = ''] = (await readdir(folder)).map((name) => join(folder, name));
+      // Of a row whose number was not written to its end.
+      await appendFile(record, '1');
+      mostAnswered = 19;
+      const again = start();
+      await eventually(async () => (await readFile(record, 'utf8')).split('\n').length === 30);
+      again.kill('SIGKILL');
+      const others = received.splice(0);
+      expect(others.filter((message) => accepted.includes(message))).toEqual([]);
+      mostAnswered = 30;
       expect(JSON.parse((await run(['drip', file, '--json'], env)).stdout)).toMatchObject({ queued: 30 });
-      expect(received).toHaveLength(20);
-      expect(received.filter((message) => accepted.includes(message))).toEqual([]);
+      expect(received).toEqual(others.slice(19));
     });
 
     it('starts over for another workspace', async () => {
