@@ -84,7 +84,7 @@ test('the opening hours are set, with an undo, and say whether somebody is there
   await hours.getByLabel('Opens at').fill('08:30');
   await hours.getByLabel('Days on which nobody is there').fill('2030-02-30');
   await hours.getByRole('button', { name: 'Save' }).click();
-  await hours.getByText(/[Ii]nvalid/).waitFor();
+  await hours.getByText(/must be a date as YYYY-MM-DD/).waitFor();
   expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
   await hours.getByLabel('Days on which nobody is there').fill('2030-12-25\n2030-12-26');
   await hours.getByRole('button', { name: 'Save' }).click();
