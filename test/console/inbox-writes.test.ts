@@ -878,6 +878,7 @@ test('a snippet is made from what is written, changed, and inserted at the curso
   await page.keyboard.press('Backspace');
   await page.keyboard.press('/');
   await way.waitFor();
+  await expect.poll(() => page.evaluate("document.activeElement?.closest('[role=menu]') != null")).toBe(true);
   await page.keyboard.type('wa');
   await page.keyboard.press('Enter');
   await expect.poll(() => box().inputValue()).toBe('and/or Fourth floor.');
