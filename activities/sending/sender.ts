@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { currentTime } from '#domain/base/clock.ts';
-import { forceFallback } from '#db/commands/sending/outcomes.ts';
+import { forceFallback } from '#db/commands/sending/failures.ts';
 import { decide } from '#db/wakes/decisions.ts';
 import { type LineRow, otherLinesWithLoss } from '#db/queries/lines/lines.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';

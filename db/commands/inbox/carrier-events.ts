@@ -10,13 +10,8 @@ import { emitDelivered, emitMessageEvents } from '#db/commands/messages/message-
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { happenedIn, type Happening } from '#db/connection/message-traces.ts';
 import { findMessage, MessageRow } from '#db/queries/messages/messages.ts';
-import {
-  carrierOptOut,
-  fail,
-  failOrFallBack,
-  fallBackUnavailable,
-  sendAgain,
-} from '#db/commands/sending/outcomes.ts';
+import { fail, failOrFallBack, fallBackUnavailable } from '#db/commands/sending/failures.ts';
+import { carrierOptOut, sendAgain } from '#db/commands/sending/outcomes.ts';
 import { AttemptOutcome } from '#db/queries/sending/attempts.ts';
 import { keptOthersSince } from '#db/queries/sending/call-history.ts';
 import { NoRows } from '#db/connection/rows.ts';

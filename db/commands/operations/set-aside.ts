@@ -10,7 +10,7 @@ import {
   SENDING,
   type SetAsideRow,
 } from '#db/queries/operations/set-aside.ts';
-import { fail } from '#db/commands/sending/outcomes.ts';
+import { fail } from '#db/commands/sending/failures.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import { retrySetAside } from '#db/queries/sending/sends.ts';

@@ -4,7 +4,6 @@ import { SILENT_FROM } from '#domain/lines/line-signals.ts';
 import { failureSignals } from '#domain/lines/signal-replay.ts';
 import { credentialsRefusal, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import { FAILED_ROUNDS_TO_OPEN, REFUSALS_TO_OPEN } from '#domain/sending/circuit.ts';
-import { fallbackText, outgoingText } from '#domain/messages/outgoing-text.ts';
 import {
   type AttemptRow,
   finishAttempt,
@@ -20,19 +19,13 @@ import {
   refusedInARow,
 } from '#db/queries/sending/call-history.ts';
 import { continueSequence, followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
-import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
-import { isErased, reasonCode } from '#domain/contacts/erasure.ts';
-import { contactKey } from '#domain/base/contact-key.ts';
+import { isErased } from '#domain/contacts/erasure.ts';
 import { isOfDeleted, shownAddress } from '#db/queries/contacts/erasures.ts';
-import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
-import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
-import { emitCanceled, emitMessageEvents } from '../messages/message-events.ts';
+import { emitCanceled } from '../messages/message-events.ts';
 import { lockLine } from '#db/queries/lines/lines.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
 import { hasWrittenSince } from '#db/queries/inbox/replies.ts';
-import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
-import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { byContact, optOut } from '../contacts/opt-outs.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import {
@@ -42,6 +35,7 @@ import {
   retryFallbackSms,
   revertOutbound,
 } from '#db/queries/sending/sends.ts';
+import { fail, failOrFallBack, fallBackUnavailable } from './failures.ts';
 
 /**
  * The outcome of an attempt, after reconciliation if necessary. `unsendable`: the message has no text that any
@@ -51,9 +45,6 @@ export type Settled = SendOutcome | { kind: 'not_sent' | 'unsendable'; reason: s
 
 /** The outcomes that `settleAccepted` does not settle. */
 type NotAccepted = Exclude<Settled, { kind: 'accepted' }>;
-
-/** The statuses from which a message can still fail or fall back. */
-const OPEN = ['pending', 'scheduled', 'sending', 'sent'] as const;
 
 /** A message fails after this many attempts that were certainly not sent. */
 const MAX_TRANSIENT_FAILURES = 8;
@@ -311,109 +302,6 @@ export async function sendAgain(
   if (end) return cancelReturned(db, message, end, now);
   await continueSequence(db, message, now);
   await followCampaign(db, message.id, now);
-}
-
-/** Fails a message. Call it under `lockSequences`, because it stops the message's sequence. */
-export async function fail(
-  db: TenantDb,
-  message: MessageRow,
-  errorMessage: string,
-  now: Date,
-): Promise<void> {
-  const failed = await advanceMessage(db, message.id, OPEN, { to: 'failed', errorMessage });
-  if (!failed) return;
-  await stopFailed(db, [failed], now);
-  const error = publicReason(failed, errorMessage);
-  await emitMessageEvents(db, [{ event: 'message.failed', message: failed, data: { error } }], now);
-}
-
-/** The carrier's text may name the contact, which an erased message must not. */
-const publicReason = ({ address }: MessageRow, reason: string): string =>
-  isErased(address) ? reasonCode(reason) : reason;
-
-/** The reason of a fallback without an attempt on the primary channel. */
-const FORCED = 'forced';
-
-type FallbackAccount = NonNullable<Awaited<ReturnType<typeof findFallbackAccount>>>;
-
-/**
- * Ends the primary send of a message whose recipient the channel cannot reach, and queues an SMS through the account; null:
- * without an SMS. If the SMS would have no text, the message fails.
- */
-async function fallBack(
-  db: TenantDb,
-  message: MessageRow,
-  reason: string,
-  account: FallbackAccount | null,
-  now: Date,
-): Promise<void> {
-  if (account) {
-    const lead = message.leadId === null ? null : await findLead(db, message.leadId);
-    const template = fallbackText(message, account);
-    const sms = outgoingText(template, lead && presentLead(lead), message.attachmentUrls.length);
-    if ('reason' in sms) return fail(db, message, sms.reason, now);
-  }
-  const fallen = await advanceMessage(db, message.id, OPEN, {
-    to: 'fallback',
-    errorMessage: reason,
-    ...(account && { fallbackAt: now }),
-  });
-  if (!fallen) return;
-  const data = {
-    reason: publicReason(fallen, reason),
-    ...(reason !== FORCED && !isErased(fallen.address) && { checkedAddresses: [fallen.address] }),
-  };
-  await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
-}
-
-/** Ends the primary send of a message whose carrier says, at once or later, that the channel cannot reach the recipient. */
-export async function fallBackUnavailable(
-  db: TenantDb,
-  message: MessageRow,
-  reason: string,
-  now: Date,
-): Promise<void> {
-  const wantsSms = message.smsFallbackEnabled || message.sendFallbackSmsOnFailed;
-  const account = wantsSms ? await fallbackAccountFor(db, message) : null;
-  return fallBack(db, message, reason, account, now);
-}
-
-/**
- * Queues an SMS for a message whose primary send has failed for good, if it is to have one; otherwise the message fails.
- * @returns whether an SMS was possible. If it would have had no text, the message has failed nevertheless.
- */
-export async function failOrFallBack(
-  db: TenantDb,
-  message: MessageRow,
-  reason: string,
-  now: Date,
-): Promise<boolean> {
-  const account = message.sendFallbackSmsOnFailed ? await fallbackAccountFor(db, message) : null;
-  if (account) await fallBack(db, message, reason, account, now);
-  else await fail(db, message, reason, now);
-  return account !== null;
-}
-
-/** The account that can send the fallback SMS of a message; null: there is none, or the message has no phone number. */
-async function fallbackAccountFor(db: TenantDb, message: MessageRow): Promise<FallbackAccount | null> {
-  if (message.recipientPhone === null || (await isOfDeleted(db, message))) return null;
-  const account = await findFallbackAccount(db);
-  return account?.enabled === true ? account : null;
-}
-
-/** Sends a message as SMS without trying its primary channel (`forceFallback`). */
-export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<void> {
-  await lockSequences(db, [messageId]);
-  const message = await findMessage(db, messageId);
-  if (!message || !['pending', 'scheduled'].includes(message.status)) return;
-  if (message.recipientPhone === null) return fail(db, message, 'no_phone_number_for_sms', now);
-  if (await isOptedOut(db, contactKey(message.recipientPhone)))
-    return fail(db, message, 'recipient_opted_out', now);
-  if ((await suppressedAmong(db, [contactKey(message.recipientPhone)])).size > 0)
-    return fail(db, message, 'recipient_suppressed', now);
-  const account = await findFallbackAccount(db);
-  if (!account?.enabled) return fail(db, message, 'fallback_not_configured', now);
-  return fallBack(db, message, FORCED, (await isOfDeleted(db, message)) ? null : account, now);
 }
 
 /**
