@@ -58,7 +58,7 @@ interface OfCampaign {
   campaignId: string;
 }
 
-export function createCampaignActivities({ pools }: Dependencies) {
+export function createCampaignActivities({ pools }: Pick<Dependencies, 'pools'>) {
   const step = (
     { workspaceId, campaignId }: OfCampaign,
     take: (db: TenantDb, campaignId: string, now: Date) => Promise<CampaignLook>,
@@ -74,7 +74,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
       let look = await step(campaign, advance);
       for (let count = 1; isLeft(look) && count < STEPS_PER_ROUND && !canceled.aborted; count += 1)
         look = await step(campaign, advance);
-      return campaignRound(look);
+      return watched(campaign, look);
     });
   }
 
@@ -119,24 +119,24 @@ export function createCampaignActivities({ pools }: Dependencies) {
     await withTenant(pools, workspaceId, (db) => recordDeadline(db, campaign, told, now));
   }
 
+  /** The result of a look, after which the deadline is checked. */
+  async function watched(campaign: OfCampaign, look: CampaignLook): Promise<CampaignRound> {
+    if (!look.toEnter) await watchDeadline(campaign);
+    return campaignRound(look);
+  }
+
   return {
     /** Enters the next leads of the list. When all have entered, checks the campaign's progress. */
-    enterLeads: async (campaign: OfCampaign): Promise<CampaignRound> => {
-      const round = await steps(campaign, ({ toEnter }) => toEnter ?? false);
-      if (!round.toEnter) await watchDeadline(campaign);
-      return round;
-    },
+    enterLeads: (campaign: OfCampaign): Promise<CampaignRound> =>
+      steps(campaign, ({ toEnter }) => toEnter ?? false),
 
     /** Clears the data of an archived or deleted campaign. */
     clearCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
       steps(campaign, ({ toClear }) => toClear ?? false),
 
     /** Checks the campaign's progress, and completes it when every lead has finished or stopped. */
-    lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> => {
-      const round = campaignRound(await step(campaign, lookAtCampaign));
-      if (!round.toEnter) await watchDeadline(campaign);
-      return round;
-    },
+    lookAtCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
+      withHeartbeat(async () => watched(campaign, await step(campaign, lookAtCampaign))),
 
     startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
     pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
