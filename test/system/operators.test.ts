@@ -244,6 +244,25 @@ describe('a campaign that sends nothing', () => {
   });
 });
 
+describe('the details of a workflow', () => {
+  it('link to its line, or its campaign, in the console', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const { listId } = await newList([{ firstName: 'Ada', phone: phone() }]);
+    const id = await newCampaign({ listId, steps: [now], eligibleLineIds: [lineId], start: true });
+    const linkOf = (workflowId: string) =>
+      eventually(async () =>
+        app.temporal.workflow
+          .getHandle(workflowId)
+          .describe()
+          .then((workflow) => workflow.staticDetails())
+          .catch(() => undefined),
+      );
+    const consoleUrl = `${app.url}/console`;
+    expect(await linkOf(campaignWorkflowId(id))).toBe(`[Console](${consoleUrl}/campaigns/${id})`);
+    expect(await linkOf(linePacerId(lineId))).toBe(`[Console](${consoleUrl}/lines?line=${lineId})`);
+  });
+});
+
 describe('a campaign that signals by hand', () => {
   it('pause, resume and archive as over the API', async () => {
     const lineId = await createLine(app, workspace.id);

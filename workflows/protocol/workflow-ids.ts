@@ -16,7 +16,7 @@ interface LongLivedWorkflow {
   /** The id after the kind is that of a line. */
   subject?: 'line';
   /** The page of the console that shows its subject, below `/console`. */
-  page?: 'lines' | 'campaigns' | 'inbox' | 'webhooks' | 'contacts';
+  page?: (subjectId: string) => string;
   /** The state until the first round, unless it is `idle`. */
   startsAs?: string;
   /** Of its tasks, unless it is `default`. */
@@ -28,12 +28,15 @@ interface LongLivedWorkflow {
   isPolled?: true;
 }
 
+const linePage = (lineId: string): string => `lines?line=${lineId}`;
+const campaignPage = (campaignId: string): string => `campaigns/${campaignId}`;
+
 /** The long-lived workflows, by the first part of their id. */
 export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'line-pacer': {
     type: 'linePacer',
     summary: 'Sends the messages of one line within its limits',
-    page: 'lines',
+    page: linePage,
     subject: 'line',
   },
   'drip-drainer': {
@@ -42,7 +45,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     isPolled: true,
   },
   'webhook-dispatcher': {
-    page: 'webhooks',
+    page: () => 'webhooks',
     type: 'webhookDispatcher',
     summary: 'Delivers the events of one workspace to its webhooks',
     isPolled: true,
@@ -68,7 +71,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'opt-in-entrant': {
     type: 'optInEntrant',
     summary: 'Saves the contacts who wrote with an opt-in link as leads of one workspace',
-    page: 'contacts',
+    page: () => 'contacts',
   },
   'chat-messenger': {
     type: 'chatMessenger',
@@ -86,7 +89,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'line-request': {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
-    page: 'lines',
+    page: linePage,
     subject: 'line',
     startsAs: 'provisioning',
   },
@@ -97,19 +100,20 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'mailbox-reader': {
     type: 'mailboxReader',
     summary: 'Reads what one line has received from the mailbox or the list of its carrier',
-    page: 'lines',
+    page: linePage,
     subject: 'line',
     isPolled: true,
   },
   campaign: {
     type: 'campaign',
     summary: 'Enters the leads of one campaign and completes it',
-    page: 'campaigns',
+    page: campaignPage,
     startsAs: 'active',
   },
   personalizer: {
     type: 'personalizer',
     summary: 'Personalizes the messages of one campaign with the model',
+    page: campaignPage,
   },
   'availability-job': {
     type: 'availabilityJob',
@@ -136,7 +140,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     type: 'aiDraft',
     summary:
       'Drafts an answer to one reply, or follows a draft that somebody wrote, and waits for its review',
-    page: 'inbox',
+    page: () => 'inbox',
     startsAs: 'waiting',
   },
 };
@@ -210,7 +214,7 @@ export function wakeStart(workflowId: string, workspaceId: string, carrier: stri
     // Activities inherit both. No workspace waits for the backlog of another.
     priority: { fairnessKey: workspaceId, priorityKey: PRIORITY[priority] },
     staticSummary: summary,
-    page: page ?? null,
+    page: page?.(subjectId) ?? null,
     attributes: startAttributes({
       state: startsAs,
       workspaceId,
