@@ -96,7 +96,7 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
     }
     if (nextAt === null)
       return condition(isSignaled, MAX_IDLE, { summary: `${reason}; ends if it stays idle for a day` });
-    const ms = waitMs ?? Date.parse(nextAt) - Date.now();
+    const ms = Math.min(waitMs ?? Date.parse(nextAt) - Date.now(), MAX_AGE_MS);
     if (ms > 0) await condition(isSignaled, ms, { summary: reason });
     return true;
   }

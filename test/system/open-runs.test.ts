@@ -103,6 +103,23 @@ describe('a run whose subject is open', () => {
     expect(await sweptAfterDays(campaignWorkflowId(id))).toBeGreaterThanOrEqual(29);
   });
 
+  it('looks again after a month at the latest, though its next message is due later', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const pacer = linePacerId(lineId);
+    const { status } = await apiClient(app.url, workspace.key)('POST', '/api/messages', {
+      message: 'Hello',
+      recipientPhone: phone(),
+      fromLineId: lineId,
+      scheduledDate: new Date(Date.now() + 300 * 86_400_000).toISOString(),
+    });
+    expect(status).toBe(201);
+    const timers = async () =>
+      (await historyOf(pacer)).flatMap(({ timerStartedEventAttributes: timer }) =>
+        timer ? Number(timer.startToFireTimeout?.seconds) / 86_400 : [],
+      );
+    expect(await eventually(async () => (await timers()).length > 0 && timers())).toEqual([30]);
+  });
+
   it('ends when its paused line is deleted', async () => {
     const agency = await createAgency(app);
     const client = await createWorkspace(app, { agency_id: agency.id });

@@ -1,6 +1,6 @@
 /**
- * The age at which a run continues as new, so that no run needs much older code. One that waits without a timer does so when
- * the sweep wakes it, this long after it has begun to wait.
+ * The age at which a run continues as new, so that no run needs much older code. One that waits does so at the end of its wait, which is
+ * no longer than this: a timer ends it, or the sweep if there is none.
  */
 export const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
