@@ -10,7 +10,7 @@ export { sweep } from './sweep.ts';
 export {
   agencyMailSender,
   attachmentFetcher,
-  autopilotRehearser,
+  autopilotDryRun,
   availabilityJob,
   chatMessenger,
   contactErasure,
@@ -21,7 +21,7 @@ export {
   listDeletion,
   mailSender,
   notifier,
-  optInEntrant,
+  optInCollector,
   optOutJudge,
   personalizer,
   ruleRunner,

@@ -133,17 +133,17 @@ export const optOutJudge = worksThrough({
   round: (act, { workspaceId }) => act.judgeReplies({ workspaceId }),
 });
 
-/** One per workspace that tries the autopilot. Asks the model what it would have answered, and ends with the dry run. */
-export const autopilotRehearser = worksThrough({
+/** One per workspace that tries the autopilot. Asks the model what it would have answered, and ends after the last conversation. */
+export const autopilotDryRun = worksThrough({
   signal: 'requested',
   queue: MODEL_QUEUE,
   summary: 'Ask the model what the autopilot would have answered',
   timeout: MODEL_ROUND,
-  round: (act, { workspaceId }) => act.rehearseAutopilot({ workspaceId }),
+  round: (act, { workspaceId }) => act.tryAutopilot({ workspaceId }),
 });
 
 /** One per workspace with opt-in links. Saves the contacts who wrote with a code as leads, and enters them into campaigns. */
-export const optInEntrant = worksThrough({
+export const optInCollector = worksThrough({
   signal: 'contactsJoined',
   summary: 'Save the contacts who opted in as leads',
   timeout: '2 minutes',

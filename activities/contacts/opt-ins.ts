@@ -2,7 +2,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import { enterOptIn, waitingOptIns } from '#db/commands/contacts/opt-in.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
-import { optInEntrantId } from '#workflows/protocol/workflow-ids.ts';
+import { optInCollectorId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { forEachInTurn } from '../base/for-each.ts';
@@ -17,7 +17,7 @@ export function createOptInActivities({ pools }: Pick<Dependencies, 'pools'>) {
     /** Saves the contacts who wrote with a code as leads, each in a transaction of its own. @returns what the workspace waits for. */
     enterOptIns: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
       repeatFor(ROUND_MS, MORE, async (canceled) => {
-        const work = await decide(pools, workspaceId, optInEntrantId(workspaceId), look);
+        const work = await decide(pools, workspaceId, optInCollectorId(workspaceId), look);
         if (!isDue(work)) return work;
         await forEachInTurn(work.waiting, canceled, (waiting) =>
           withTenant(pools, workspaceId, (db) => enterOptIn(db, waiting, currentTime())),

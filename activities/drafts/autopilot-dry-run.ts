@@ -13,7 +13,7 @@ import { decide, type Look } from '#db/wakes/decisions.ts';
 import { type Autopilot, heldBackBy } from '#domain/drafts/autopilot.ts';
 import { DraftOutput, draftPrompt } from '#domain/drafts/draft-prompt.ts';
 import type { Round } from '#workflows/protocol/round.ts';
-import { autopilotRehearserId } from '#workflows/protocol/workflow-ids.ts';
+import { autopilotDryRunId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { forEachConcurrently } from '../base/for-each.ts';
 import { dueNow, isDue, repeatFor } from '../base/round.ts';
@@ -76,9 +76,9 @@ export function createAutopilotDryRunActivities({
 
   return {
     /** Has the copilot answer past replies, several at a time. @returns what the workspace waits for. */
-    rehearseAutopilot: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
+    tryAutopilot: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
       repeatFor(ROUND_MS, MORE, async (canceled) => {
-        const work = await decide(pools, workspaceId, autopilotRehearserId(workspaceId), look);
+        const work = await decide(pools, workspaceId, autopilotDryRunId(workspaceId), look);
         if (!isDue(work)) return work;
         await indexDocuments(
           (step) => withTenant(pools, workspaceId, step),

@@ -192,7 +192,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       (await api('GET', '/api/opt-outs/suspected?status=dismissed')).body.suspicions.length === 1;
   },
 
-  async autopilotRehearser({ api, lineId }) {
+  async autopilotDryRun({ api, lineId }) {
     const contact = phone();
     await writeIn(app, { lineId, from: contact, text: 'Yes, Saturday sounds good' });
     await api('POST', '/api/inbox/send-reply', { phone: contact, message: 'See you then' });
@@ -201,7 +201,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
     return async () => (await api('GET', '/api/knowledge-base/dry-run')).body.dryRun.status === 'done';
   },
 
-  async optInEntrant({ api, lineId }) {
+  async optInCollector({ api, lineId }) {
     const link = { name: 'Poster', lineId, text: 'Join', consent: 'I want offers' };
     const { code, _id } = (await api('POST', '/api/opt-in-links', link)).body;
     await writeIn(app, { lineId, from: phone(), text: `Join ${code}` });

@@ -64,12 +64,12 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     type: 'optOutJudge',
     summary: 'Asks the model whether doubtful replies of one workspace ask to be left alone',
   },
-  'autopilot-rehearser': {
-    type: 'autopilotRehearser',
+  'autopilot-dry-run': {
+    type: 'autopilotDryRun',
     summary: 'Tries the autopilot over past conversations of one workspace, and sends nothing',
   },
-  'opt-in-entrant': {
-    type: 'optInEntrant',
+  'opt-in-collector': {
+    type: 'optInCollector',
     summary: 'Saves the contacts who wrote with an opt-in link as leads of one workspace',
     page: () => 'contacts',
   },
@@ -168,8 +168,8 @@ export const mailSenderId = (workspaceId: string): string => `mail-sender:${work
 export const agencyMailSenderId = (agencyId: string): string => `agency-mail-sender:${agencyId}`;
 export const attachmentFetcherId = (workspaceId: string): string => `attachment-fetcher:${workspaceId}`;
 export const optOutJudgeId = (workspaceId: string): string => `opt-out-judge:${workspaceId}`;
-export const autopilotRehearserId = (workspaceId: string): string => `autopilot-rehearser:${workspaceId}`;
-export const optInEntrantId = (workspaceId: string): string => `opt-in-entrant:${workspaceId}`;
+export const autopilotDryRunId = (workspaceId: string): string => `autopilot-dry-run:${workspaceId}`;
+export const optInCollectorId = (workspaceId: string): string => `opt-in-collector:${workspaceId}`;
 export const chatMessengerId = (workspaceId: string): string => `chat-messenger:${workspaceId}`;
 export const crmConnectionId = (connectionId: string): string => `crm-connection:${connectionId}`;
 export const ruleRunnerId = (workspaceId: string): string => `rule-runner:${workspaceId}`;

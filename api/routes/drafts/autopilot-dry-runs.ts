@@ -10,7 +10,7 @@ import {
 } from '#domain/drafts/autopilot-dry-run.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { workspaceRoute } from '#api/http/route.ts';
-import { autopilotRehearserId } from '#workflows/protocol/workflow-ids.ts';
+import { autopilotDryRunId } from '#workflows/protocol/workflow-ids.ts';
 
 const OneDryRun = z.object({
   success: z.literal(true),
@@ -32,7 +32,7 @@ export const autopilotDryRunRoutes = [
       const limits = body.autopilot ?? (await findKnowledgeBase(db)).autopilot;
       if (!(await startDryRun(db, limits, now)))
         throw new ApiError('INVALID_STATE', 'A dry run is running: wait until it is done');
-      wake(db, autopilotRehearserId(db.workspaceId), now, 'requested');
+      wake(db, autopilotDryRunId(db.workspaceId), now, 'requested');
       return { status: 202, body: { success: true, dryRun: await shownDryRun(db) } };
     },
   }),

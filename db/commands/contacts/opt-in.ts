@@ -34,7 +34,7 @@ import { verificationCodes } from '#domain/contacts/verification.ts';
 import { triggerTagRules } from '#db/commands/inbox/rule-triggers.ts';
 import { changedTags, newTags } from '#domain/inbox/bulk-conversations.ts';
 import { MAX_TAGS } from '#domain/inbox/conversation.ts';
-import { optInEntrantId } from '#workflows/protocol/workflow-ids.ts';
+import { optInCollectorId } from '#workflows/protocol/workflow-ids.ts';
 
 /** The link whose code a message contains. */
 export async function optInLinkIn(db: TenantDb, text: string): Promise<OptInLinkRow | null> {
@@ -63,7 +63,7 @@ export async function receiveCodes(
   await recordConsent(db, { address, ...consent, evidence, at, replyId }, now);
   await db.query(sql.type(NoRows)`
     insert into opt_in_replies (workspace_id, reply_id, link_id) values (${db.workspaceId}, ${replyId}, ${link.id})`);
-  wake(db, optInEntrantId(db.workspaceId), now, 'contactsJoined');
+  wake(db, optInCollectorId(db.workspaceId), now, 'contactsJoined');
 }
 
 const OptInRow = z.object({
