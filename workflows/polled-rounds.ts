@@ -3,7 +3,6 @@ import {
   continueAsNew,
   isCancellation,
   log,
-  patched,
   proxyActivities,
   setCurrentDetails,
 } from '@temporalio/workflow';
@@ -60,8 +59,7 @@ export async function polledRounds(input: PolledRoundsInput): Promise<string> {
       if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
       if (looks === 1)
         log.warn('a worker process is lost; others take its rounds', { process: input.process });
-      if (patched('ends-lost-rounds')) await endLostRounds({ process: input.process });
-      if (!patched('looks-again')) break;
+      await endLostRounds({ process: input.process });
     }
   }
   return 'its process does not answer any more; others take its rounds';
