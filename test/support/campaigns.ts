@@ -1,5 +1,9 @@
+import { sql } from 'slonik';
+import { sendAgain } from '#db/commands/sending/outcomes.ts';
+import { IdRow } from '#db/connection/rows.ts';
 import { campaignProgress, type CampaignRow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
-import { findMessage, listMessages, presentMessage } from '#db/queries/messages/messages.ts';
+import { findMessage, listMessages, type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
+import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import type { Message } from '#domain/messages/message.ts';
 import { eventually, type TestApp } from './app.ts';
@@ -62,5 +66,16 @@ export function campaignHelpers(world: () => { app: TestApp; workspace: { id: st
       ['sent', 'delivered'].includes((await tenant((db) => findMessage(db, messageId)))?.status ?? ''),
     );
 
-  return { newList, newCampaign, tenant, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft };
+  /** The carrier of a message that is `sent` says later that it has not sent it. */
+  const takeBack = (messageId: string): Promise<MessageRow | null> =>
+    tenant(async (db) => {
+      await lockSequences(db, [messageId]);
+      const message = await findMessage(db, messageId);
+      const attemptId = await db.oneFirst(sql.type(IdRow)`
+        select id from attempts where workspace_id = ${db.workspaceId} and message_id = ${messageId}`);
+      if (message) await sendAgain(db, message, { attemptId, reason: 'line' }, new Date());
+      return findMessage(db, messageId);
+    });
+
+  return { newList, newCampaign, tenant, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft, takeBack };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { eraseContact } from '#db/commands/contacts/contact-erasure.ts';
 import { emitLeadEvents, emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { deleteLeads } from '#db/commands/contacts/delete-leads.ts';
-import { followAddresses } from '#db/commands/campaigns/lead-addresses.ts';
+import { followAddresses } from '#db/commands/campaigns/campaign-steps.ts';
 import { placeMessagesOfLead } from '#db/commands/messages/message-places.ts';
 import {
   findLead,

@@ -9,7 +9,10 @@ import { isMessageStep, stepsById } from '#domain/campaigns/step.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { type CampaignRow, campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { addressesOf, findLead, type LeadRow } from '#db/queries/contacts/leads.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
+import { lockSequencesOf } from '#db/queries/sending/message-locks.ts';
+import { followAddressesIn, waitingAtFormer } from './lead-addresses.ts';
 import { keepPaused } from './lead-pauses.ts';
 import { variantAfterEdit } from './step-messages.ts';
 import { cancelRemoved, reviseLead, reviseMessages } from './revisions.ts';
@@ -52,7 +55,7 @@ export async function followCampaign(db: TenantDb, messageId: string, now: Date)
       return releaseNext(db, step, now);
     case 'pending':
     case 'scheduled':
-      return cancelStopped(db, step, now);
+      return followReturned(db, step, now);
     case 'sending':
     case 'failed':
   }
@@ -184,15 +187,45 @@ export async function continueSequence(
 const LeadState = z.object({ state: z.string(), stopReason: z.string().nullable() });
 
 /** Cancels a message that returned to the queue after a failed send if its lead has stopped in the meantime. */
-async function cancelStopped(db: TenantDb, step: Step, now: Date): Promise<void> {
-  const lead = await db.maybeOne(sql.type(LeadState)`
+async function followReturned(db: TenantDb, step: Step, now: Date): Promise<void> {
+  const place = await db.maybeOne(sql.type(LeadState)`
     select state, stop_reason from campaign_leads where ${ofLead(db, step)}`);
-  if (lead?.state === 'running') {
-    if (step.isOutdated) await reviseLead(db, step, null, now);
-    else await keepPaused(db, step, step.id, null);
-    return;
+  if (place?.state !== 'running')
+    return cancelReturned(db, step.id, place?.stopReason ?? null, currentTime());
+  // Its address may have been corrected while it was being sent.
+  const lead = await findLead(db, step.leadId);
+  if (lead) await followWaiting(db, lead, await waitingAtFormer(db, lead, step.campaignId), now);
+  if (step.isOutdated) await reviseLead(db, step, null, now);
+  else await keepPaused(db, step, step.id, null);
+}
+
+/**
+ * Has campaigns write to a lead at its new addresses, after some were taken from it. Messages that a caller addressed stay as they are.
+ * Requires `lockLead`.
+ */
+export async function followAddresses(
+  db: TenantDb,
+  before: LeadRow,
+  lead: LeadRow,
+  now: Date,
+): Promise<void> {
+  const own = addressesOf(lead);
+  if (addressesOf(before).every((address) => own.includes(address))) return;
+  await lockSequencesOf(db, lead.id);
+  await followWaiting(db, lead, await waitingAtFormer(db, lead), now);
+}
+
+async function followWaiting(
+  db: TenantDb,
+  lead: LeadRow,
+  waiting: Awaited<ReturnType<typeof waitingAtFormer>>,
+  now: Date,
+): Promise<void> {
+  for (const [campaignId, messages] of Map.groupBy(waiting, (message) => message.campaignId)) {
+    const campaign = await findCampaign(db, campaignId);
+    const skipped = campaign ? await followAddressesIn(db, campaign, lead, messages, now) : [];
+    for (const id of skipped) await followCampaign(db, id, now);
   }
-  await cancelReturned(db, step.id, lead?.stopReason ?? null, currentTime());
 }
 
 const CorrectionRow = z.object({

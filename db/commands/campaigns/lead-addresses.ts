@@ -3,15 +3,13 @@ import { z } from 'zod';
 import { recordset } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { type CampaignRow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import type { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
 import { addressesOf, type LeadRow } from '#db/queries/contacts/leads.ts';
 import { answerTimes } from '#db/queries/messages/contact-relation.ts';
 import { MessageRow } from '#db/queries/messages/messages.ts';
-import { lockSequencesOf } from '#db/queries/sending/message-locks.ts';
 import { wakeLines } from '#db/wakes/wakes.ts';
 import { addressOn } from '#domain/campaigns/campaign-schedule.ts';
 import { messageSteps } from '#domain/campaigns/step.ts';
-import { followCampaign } from './campaign-steps.ts';
 import { stopLead, type StopReason } from './campaign-stops.ts';
 import { cancelRemoved } from './revisions.ts';
 import { reaches, recipientPlace, withConsent } from './step-messages.ts';
@@ -23,48 +21,49 @@ type Waiting = z.infer<typeof WaitingRow>;
 type Addressed = Waiting & { address: string };
 
 /**
- * Has campaigns write to a lead at its new addresses, after some were taken from it: the former ones may belong to a stranger. Steps by a
- * channel on which it has none any more are skipped. A campaign that writes there to another lead, or lacks the consent, lets it go.
- * Messages that a caller addressed stay as they are. Requires `lockLead`.
+ * What campaigns have not sent yet to a lead, at addresses that it has no more.
+ * @param campaignId default: all campaigns.
  */
-export async function followAddresses(
+export async function waitingAtFormer(
   db: TenantDb,
-  before: LeadRow,
   lead: LeadRow,
-  now: Date,
-): Promise<void> {
-  const own = addressesOf(lead);
-  if (addressesOf(before).every((address) => own.includes(address))) return;
-  await lockSequencesOf(db, lead.id);
-  const waiting = await db.any(sql.type(WaitingRow)`
+  campaignId?: string,
+): Promise<readonly Waiting[]> {
+  return db.any(sql.type(WaitingRow)`
     select m.id, m.channel, m.line_id, m.campaign_id from messages m
     where m.workspace_id = ${db.workspaceId} and m.lead_id = ${lead.id} and m.status in ('pending', 'scheduled')
-      and m.step_index is not null and m.campaign_id is not null and m.address <> all(${sql.array(own, 'text')})
+      and m.step_index is not null and m.campaign_id is not null and m.address <> all(${sql.array([...addressesOf(lead)], 'text')})
+      ${campaignId === undefined ? sql.fragment`` : sql.fragment`and m.campaign_id = ${campaignId}`}
     order by m.id`);
-  for (const [campaignId, messages] of Map.groupBy(waiting, (message) => message.campaignId)) {
-    const campaign = await findCampaign(db, campaignId);
-    if (campaign) await followIn(db, campaign, lead, messages, now);
-  }
 }
 
-async function followIn(
+/**
+ * Has a campaign write to a lead at its new addresses: the former ones may belong to a stranger. Steps by a channel on which it has
+ * none any more are skipped. A campaign that writes there to another lead, or lacks the consent, lets it go. Requires the locks of the
+ * sequence and its messages.
+ * @returns the skipped messages, after which the sequence goes on.
+ */
+export async function followAddressesIn(
   db: TenantDb,
   campaign: CampaignRow,
   lead: LeadRow,
   messages: readonly Waiting[],
   now: Date,
-): Promise<void> {
+): Promise<readonly string[]> {
   const addressed = messages.flatMap((message): Addressed[] => {
     const address = addressOn(message.channel, lead);
     return address === null ? [] : [{ ...message, address }];
   });
   const reason = await whyLeaves(db, campaign, lead, addressed);
-  if (reason !== null) return stopLead(db, campaign.id, lead.id, now, reason);
+  if (reason !== null) {
+    await stopLead(db, campaign.id, lead.id, now, reason);
+    return [];
+  }
   await readdress(db, lead, addressed, now);
   const reached = new Set(addressed.map(({ id }) => id));
   const unreachable = messages.flatMap(({ id }) => (reached.has(id) ? [] : [id]));
   await cancelRemoved(db, unreachable, now);
-  for (const id of unreachable) await followCampaign(db, id, now);
+  return unreachable;
 }
 
 /** null: the lead stays in the campaign. */

@@ -1,5 +1,5 @@
 import { addLead } from '#db/commands/campaigns/added-lead.ts';
-import { followAddresses } from '#db/commands/campaigns/lead-addresses.ts';
+import { followAddresses } from '#db/commands/campaigns/campaign-steps.ts';
 import { emitLeadEvents, emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { type Author, optOut } from '#db/commands/contacts/opt-outs.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';

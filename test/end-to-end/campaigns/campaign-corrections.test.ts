@@ -5,12 +5,11 @@ import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { correctTexts } from '#db/commands/campaigns/corrections.ts';
 import { pauseLead } from '#db/commands/campaigns/lead-pauses.ts';
-import { sendAgain } from '#db/commands/sending/outcomes.ts';
 import { IdRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { lockCampaign } from '#db/queries/campaigns/campaigns.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
-import { lockSequence, lockSequences } from '#db/queries/sending/message-locks.ts';
+import { lockSequence } from '#db/queries/sending/message-locks.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
@@ -30,7 +29,7 @@ beforeAll(async () => {
   await createLine(app, workspace.id, 'sms');
 });
 
-const { newCampaign, step, messagesOf, statusOf, tenant } = campaignHelpers(() => ({
+const { newCampaign, step, messagesOf, statusOf, tenant, takeBack } = campaignHelpers(() => ({
   app,
   workspace,
   api,
@@ -218,37 +217,26 @@ describe('a text of a campaign that was sent', () => {
     return { id, leadId, sent };
   }
 
-  /** Its carrier says later that it has not sent it. */
-  const returned = async ({ id }: MessageRow): Promise<MessageRow | null> =>
-    tenant(async (db) => {
-      await lockSequences(db, [id]);
-      const message = await findMessage(db, id);
-      const attemptId = await db.oneFirst(sql.type(IdRow)`
-        select id from attempts where workspace_id = ${db.workspaceId} and message_id = ${id}`);
-      if (message) await sendAgain(db, message, { attemptId, reason: 'line' }, new Date());
-      return findMessage(db, id);
-    });
-
   it('leaves no correction waiting that returns after the campaign was archived', async () => {
     const { id, sent } = await corrected([]);
     await eventually(async () => (await statusOf(id)) === 'completed');
     expect((await api('POST', `/api/campaigns/${id}/archive`)).status).toBe(200);
-    expect(await returned(sent)).toMatchObject({ status: 'canceled', holdReason: 'campaign_ended' });
+    expect(await takeBack(sent.id)).toMatchObject({ status: 'canceled', holdReason: 'campaign_ended' });
   });
 
   it('is corrected for nobody who has stopped, or is paused, when the correction returns', async () => {
     const stopped = await corrected([laterEmail]);
     await api('POST', `/api/campaigns/${stopped.id}/leads/${stopped.leadId}/stop`);
-    expect(await returned(stopped.sent)).toMatchObject({ status: 'canceled', holdReason: 'removed' });
+    expect(await takeBack(stopped.sent.id)).toMatchObject({ status: 'canceled', holdReason: 'removed' });
     const paused = await corrected([laterEmail]);
     await api('PATCH', `/api/leads/${paused.leadId}/campaigns/${paused.id}`, { resumesAt: null });
-    expect(await returned(paused.sent)).toMatchObject({ status: 'scheduled', holdReason: 'lead_paused' });
+    expect(await takeBack(paused.sent.id)).toMatchObject({ status: 'scheduled', holdReason: 'lead_paused' });
   });
 
   it('starts no sequence anew that is over when its correction returns', async () => {
     const { id, leadId, sent } = await corrected([]);
     await eventually(async () => (await statusOf(id)) === 'completed');
-    expect(await returned(sent)).toMatchObject({ status: 'scheduled' });
+    expect(await takeBack(sent.id)).toMatchObject({ status: 'scheduled' });
     const state = await tenant((db) =>
       db.oneFirst(sql.type(StateRow)`
         select state from campaign_leads

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '#domain/messages/message.ts';
+import { SmtpConfig } from '#providers/carriers/smtp/config.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, later, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { lock, race } from '#test/support/locks.ts';
@@ -30,13 +31,8 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft } = campaignHelpers(
-  () => ({
-    app,
-    workspace,
-    api,
-  }),
-);
+const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft, takeBack } =
+  campaignHelpers(() => ({ app, workspace, api }));
 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
@@ -297,6 +293,19 @@ describe('POST /api/campaigns/{id}/leads', () => {
     // Added, the former address takes nothing back.
     await api('PATCH', `/api/leads/${leadId}`, { phones: [other, right] });
     expect((await stepsOf(id, leadId))[1]).toMatchObject({ status: 'scheduled', recipientPhone: right });
+  });
+
+  it('writes to the new address of a lead if the message that its carrier takes back went to the former', async () => {
+    const settings = { url: app.smtpUrl, inboundSecret: 'a secret for callbacks' };
+    const carrier = { name: 'smtp', schema: SmtpConfig, settings };
+    // Nobody reports its messages as delivered.
+    const eligibleLineIds = [await createLineAt(app, workspace.id, 'email', carrier)];
+    const [wrong, right] = [1, 2].map(() => `${crypto.randomUUID()}@customer.example`);
+    const id = await newCampaign({ steps: [{ ...now, messageType: 'email' }], eligibleLineIds, start: true });
+    const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { email: wrong } })).body;
+    const { _id } = await step(id, leadId, 0, 'sent');
+    expect((await api('PATCH', `/api/leads/${leadId}`, { email: right })).status).toBe(200);
+    expect(await takeBack(_id)).toMatchObject({ status: 'scheduled', address: right, recipientEmail: right });
   });
 
   it('skips steps that reach a lead no more, and lets one go whom none reaches, at whose new address it writes to another, or who has not consented there', async () => {
