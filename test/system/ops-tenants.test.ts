@@ -225,6 +225,22 @@ describe('a workspace', () => {
     expect((await subscribe()).subscriptionId).not.toBe(former);
   });
 
+  it('sends again when its agency moves to invoices while a payment is past due', async () => {
+    const agency = await createAgency(app);
+    const { id, api } = await createWorkspace(app, {
+      agency_id: agency.id,
+      plan: 'starter',
+      subscription_status: 'past_due',
+    });
+    await createLine(app, id);
+    const message = { message: 'Hi', recipientPhone: phone() };
+    expect((await api('POST', '/api/messages', message)).status).toBe(402);
+    await verdict(['set-billing', agency.id, '--billing', 'invoice', ...BY]);
+    await eventually(async () => (await api('POST', '/api/messages', message)).status === 201);
+    await eventually(async () => (await sentTo(app, message.recipientPhone)).length === 1);
+    expect(await planOf(agency, id)).toEqual({ plan: 'starter', subscriptionStatus: 'active' });
+  });
+
   it('goes on sending when nobody pays any more, and its agency is charged again when that is set', async () => {
     const agency = await createAgency(app);
     const { id, api } = await createWorkspace(app, { agency_id: agency.id, subscription_status: 'past_due' });

@@ -17,6 +17,7 @@ import {
 } from '#db/queries/accounts/invitations.ts';
 import { createSignInLink } from '#db/queries/accounts/sign-in-links.ts';
 import {
+  activatePastDue,
   addCoAdmin,
   addMember,
   agencyOwner,
@@ -179,6 +180,7 @@ export async function setBilling(db: SystemTransaction, payer: Payer, author: Au
   if (before === null)
     throw new NoSuchTenant(`There is no ${isAgency ? 'agency' : 'workspace without an agency'} ${id}`);
   if (before === mode) return;
+  if (mode === 'invoice') await activatePastDue(db, id);
   const clients = isAgency ? await listClients(db, id) : [{ id }];
   for (const client of clients) {
     const tenant = inWorkspace(db, client);

@@ -166,6 +166,13 @@ export async function setAgencyBilling(
     ) old where a.id = old.id returning old.billing_mode before`);
 }
 
+/** Makes the plans of an agency's clients active for which a card was to pay: its events no longer concern them, not even its payment. */
+export async function activatePastDue(db: SystemDb, agencyId: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update workspaces set subscription_status = 'active', updated_at = now()
+    where agency_id = ${agencyId} and subscription_status = 'past_due'`);
+}
+
 /** Sets who pays for a workspace without an agency. @returns the mode before; null if there is no such workspace. */
 export async function setWorkspaceBilling(
   db: SystemDb,
