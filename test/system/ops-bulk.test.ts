@@ -237,6 +237,31 @@ test('the counts of what waits and fails leave out test mode', async () => {
   });
 });
 
+test('what waits for a webhook that is inactive or deleted is neither open nor late', async () => {
+  const { workspace, api } = await world();
+  const register = async (isActive: boolean): Promise<string> => {
+    const input = { name: 'Mine', url: 'https://hooks.example.com/', events: ['line.down'], isActive };
+    return (await api('POST', '/api/webhooks', input)).body.webhook._id;
+  };
+  const ids = [await register(true), await register(false), await register(true)];
+  expect((await api('DELETE', `/api/webhooks/${ids[2]}`)).status).toBe(200);
+  const [begin, end] = await withSystem(app.pools, async (db) => {
+    const before = await readBacklog(db);
+    for (const webhookId of ids)
+      await db.query(sql.type(NoRows)`
+        insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, created_at)
+        values (${workspace.id}, ${newId()}, ${webhookId}, ${newId()}, 'line.down', now() - interval '11 minutes')`);
+    const after = await readBacklog(db);
+    await db.query(sql.type(NoRows)`delete from webhook_deliveries where workspace_id = ${workspace.id}`);
+    return [before, after];
+  });
+  const more = ({ openDeliveries, lateWebhooks }: typeof end) => [
+    openDeliveries - begin.openDeliveries,
+    lateWebhooks - begin.lateWebhooks,
+  ];
+  expect(more(end)).toEqual([1, 1]);
+});
+
 test('top says whose work waits and fails, and a probe asks the carrier of one line at once', async () => {
   const { workspace, api, lineId } = await world();
   await verdict('pause', '--line', lineId, '--yes');

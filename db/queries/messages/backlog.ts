@@ -70,8 +70,10 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
           where ${LIVE} limit ${MAX_COUNT}) d) drips,
       (select count(*), ${age('created_at')} age,
           count(distinct webhook_id) filter (where created_at < now() - ${DELIVERIES_LATE})::int late
-        from (select webhook_id, created_at from webhook_deliveries
-          where status <> 'done' and ${LIVE} limit ${MAX_COUNT}) d) deliveries`);
+        from (select workspace_id, webhook_id, created_at from webhook_deliveries
+          where status <> 'done' and ${LIVE} limit ${MAX_COUNT}) d
+        -- What waits for a webhook that is inactive, or has ended with its key, is not late.
+        where exists (select from webhooks h where h.workspace_id = d.workspace_id and h.id = d.webhook_id and ${DELIVERS})) deliveries`);
 }
 
 const LineCount = z.object({
