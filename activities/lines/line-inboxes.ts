@@ -70,6 +70,7 @@ function createInboxReading(dependencies: ProcessDependencies) {
       if (unreadable) logger.warn({ lineId, ...unreadable }, 'skipped an unreadable inbound message');
       from = to;
     }
+    batch.stored?.();
     return batch.more;
   }
 

@@ -199,6 +199,8 @@ export interface InboxBatch {
   /** In order of arrival, each with the position after it. */
   read: InboxItem[];
   more: boolean;
+  /** Called once all of them are stored: without it, they are read again. */
+  stored?(): void;
 }
 
 export interface InboxItem {

@@ -743,10 +743,14 @@ test('reads what is new also where more messages of the last days come before it
   const texts = new Set<string>();
   let batches = 0;
   for (let more = true; more && batches < 10; batches += 1) {
+    const unstored = await read(position);
     const batch = await read(position);
+    // What was not stored is read again.
+    expect(batch.read).toEqual(unstored.read);
     for (const { events } of batch.read)
       for (const event of events) if (event.kind === 'reply') texts.add(event.text);
     position = batch.read.at(-1)?.position ?? position;
+    batch.stored?.();
     ({ more } = batch);
   }
   expect([texts.size, texts.has('New'), batches]).toEqual([2301, true, 3]);

@@ -48,11 +48,17 @@ export function createInbox(
       const after = Math.max(start, readUntil.get(begun) ?? 0);
       const read = await readMessages(api, config, { after, sort: 'ASC' }, INBOX_PAGES);
       if ('failure' in read) throw new Error(read.failure);
-      if (read.isComplete) readUntil.delete(begun);
-      // As many as a batch has may be of the same moment.
-      else remember(readUntil, begun, Math.max(lastOf(read) ?? after, after + 1));
-      if (isDeep && read.isComplete) remember(readDeeply, key, clock().getTime());
-      return { read: itemsOf(read, config.url, position, clock()), more: !read.isComplete };
+      const at = clock().getTime();
+      return {
+        read: itemsOf(read, config.url, position, clock()),
+        more: !read.isComplete,
+        stored() {
+          if (read.isComplete) readUntil.delete(begun);
+          // As many as a batch has may be of the same moment.
+          else remember(readUntil, begun, Math.max(lastOf(read) ?? after, after + 1));
+          if (isDeep && read.isComplete) remember(readDeeply, key, at);
+        },
+      };
     },
   };
 }
