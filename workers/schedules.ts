@@ -41,7 +41,9 @@ export const housekeepingEvery = (runMs: number) =>
 export async function upsertSchedules(client: Client): Promise<void> {
   const housekeeping = housekeepingEvery(EVERY_MS);
   try {
-    await client.schedule.create({ ...housekeeping, state: { triggerImmediately: true } });
+    const created = await client.schedule.create(housekeeping);
+    // By `triggerImmediately`, Temporal would not know the first run as one that the next must wait for.
+    await created.trigger(ScheduleOverlapPolicy.SKIP);
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     const handle = client.schedule.getHandle(housekeeping.scheduleId);

@@ -1,3 +1,4 @@
+import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NoRows } from '#db/connection/rows.ts';
@@ -44,6 +45,16 @@ async function completed(): Promise<Map<string, string[]>> {
   }
   return runs;
 }
+
+test('the first run starts at once, and no other beside it', async () => {
+  const { info } = await eventually(async () => {
+    const found = await schedule().describe();
+    return found.info.runningActions.length > 0 && found;
+  });
+  expect(info.runningActions).toHaveLength(1);
+  await schedule().trigger(ScheduleOverlapPolicy.SKIP);
+  await eventually(async () => (await schedule().describe()).info.numActionsSkippedOverlap === 1);
+});
 
 test('sweeps and probes go on while no worker serves the housekeeping queue', async () => {
   const { action, ...housekeeping } = housekeepingEvery(RUN_MS);
