@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, realTime } from '#domain/base/clock.ts';
-import { linePacerId, testClockId } from '#workflows/protocol/workflow-ids.ts';
+import { linePacerId, polledKind, testClockId } from '#workflows/protocol/workflow-ids.ts';
 import { endSnoozes } from '#db/commands/inbox/conversation-changes.ts';
 import { judgeDueLines } from '#db/commands/lines/line-reputation.ts';
 import type { MailSeal } from '#db/commands/events/mails.ts';
@@ -63,7 +63,8 @@ const NextRow = z.object({ at: z.date().nullable() });
  * Moves the clock to the next time at which a workflow of the workspace looks at its tables, or to the target, once all of
  * them are idle. Their rows have the real time at which they look, so the further the clock is ahead, the earlier that is.
  * The clock arrives one step after it has reached the target, so that it also waits for what the caller does there. Wakes
- * those that are due but for pacers, and when it arrives all of them, because their timers are set for a later time.
+ * those that are due but for pacers, and when it arrives all of them, because their timers are set for a later time. Worker processes see
+ * themselves which of their rounds are due.
  * @param wakeAfterMs how long after the last step those are woken that are still due.
  */
 export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<ClockStep> {
@@ -72,12 +73,14 @@ export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<
   if (targetAt === null) return { kind: 'arrived' };
   const others = sql.fragment`workspace_id = ${db.workspaceId} and workflow_id <> ${testClockId(db.workspaceId)}`;
   const now = realTime();
+  const signal = (workflowId: string): void => {
+    if (polledKind(workflowId) === null) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
+  };
   const busy = await db.anyFirst(sql.type(WorkflowRow)`
     select workflow_id from workflow_wakes where ${others} and wake_at <= ${sql.timestamp(now)} order by wake_at`);
   if (busy.length > 0) {
     const sinceMs = now.getTime() - movedAt.getTime();
-    if (sinceMs >= wakeAfterMs)
-      for (const workflowId of busy) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
+    if (sinceMs >= wakeAfterMs) for (const workflowId of busy) signal(workflowId);
     return { kind: 'busy', workflowIds: busy, sinceMs };
   }
 
@@ -102,8 +105,7 @@ export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<
     where ${others} and (wake_at < 'infinity' or held_until is not null or held_new_until is not null)
     returning workflow_id, wake_at <= ${sql.timestamp(now)} due`);
   const isPacer = (workflowId: string): boolean => workflowId.startsWith(linePacerId(''));
-  for (const { workflowId, due } of moved)
-    if (arrives || (due && !isPacer(workflowId))) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
+  for (const { workflowId, due } of moved) if (arrives || (due && !isPacer(workflowId))) signal(workflowId);
   if (arrives) return { kind: 'arrived' };
   const due = moved.filter(({ workflowId, due }) => due && isPacer(workflowId));
   const lineIds = due.map(({ workflowId }) => workflowId.slice(linePacerId('').length));

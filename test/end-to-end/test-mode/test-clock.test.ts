@@ -1,3 +1,4 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
@@ -13,6 +14,7 @@ import type { ApiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
+import { dripDrainerId, webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -159,6 +161,18 @@ describe('the clock of test mode', () => {
     expect(arrived - Date.parse(to)).toBeGreaterThanOrEqual(0);
     expect(arrived - Date.parse(to)).toBeLessThan(30_000);
     expect(await now()).toBeGreaterThanOrEqual(arrived);
+  });
+
+  it('starts no workflow whose rounds a worker process takes itself', async () => {
+    const endpoint = await startTestEndpoint();
+    await registerWebhook(api, endpoint.url);
+    expect((await api('POST', '/api/drip', { recipientPhone: ANSWERS, message: 'Hello' })).status).toBe(202);
+    for (const seconds of [HOUR, DAY]) await advanceClock(api, seconds);
+    expect(await sentTo(ANSWERS)).toHaveLength(1);
+    for (const workflowId of [dripDrainerId(twinId), webhookDispatcherId(twinId)])
+      await expect(app.temporal.workflow.getHandle(workflowId).describe()).rejects.toThrow(
+        WorkflowNotFoundError,
+      );
   });
 
   it('sends a scheduled message in its minute, by the time of the workspace', async () => {
