@@ -57,7 +57,8 @@ export function keepPolledRun(
       workflowIdConflictPolicy: 'USE_EXISTING',
       args: [input],
       workflowRunTimeout: RUN_TIMEOUT,
-      staticSummary: 'Takes the rounds of webhooks, inboxes and bulk intake that one worker process runs',
+      staticSummary:
+        'Takes the rounds of webhooks, inboxes, CRMs and bulk intake that one worker process runs',
     });
     isLost ||= runId !== null && runId !== firstExecutionRunId;
     runId = firstExecutionRunId;

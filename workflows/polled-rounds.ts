@@ -19,7 +19,7 @@ const GONE = '10s';
 const pollingIn = (process: string) =>
   proxyActivities<Activities>({
     taskQueue: processQueue(process),
-    summary: 'Take the rounds that are due',
+    summary: 'Deliver to webhooks, read inboxes and CRMs, and drain bulk intake whenever that is due',
     scheduleToStartTimeout: GONE,
     // It ends after a day.
     startToCloseTimeout: '25 hours',

@@ -132,7 +132,7 @@ async function look(db: TenantDb, campaignId: string, now: Date): Promise<Work> 
   return {
     ...rest,
     nextAt: new Date(Math.max(next.getTime(), now.getTime() + COLLECT_MS)),
-    reason: progress,
+    reason: `the next messages are written shortly before they are due: ${progress}`,
   };
 }
 

@@ -83,7 +83,7 @@ export interface NextLook {
 /** The reason in words for operators. */
 export function lookText(reason: NextLook['reason']): string {
   if (reason === 'idle') return 'Nothing is waiting.';
-  return reason === 'next_in_turn' ? 'It is due and next in turn.' : briefOf(reason);
+  return reason === 'next_in_turn' ? 'A message is due and next in turn.' : briefOf(reason);
 }
 
 const BEGINNING = new Date(0);

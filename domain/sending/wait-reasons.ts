@@ -43,7 +43,7 @@ interface Words {
 /** Everything that a message may wait for: the `holdReason` of a message and the `reason` of what it waits for. */
 export const WAIT_REASONS = {
   scheduled: {
-    brief: 'Its scheduled time has not come.',
+    brief: 'The next message is scheduled for later.',
     text: ({ now, until, timezone, ahead }) => {
       if (until > now) return `The message is scheduled for ${momentText(until, now, timezone)}.`;
       if (ahead === 0) return 'The message is next in turn on its line.';
