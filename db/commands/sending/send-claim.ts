@@ -4,7 +4,7 @@ import { isOfDeleted } from '#db/queries/contacts/erasures.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
-import { findLead, findLeads, type LeadRow } from '#db/queries/contacts/leads.ts';
+import { addressesOf, findLead, findLeads, type LeadRow } from '#db/queries/contacts/leads.ts';
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import { lockPersons, personHolds } from '#db/queries/sending/person-holds.ts';
@@ -243,7 +243,11 @@ export async function claimFallback(
   if (await hasOpenAttempt(db, messageId)) return null;
   const address = contactKey(message.recipientPhone);
   const isSuppressed = (await suppressedAmong(db, [address])).size > 0;
-  const mustNotBeSent = isSuppressed || (await isOptedOut(db, address)) || (await isOfDeleted(db, message));
+  const lead = message.leadId === null ? null : await findLead(db, message.leadId);
+  // Where a campaign writes to a lead whose number was corrected, a stranger may have the former one.
+  const isFormer = message.stepIndex !== null && lead !== null && !addressesOf(lead).includes(address);
+  const mustNotBeSent =
+    isFormer || isSuppressed || (await isOptedOut(db, address)) || (await isOfDeleted(db, message));
   // Somebody who switches fallbacks off expects no more of them, also of messages that have failed before.
   if (mustNotBeSent || !account.enabled) {
     await endFallbackSms(db, messageId, 'failed');
@@ -265,6 +269,5 @@ export async function claimFallback(
     answerBy: new Date(now.getTime() + timeoutOf(account.provider)),
   };
   await insertAttempts(db, [attempt]);
-  const lead = message.leadId === null ? null : await findLead(db, message.leadId);
   return { line: row, message, account, attempt, lead };
 }
