@@ -12,14 +12,23 @@ type Bubble = Pick<MessageRow, 'id' | 'bubbleOf' | 'bubble' | 'lineId'>;
 const follows = ({ id, bubbleOf, bubble }: Bubble) =>
   sql.fragment`bubble_of = ${bubbleOf ?? id} and bubble > ${bubble ?? 0} and held and status in ('pending', 'scheduled')`;
 
-/** Has the bubble after each of these messages, which were sent, follow shortly, by the same line. */
-export async function releaseBubbles(db: TenantDb, sent: readonly MessageRow[], now: Date): Promise<void> {
+/**
+ * Has the bubble after each of these messages, which were sent, follow shortly, by the same line.
+ * @param bySms these were sent as fallback SMS, and so is what follows them.
+ */
+export async function releaseBubbles(
+  db: TenantDb,
+  sent: readonly MessageRow[],
+  now: Date,
+  { bySms = false } = {},
+): Promise<void> {
+  const way = bySms ? sql.fragment`force_fallback = true, held = false,` : sql.fragment``;
   for (const message of sent) {
     // What has bubbles is canceled by a reply, and so are they.
     if (!message.cancelIfReply) continue;
     const at = new Date(now.getTime() + BUBBLE_GAP.minMs + Math.random() * BUBBLE_GAP.spreadMs);
     const { rowCount } = await db.query(sql.type(NoRows)`
-      update messages set hold_reason = null, scheduled_at = ${sql.timestamp(at)}, status = 'scheduled', line_id = ${message.lineId},
+      update messages set ${way} hold_reason = null, scheduled_at = ${sql.timestamp(at)}, status = 'scheduled', line_id = ${message.lineId},
         updated_at = now()
       where workspace_id = ${db.workspaceId} and ${follows(message)} and bubble = ${(message.bubble ?? 0) + 1}`);
     if (rowCount > 0 && message.lineId !== null) wake(db, linePacerId(message.lineId), at, 'messagesDue');

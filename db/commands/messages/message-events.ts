@@ -5,6 +5,7 @@ import { findGroups, presentGroup } from '#db/queries/inbox/groups.ts';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
 import { findLeads, presentLead } from '#db/queries/contacts/leads.ts';
 import { type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
+import { endFallbackSms } from '#db/queries/sending/sends.ts';
 import { cancelBubbles } from './bubbles.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
@@ -37,12 +38,19 @@ export const emitDelivered = (db: TenantDb, delivered: readonly MessageRow[], no
     now,
   );
 
+/** Cancels the bubbles after messages that will not be sent. */
+export async function endBubbles(db: TenantDb, ended: readonly MessageRow[], now: Date): Promise<void> {
+  await emitCanceled(db, await cancelBubbles(db, ended), now);
+}
+
+/** Ends the fallback SMS of a message that will not be sent, and cancels the bubbles after it. */
+export async function failFallbackSms(db: TenantDb, message: MessageRow, now: Date): Promise<void> {
+  await endFallbackSms(db, message.id, 'failed');
+  await endBubbles(db, [message], now);
+}
+
 /** What follows such a message is not sent. */
-const ENDS: ReadonlySet<MessageEventName> = new Set([
-  'message.failed',
-  'message.canceled',
-  'message.fallback',
-]);
+const ENDS: ReadonlySet<MessageEventName> = new Set(['message.failed', 'message.canceled']);
 
 /** Emits the events of messages that changed in this transaction. */
 export async function emitMessageEvents(
@@ -52,7 +60,7 @@ export async function emitMessageEvents(
 ): Promise<void> {
   if (changed.length === 0) return;
   const ended = changed.filter(({ event }) => ENDS.has(event)).map(({ message }) => message);
-  await emitCanceled(db, await cancelBubbles(db, ended), now);
+  await endBubbles(db, ended, now);
   const leads = await findLeads(
     db,
     changed.flatMap(({ message }) => message.leadId ?? []),

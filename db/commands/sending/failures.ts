@@ -5,7 +5,7 @@ import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isOfDeleted } from '#db/queries/contacts/erasures.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
-import { emitMessageEvents } from '../messages/message-events.ts';
+import { emitMessageEvents, endBubbles } from '../messages/message-events.ts';
 import { lockSequences } from '#db/queries/sending/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
@@ -64,6 +64,8 @@ async function fallBack(
     ...(account && { fallbackAt: now }),
   });
   if (!fallen) return;
+  // Otherwise they follow by SMS.
+  if (!account || fallbackText(message, account) !== message.body) await endBubbles(db, [fallen], now);
   const data = {
     reason: publicReason(fallen, reason),
     ...(reason !== FORCED && !isErased(fallen.address) && { checkedAddresses: [fallen.address] }),

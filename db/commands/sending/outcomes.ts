@@ -21,7 +21,8 @@ import {
 import { continueSequence, followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { isOfDeleted, shownAddress } from '#db/queries/contacts/erasures.ts';
-import { emitCanceled } from '../messages/message-events.ts';
+import { releaseBubbles } from '../messages/bubbles.ts';
+import { emitCanceled, failFallbackSms } from '../messages/message-events.ts';
 import { lockLine } from '#db/queries/lines/lines.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
@@ -322,11 +323,15 @@ export async function settleFallback(
   if (isOptOut(outcome)) await lockContact(db, address, [messageId]);
   else await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
-  if (isAccepted) return endFallbackSms(db, messageId, 'dispatched', text);
+  if (isAccepted) {
+    await endFallbackSms(db, messageId, 'dispatched', text);
+    if (message) await releaseBubbles(db, [message], now, { bySms: true });
+    return;
+  }
   const isRetried = outcome.kind === 'transient' || outcome.kind === 'not_sent';
   if (isRetried && message && !(await isOfDeleted(db, message)))
-    return retryFallbackLater(db, messageId, outcome, now);
-  await endFallbackSms(db, messageId, 'failed');
+    return retryFallbackLater(db, message, outcome, now);
+  if (message) await failFallbackSms(db, message, now);
   if (!isOptOut(outcome)) return;
   const shown = message && isErased(message.address) ? message.address : address;
   await carrierOptOut(db, { address: shown, id: messageId }, now);
@@ -335,12 +340,12 @@ export async function settleFallback(
 /** If the SMS account accepts nothing at all, fallback SMS are retried for a day before they fail. */
 async function retryFallbackLater(
   db: TenantDb,
-  messageId: string,
+  message: MessageRow,
   outcome: Settled,
   now: Date,
 ): Promise<void> {
-  const { count, firstAt, acceptsOthers } = await fallbackFailures(db, messageId);
+  const { count, firstAt, acceptsOthers } = await fallbackFailures(db, message.id);
   const isOutage = !acceptsOthers && now.getTime() - firstAt.getTime() < OUTAGE_TOLERANCE_MS;
-  if (count >= MAX_TRANSIENT_FAILURES && !isOutage) return endFallbackSms(db, messageId, 'failed');
-  await retryFallbackSms(db, messageId, retryAt(outcome, count - 1, now));
+  if (count >= MAX_TRANSIENT_FAILURES && !isOutage) return failFallbackSms(db, message, now);
+  await retryFallbackSms(db, message.id, retryAt(outcome, count - 1, now));
 }

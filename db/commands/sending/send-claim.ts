@@ -6,11 +6,11 @@ import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
 import { addressesOf, findLead, findLeads, type LeadRow } from '#db/queries/contacts/leads.ts';
 import { type LineRow, lockLine } from '#db/queries/lines/lines.ts';
+import { failFallbackSms } from '../messages/message-events.ts';
 import type { MessageRow } from '#db/queries/messages/messages.ts';
 import { lockPersons, personHolds } from '#db/queries/sending/person-holds.ts';
 import { markKnownUnlessBusy, recordMoves } from '#db/queries/sending/queue-changes.ts';
 import {
-  endFallbackSms,
   endHold,
   lockBubbles,
   lockConversations,
@@ -250,7 +250,7 @@ export async function claimFallback(
     isFormer || isSuppressed || (await isOptedOut(db, address)) || (await isOfDeleted(db, message));
   // Somebody who switches fallbacks off expects no more of them, also of messages that have failed before.
   if (mustNotBeSent || !account.enabled) {
-    await endFallbackSms(db, messageId, 'failed');
+    await failFallbackSms(db, message, currentTime());
     return null;
   }
   requireSettings(account);

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -78,6 +78,43 @@ test('bubbles after one that fails or is canceled are canceled', async () => {
   expect(waiting.status).toBe(201);
   await call('POST', `/api/messages/${waiting.body._id}/cancel`);
   for (const id of waiting.body.bubbleIds) await statusIs(id, 'canceled');
+});
+
+describe('bubbles to a contact who is reached by SMS', () => {
+  const smsTo = async (to: string) =>
+    (await sentTo(app, to)).filter(({ channel }) => channel === 'sms').map(({ text }) => text);
+  const write = (to: string, fields: object) =>
+    call('POST', '/api/messages', { message: ['One', 'Two', 'Three'], recipientPhone: to, ...fields });
+
+  beforeEach(async () => {
+    await call('PATCH', '/api/workspace/fallback-config', { enabled: true, provider: 'simulated' });
+  });
+
+  it.each([
+    ['are all sent by SMS, in order, if the contact has no iMessage', '0001', { smsFallbackEnabled: true }],
+    ['are all sent by SMS, in order, if they are to be', undefined, { forceFallback: true }],
+  ])('%s', async (_, ending, fields) => {
+    const to = phone(ending);
+    const { body } = await write(to, fields);
+    for (const id of [body._id, ...body.bubbleIds])
+      await eventually(async () => (await message(id)).fallbackSmsDispatched);
+    expect(await smsTo(to)).toEqual(['One', 'Two', 'Three']);
+    expect((await message(body.bubbleIds[1])).status).toBe('fallback');
+  });
+
+  it('are replaced by the text for the SMS, once', async () => {
+    const to = phone('0001');
+    const { body } = await write(to, { smsFallbackEnabled: true, smsFallbackMessage: 'Please write back' });
+    await eventually(async () => (await message(body._id)).fallbackSmsDispatched);
+    for (const id of body.bubbleIds) await statusIs(id, 'canceled');
+    expect(await smsTo(to)).toEqual(['Please write back']);
+  });
+
+  it('are canceled if the SMS of the one before is refused', async () => {
+    const { body } = await write(phone('0002'), { forceFallback: true });
+    for (const id of body.bubbleIds) await statusIs(id, 'canceled');
+    expect(await message(body._id)).toMatchObject({ status: 'fallback', fallbackSmsDispatched: false });
+  });
 });
 
 test('bubbles are 2 to 5 texts, and no emails', async () => {
