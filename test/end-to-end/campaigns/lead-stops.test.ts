@@ -110,7 +110,8 @@ describe('onReply', () => {
     expect(waitingFor.reason).toBe('lead_paused');
     const until = new Date(Date.now() + 86_400_000).toISOString();
     expect((await resume(until)).body.place).toMatchObject({ resumesAt: until, pauseReason: 'reply' });
-    expect((await resume(new Date().toISOString())).body.place).toMatchObject({
+    // The clock of this process may be ahead of the database's.
+    expect((await resume(new Date(Date.now() - 1000).toISOString())).body.place).toMatchObject({
       pausedAt: null,
       resumesAt: null,
     });
