@@ -244,6 +244,16 @@ describe('a campaign that sends nothing', () => {
   });
 });
 
+describe('a campaign whose leads end one after the other', () => {
+  it('is told of the last one only', async () => {
+    const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 2 });
+    const { listId } = await newList(['Ada', 'Bo', 'Cy'].map((firstName) => ({ firstName, phone: phone() })));
+    const id = await newCampaign({ listId, steps: [now], eligibleLineIds: [lineId], start: true });
+    await eventually(async () => (await statusOf(id)) === 'completed', 30_000);
+    expect(await signalsOf(app, campaignWorkflowId(id))).toEqual(['started', 'leadsDone']);
+  });
+});
+
 describe('the details of a workflow', () => {
   it('link to its line, or its campaign, in the console', async () => {
     const lineId = await createLine(app, workspace.id);

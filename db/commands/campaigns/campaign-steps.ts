@@ -137,7 +137,7 @@ async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'finished', updated_at = ${sql.timestamp(now)}
     where ${ofLead(db, step)} and state = 'running'`);
-  if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
+  if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now, { isSent: step.status === 'sent' });
 }
 
 const ReturnedRow = z.object({

@@ -179,13 +179,23 @@ export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken,
   await wakeWhenDone(db, left, now);
 }
 
+const AllQueuedRow = z.object({ allQueued: z.boolean() });
+
 /** With fewer running leads, concurrent transactions may each end one and see the others still running. */
 const FEW = 20;
 /** When the transactions that run beside this one have committed. */
 export const LOOK_AGAIN_MS = 2000;
 
-/** Wakes the campaign's workflow when its last lead ends, so that it need not wait for its next regular look. */
-export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[], now: Date): Promise<void> {
+/**
+ * Wakes the campaign's workflow when its last lead ends, so that it need not wait for its next regular look.
+ * @param options.isSent the lead ends with a message that was sent. Then others that end at this moment have one that is being sent.
+ */
+export async function wakeWhenDone(
+  db: TenantDb,
+  campaignIds: readonly string[],
+  now: Date,
+  { isSent = false } = {},
+): Promise<void> {
   for (const campaignId of new Set(campaignIds)) {
     const running = await db.oneFirst(sql.type(CountRow)`
       select count(*) from (
@@ -195,6 +205,18 @@ export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[],
     if (running === FEW) continue;
     const workflowId = campaignWorkflowId(campaignId);
     if (running === 0) wake(db, workflowId, now, 'leadsDone');
-    else wake(db, workflowId, new Date(now.getTime() + LOOK_AGAIN_MS), 'progressDue');
+    else if (!isSent || !(await haveAllQueued(db, campaignId)))
+      wake(db, workflowId, new Date(now.getTime() + LOOK_AGAIN_MS), 'progressDue');
   }
 }
+
+/** Whether each running lead has a message that is not being sent yet, so that none ends at this moment. */
+const haveAllQueued = (db: TenantDb, campaignId: string): Promise<boolean> =>
+  db.oneFirst(sql.type(AllQueuedRow)`
+    select coalesce(bool_and(exists (
+      select from messages m
+      where m.workspace_id = l.workspace_id and m.campaign_id = l.campaign_id and m.lead_id = l.lead_id
+        and m.status in ('pending', 'scheduled') and m.step_index is not null
+    )), false) all_queued
+    from campaign_leads l
+    where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${campaignId} and l.state = 'running'`);
