@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { addLead } from '#db/commands/campaigns/added-lead.ts';
 import { recordConsent } from '#db/commands/contacts/consents.ts';
-import { byContact, optIn } from '#db/commands/contacts/opt-outs.ts';
+import { byContact, isOutdated, optIn } from '#db/commands/contacts/opt-outs.ts';
 import { emitLeadEvents, emitLeadsCreated } from '#db/commands/contacts/lead-events.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -56,8 +56,9 @@ export async function receiveCodes(
   const digits = verificationCodes(text);
   if (digits.length > 0) await verifyNumber(db, { replyId, address, codes: digits, at });
   if (!link) return;
-  // The latest wish counts, whatever the contact asked for before.
-  await optIn(db, address, { source: 'reply', author: byContact(replyId), replyId, at, now });
+  // The latest wish counts, whatever the contact asked for before, and whatever arrives first.
+  if (!(await isOutdated(db, address, 'start', at)))
+    await optIn(db, address, { source: 'reply', author: byContact(replyId), replyId, at, now });
   const evidence = optInEvidence(link, text, MAX_EVIDENCE);
   const consent = { channel: 'any', status: 'granted', source: 'keyword' } as const;
   await recordConsent(db, { address, ...consent, evidence, at, replyId }, now);

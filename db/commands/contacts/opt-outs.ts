@@ -132,6 +132,12 @@ export async function optIn(
   return true;
 }
 
+/** Whether a contact has asked for the opposite later. */
+export const isOutdated = (db: TenantDb, address: string, keyword: Keyword, at: Date): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address}
+      and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
+
 /** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
 export async function applyKeyword(
   db: TenantDb,
@@ -140,10 +146,7 @@ export async function applyKeyword(
   at: Date,
   now: Date,
 ): Promise<void> {
-  const outdated = await db.exists(sql.type(NoRows)`
-    select 1 from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address}
-      and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
-  if (outdated) return;
+  if (await isOutdated(db, address, keyword, at)) return;
   const given = { source: 'reply', author: byContact(id), replyId: id } as const;
   if (keyword === 'stop') await optOut(db, address, { ...given, at, now });
   else await optIn(db, address, { ...given, at, now });

@@ -92,6 +92,17 @@ describe('an opt-in link', () => {
     expect(suspicions.map(({ address }: { address: string }) => address)).toContain(asking);
   });
 
+  it('opts nobody in who has asked to stop since, if that arrives first', async () => {
+    const link = await createLink();
+    const contact = phone();
+    const aMinuteAgo = new Date(Date.now() - 60_000);
+    await write(workspace.lineId, contact, 'STOP');
+    const late = replyEvent(contact, link.code, { at: aMinuteAgo });
+    expect(await callBack(app, workspace.lineId, late)).toBe(200);
+    await eventually(async () => (await funnelOf(link._id)).messages === 1);
+    expect((await get('/api/opt-outs')).body.optOuts).toMatchObject([{ address: contact }]);
+  });
+
   it('believes no email, which anybody can send in the name of a contact', async () => {
     const link = await createLink();
     const emailLine = await createLine(app, workspace.id, 'email');
