@@ -1,10 +1,11 @@
 import type { EventPayload } from '#domain/events/payloads.ts';
 import type { ContactTyping } from '#domain/inbox/presence.ts';
-import { createParser } from 'eventsource-parser';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { useEffect, useSyncExternalStore } from 'react';
 import { ApiFailure, send } from './client.ts';
 import { hasFewPages, refreshReads } from './queries.ts';
 import type { ReadEndpoint, ResponseOf } from './routes.ts';
+import { useIdentity } from './workspace.ts';
 
 /** The refetch interval of queries without a connection. */
 const POLL_MS = 5000;
@@ -51,7 +52,7 @@ export type ReplyEvent = EventPayload<'message.reply'>;
 
 const replyListeners = new Set<(event: ReplyEvent) => void>();
 
-/** Calls back when a contact has written. @returns a function that ends the calls. */
+/** Calls back when a contact has written, in one tab of the browser. @returns a function that ends the calls. */
 export function onReply(listener: (event: ReplyEvent) => void): () => void {
   replyListeners.add(listener);
   return () => void replyListeners.delete(listener);
@@ -130,56 +131,128 @@ export const useLiveInterval = (): number | false =>
     ? false
     : POLL_MS;
 
-/** Follows the events of the workspace while the component is shown: one connection for the tab. */
+/**
+ * Follows the events of the workspace while the component is shown. Of all tabs in which the caller is signed in to the
+ * workspace, the one shown last has the connection, because browsers allow only six to a server and phones suspend hidden tabs.
+ */
 export function useLiveEvents(): void {
+  const { workspace, caller } = useIdentity();
+  const name = `linepace follows ${workspace._id} ${caller.id}`;
   useEffect(() => {
     const stopping = new AbortController();
-    void follow(stopping.signal);
-    return () => stopping.abort();
-  }, []);
+    const { signal } = stopping;
+    const stream: Stream = { lastEventId: '', changes: collectChanges(signal) };
+    if ('locks' in navigator) void takeTurns(name, stream, signal);
+    else void follow(stream, signal);
+    return () => {
+      stopping.abort();
+      setConnected(false);
+    };
+  }, [name]);
 }
 
-async function follow(signal: AbortSignal): Promise<void> {
-  const changes = collectChanges(signal);
-  let lastEventId = '';
+interface Stream {
+  lastEventId: string;
+  changes: ReturnType<typeof collectChanges>;
+  /** To the other tabs. */
+  channel?: BroadcastChannel;
+}
+
+/** Not of the API: the connection is open, after the event of the id. */
+const OPEN = 'open';
+/** Not of the API either: the connection is lost. */
+const LOST = 'lost';
+
+/** Follows the stream while the tab holds a lock: once it is shown, or once the tab that had it is closed. */
+async function takeTurns(name: string, stream: Stream, signal: AbortSignal): Promise<void> {
+  const channel = new BroadcastChannel(name);
+  stream.channel = channel;
+  let leads = false;
+  let waiting = new AbortController();
+  let following = new AbortController();
+  channel.addEventListener('message', ({ data }: MessageEvent<EventSourceMessage>) => {
+    // Only now that another tab has a connection, so that no event comes between the two.
+    if (data.event === OPEN) following.abort();
+    hear(data, stream);
+  });
+  document.addEventListener('visibilitychange', () => !document.hidden && !leads && waiting.abort(), {
+    signal,
+  });
+  signal.addEventListener('abort', () => {
+    channel.close();
+    waiting.abort();
+    following.abort();
+  });
+  for (let steal = !document.hidden; !signal.aborted; steal = !leads) {
+    leads = steal;
+    waiting = new AbortController();
+    try {
+      await navigator.locks.request(name, steal ? { steal } : { signal: waiting.signal }, () => {
+        leads = true;
+        following.abort();
+        following = new AbortController();
+        return signal.aborted ? undefined : follow(stream, following.signal);
+      });
+    } catch (error) {
+      // Otherwise it was stolen, or the tab is shown.
+      if (error instanceof Error && error.name === 'AbortError') continue;
+      // The browser blocks storage, and locks with it.
+      delete stream.channel;
+      return follow(stream, signal);
+    }
+  }
+}
+
+async function follow(stream: Stream, signal: AbortSignal): Promise<void> {
+  const tell = (event: EventSourceMessage): void => {
+    if (signal.aborted) return;
+    stream.channel?.postMessage(event);
+    hear(event, stream);
+  };
   let retryMs = RETRY_MS.first;
   while (!signal.aborted) {
     try {
+      const { lastEventId } = stream;
       const headers = lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId };
       const response = await send('GET', '/api/events/stream?presence=true', { signal, headers });
       retryMs = RETRY_MS.first;
-      setConnected(true);
-      // For events from before the connection.
-      if (lastEventId === '') changes.all();
-      lastEventId = response.headers.get('last-event-id') ?? lastEventId;
-      await readEvents(response, ({ id, event, data }) => {
-        lastEventId = id ?? lastEventId;
-        if (event === 'conversation.presence') {
-          const presence = JSON.parse(data) as PresenceEvent;
-          for (const tell of presenceListeners) tell(presence);
-        } else if (event === 'conversation.typing') {
-          const typing = JSON.parse(data) as ContactTyping;
-          for (const tell of typingListeners) tell(typing);
-        } else if (event === 'stream.reset') changes.all();
-        else changes.add(event ?? '');
-        if (event === 'message.reply' && replyListeners.size > 0) {
-          const reply = JSON.parse(data) as ReplyEvent;
-          for (const tell of replyListeners) tell(reply);
+      tell({ event: OPEN, id: response.headers.get('last-event-id') ?? lastEventId, data: '' });
+      await readEvents(response, (event) => {
+        tell(event);
+        if (event.event === 'message.reply' && replyListeners.size > 0) {
+          const reply = JSON.parse(event.data) as ReplyEvent;
+          for (const listener of replyListeners) listener(reply);
         }
       });
     } catch (error) {
       const isRefused = error instanceof ApiFailure && error.status >= 400 && error.status < 500;
       retryMs = isRefused ? RETRY_MS.refused : Math.min(RETRY_MS.most, retryMs * 2);
     }
-    setConnected(false);
+    tell({ event: LOST, data: '' });
     await pause(retryMs, signal);
   }
 }
 
-async function readEvents(
-  response: Response,
-  onEvent: (event: { id?: string | undefined; event?: string | undefined; data: string }) => void,
-): Promise<void> {
+/** Takes up an event, which this tab or another one has received. */
+function hear({ id, event = '', data }: EventSourceMessage, stream: Stream): void {
+  const { lastEventId, changes } = stream;
+  stream.lastEventId = id ?? lastEventId;
+  if (event === OPEN) {
+    setConnected(true);
+    // For events from before the connection.
+    if (lastEventId === '' || lastEventId !== id) changes.all();
+  } else if (event === LOST) setConnected(false);
+  else if (event === 'conversation.presence') {
+    const presence = JSON.parse(data) as PresenceEvent;
+    for (const tell of presenceListeners) tell(presence);
+  } else if (event === 'conversation.typing') {
+    const typing = JSON.parse(data) as ContactTyping;
+    for (const tell of typingListeners) tell(typing);
+  } else if (event === 'stream.reset') changes.all();
+  else changes.add(event);
+}
+
+async function readEvents(response: Response, onEvent: (event: EventSourceMessage) => void): Promise<void> {
   const parser = createParser({ onEvent });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (let part = await reader?.read(); part && !part.done; part = await reader?.read())

@@ -13,7 +13,7 @@ const MOST_LETTERS = 200;
 
 /**
  * Shows a notification of the desktop when a contact writes: in conversations that are the user's or nobody's, and not in
- * one that a focused tab shows. Of all tabs of the browser one does it, which holds a lock until it is closed.
+ * one that a focused tab shows. Of all tabs of the browser one does it: the one that follows the events.
  */
 export function useDesktopNotifications(): void {
   const { workspace, caller } = useIdentity();
@@ -48,18 +48,12 @@ export function useDesktopNotifications(): void {
         void navigate({ to: '/inbox/{-$address}', params: { address } });
       });
     };
-    const lead = async (): Promise<void> => {
-      // A failed notification is ignored, because the message is in the inbox.
-      const stop = onReply((event) => void show(event).catch(() => null));
-      await aborted(signal);
+    // A failed notification is ignored, because the message is in the inbox.
+    const stop = onReply((event) => void show(event).catch(() => null));
+    return () => {
       stop();
+      ending.abort();
     };
-    navigator.locks
-      .request(`linepace notifies ${workspace._id}`, { signal }, lead)
-      .catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
-    return () => ending.abort();
   }, [isOn, workspace._id, userId, navigate]);
 }
 

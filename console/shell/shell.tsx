@@ -70,7 +70,6 @@ function SignedIn() {
   const [menu, setMenu] = useState(false);
   const [help, setHelp] = useState(false);
   const [phone, showPhone] = useState(false);
-  useLiveEvents();
   const openPalette = (): void => {
     if (!palette) holdKeys();
     setPalette(true);
@@ -83,7 +82,7 @@ function SignedIn() {
   if (!identity.data) return <SkeletonRows />;
   return (
     <div className="flex h-full">
-      <DesktopNotifications />
+      <LiveEvents />
       <a
         href="#content"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-lg focus:bg-raised focus:px-3 focus:py-2"
@@ -125,7 +124,8 @@ function SignedIn() {
 }
 
 /** Renders nothing: it exists because the identity is only known inside the session. */
-function DesktopNotifications() {
+function LiveEvents() {
+  useLiveEvents();
   useDesktopNotifications();
   return null;
 }

@@ -62,7 +62,7 @@ describe('the inbox', () => {
     await tab.go('/inbox');
   });
 
-  it('shows new messages within moments, over the one connection of the tab', async () => {
+  it('shows new messages within moments, over the one connection of the browser', async () => {
     const { page } = tab;
     const streams: string[] = [];
     page.on('request', (request) => {
