@@ -40,7 +40,10 @@ interface Tenant {
 async function createTenant(): Promise<Tenant> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, LINES);
   await unpaced(pools, id);
-  return { id, lineIds, call: callerOf(config, key), webhook: await startListener(product, key) };
+  const call = callerOf(config, key);
+  // Otherwise lines rest after so many opt-outs, and campaigns wait while members answer.
+  await call('PATCH', '/api/workspace', { reputationPolicy: 'observe', contactBusy: false });
+  return { id, lineIds, call, webhook: await startListener(product, key) };
 }
 
 /** Creates an agency that owns these workspaces. @returns its key. */
@@ -215,14 +218,31 @@ const count = (condition: ReturnType<typeof sql.fragment>): Promise<number> =>
       sql.type(z.object({ count: z.int() }))`select count(*) "count" from messages where ${condition}`,
     ),
   );
+const LEAVING = sql.fragment`
+  (status in ('pending', 'sending') or (status = 'scheduled' and scheduled_at < now() + interval '10 seconds'))`;
 const drainedBy = performance.now() + 300_000;
 let open = Infinity;
 while (open > 0 && performance.now() < drainedBy) {
   await pause(2000);
-  open = await count(
-    sql.fragment`status in ('pending', 'sending') or (status = 'scheduled' and scheduled_at < now() + interval '10 seconds')`,
-  );
+  open = await count(LEAVING);
 }
+// What the API says that they wait for.
+const reasons = new Map<string, number>();
+if (open > 0)
+  for (const { id, call } of tenants) {
+    const left = await withSystem(pools, (db) =>
+      db.anyFirst(sql.type(z.object({ id: z.string() }))`
+        select id from messages where workspace_id = ${id} and ${LEAVING} limit 100`),
+    );
+    for (const messageId of left) {
+      const { body } = await call('GET', `/api/messages/${messageId}/timeline`);
+      const { status, waitingFor } = z
+        .looseObject({ status: z.string(), waitingFor: z.looseObject({ reason: z.string() }).nullable() })
+        .parse(body);
+      const reason = `${status}: ${waitingFor?.reason ?? 'nothing'}`;
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    }
+  }
 
 const Sent = z.object({ to: z.string(), text: z.string() });
 const taken = new Map<string, number>();
@@ -256,6 +276,7 @@ console.log(
     `${open} still to leave; ${tenants.reduce((sum, { webhook }) => sum + webhook.received.length, 0)} webhook ` +
     `deliveries; ${deadlocks} deadlocks; ${failures} operations failed`,
 );
+for (const [reason, times] of reasons) console.log(`  ${reason}: ${times}`);
 await Promise.all(tenants.map(({ webhook }) => webhook.close()));
 const right =
   [deadlocks, failures, lost, unknown, open].every((found) => found === 0) && slowest <= SLOWEST_MS;
