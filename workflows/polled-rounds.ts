@@ -48,7 +48,7 @@ const LOOKS = 6;
  */
 export async function polledRounds(input: PolledRoundsInput): Promise<string> {
   setCurrentDetails(
-    `Takes the due rounds of ${input.kinds.join(', ')} in the process **${input.process}**. How many, its activity's heartbeat details say.`,
+    `The process **${input.process}** takes the due rounds of ${input.kinds.join(', ')}. The heartbeat details of its activity say how many.`,
   );
   for (let looks = 1; looks <= LOOKS; looks += 1) {
     try {

@@ -174,5 +174,11 @@ function contactOf({ address, name, replies }: ReplyAlert, publicUrl: string, zo
 
 async function lookAtNotifications(db: TenantDb): Promise<Look> {
   const nextAt = await nextNotificationAt(db);
-  return { nextAt, reason: nextAt === null ? 'every notification is written' : 'replies are being gathered' };
+  return {
+    nextAt,
+    reason:
+      nextAt === null
+        ? 'every notification is written'
+        : 'notifications are gathered until their email is due',
+  };
 }

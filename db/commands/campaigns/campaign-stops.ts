@@ -188,7 +188,8 @@ export const LOOK_AGAIN_MS = 2000;
 
 /**
  * Wakes the campaign's workflow when its last lead ends, so that it need not wait for its next regular look.
- * @param options.isSent the lead ends with a message that was sent. Then others that end at this moment have one that is being sent.
+ * @param options.isSent the lead ends with a message that was sent. Others that end at this moment have one that is being sent, or are
+ * stopped, which wakes the workflow as well.
  */
 export async function wakeWhenDone(
   db: TenantDb,
