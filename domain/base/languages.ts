@@ -111,7 +111,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     automatic: {
       and: 'and|so',
       silenced:
-        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve |have )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i ve silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications|(?:my )?(?:(?:driving|focus|sleep|do not disturb) mode|do not disturb while driving) is (?:(?:turned |switched )?on|enabled|active)|out of (?:the )?office|(?:i (?:am|m) )?(?:currently |now )?(?:out of (?:the )?office|on (?:annual |sick |parental )?(?:leave|vacation|holiday)) (?:with|and have) (?:limited|no|restricted) access to .{1,40}|(?:i (?:am|m) )?(?:currently |now )?out of (?:the )?office and will (?:respond|reply|get back)(?: .{1,60})?',
+        '(?:i (?:am|have|m|ve|currently have)|my phone is|notifications are|this phone(?: is)?)(?: \\S+){0,6} (?:do not disturb|dont disturb|focus|driving mode)(?: while driving)?(?: mode)?(?: is)?(?: (?:turned|switched) on| on| enabled| active| activated| silenced)?|(?:i have |i ve |have )?(?:my )?notifications (?:are |have been )?(?:silenced|muted|turned off|switched off|off)(?: (?:with|by|using) .{1,40})?|i (?:have|ve) silenced notifications(?: with .{1,40})?|i (?:am|m) not receiving notifications|(?:my )?(?:(?:driving|focus|sleep|do not disturb) mode|do not disturb while driving) is (?:(?:turned |switched )?on|enabled|active)|out of (?:the )?office|(?:i (?:am|m) )?(?:currently |now )?(?:out of (?:the )?office|on (?:annual |sick |parental )?(?:leave|vacation|holiday)) (?:with|and have) (?:limited|no|restricted) access to .{1,40}|(?:i (?:am|m) )?(?:currently |now )?out of (?:the )?office and will (?:respond|reply|get back)(?: .{1,60})?',
       driving: 'i (?:am|m) (?:driving|behind the wheel)',
       now: 'right now|at the moment|currently|now|at this time',
       unable:
@@ -174,7 +174,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       now: 'gerade|im moment|derzeit|momentan|aktuell|jetzt',
       unable: '(?:ich )?kann (?:\\S+ ){0,3}nicht (?:antworten|schreiben|telefonieren|sprechen|rangehen)',
       later:
-        '(?:ich )?(?:sehe|lese|antworte|melde|werde|rufe)(?: (?:mich|mir|dir|ihnen|deine|ihre|nachricht(?:en)?|die|später|sobald|wenn|ich|kann|bin|angekommen|ankomme|am|ziel|da|wieder|zurück|so|bald|wie|möglich|nach|der|fahrt|lesen|melden|antworten|zurückrufen|dann))+|wenn (?:es|dies|das) dringend ist.*|antworte mit dringend.*',
+        '(?:ich )?(?:sehe|lese|antworte|melde|werde|rufe)(?: (?:mich|mir|dir|ihnen|deine|ihre|nachricht(?:en)?|die|später|sobald|wenn|ich|kann|bin|angekommen|ankomme|am|mein|ziel|erreiche|da|wieder|zurück|so|bald|wie|möglich|nach|der|fahrt|lesen|melden|antworten|zurückrufen|dann))+|wenn (?:es|dies|das) dringend ist.*|antworte mit dringend.*',
       label:
         '(?:(?:dies|das) ist eine auto(?:matisch\\p{L}*|matisierte)(?: generierte| erstellte)? (?:antwort|nachricht|sms)|autom(?:atische|\\.|atisierte)? (?:antwort|nachricht|sms)|abwesenheitsnotiz|auto-?antwort)',
       unattended:
@@ -230,7 +230,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       now: 'actuellement|en ce moment|pour le moment|pour l instant|là',
       unable: '(?:je )?(?:ne peux pas|ne suis pas en mesure de) (?:vous |te )?(?:répondre|parler|écrire)',
       later:
-        'je (?:verrai|lirai|consulterai|répondrai|réponds|(?:vous|te) (?:réponds|répondrai|rappelle|rappellerai|recontacterai?|recontacte))(?: (?:à|a|votre|ton|vos|tes|messages?|mon|arrivée|arriverai|plus|tard|dès|que|possible|lorsque|quand|je|serai|suis|arrivé|e|destination|pourrai|bientôt|le|ensuite|après))*|(?:si c est|s il s agit d une|en cas d) urgen.*',
+        'je (?:verrai|lirai|consulterai|répondrai|réponds|(?:vous|te) (?:réponds|répondrai|rappelle|rappellerai|recontacterai?|recontacte))(?: (?:à|a|votre|ton|vos|tes|messages?|mon|arrivée|j|arriverai|plus|tard|dès|que|possible|lorsque|quand|je|serai|suis|arrivé|e|destination|pourrai|bientôt|le|ensuite|après))*|(?:si c est|s il s agit d une|en cas d) urgen.*',
       label:
         '(?:(?:ceci|c.est|il s.agit d.) ?(?:est )?une? (?:réponse|message|sms) automatique|(?:réponse|message|sms) auto(?:matique|matisée?)?(?![\\p{L}])|rép\\. auto)',
       unattended:
@@ -282,7 +282,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     automatic: {
       and: 'y',
       silenced:
-        '(?:estoy (?:conduciendo|manejando)|tengo|las notificaciones|mis notificaciones) .*(?:no molestar|modo de concentración|enfoque|notificaciones)(?: .*)?(?:activad\\p{L}*|silenciad\\p{L}*|encendid\\p{L}*|desactivad\\p{L}*)(?: con .{1,40}| cuando .*)?|tengo (?:activado|encendido|puesto) el modo (?:no molestar|de concentración|conducción)|(?:mis|las) notificaciones están (?:silenciadas|desactivadas|apagadas)|no (?:estoy recibiendo|recibo) notificaciones',
+        '(?:estoy (?:conduciendo|manejando)|tengo|las notificaciones|mis notificaciones) .*(?:no molestar|modo de concentración|enfoque|notificaciones)(?: .*)?(?:activad\\p{L}*|silenciad\\p{L}*|encendid\\p{L}*|desactivad\\p{L}*)(?: con .{1,40}| cuando .*)?|(?:tengo|he) silenciad\\p{L}* (?:las |mis )?notificaciones(?: con .{1,40})?|tengo (?:activado|encendido|puesto) el modo (?:no molestar|de concentración|conducción)|(?:mis|las) notificaciones están (?:silenciadas|desactivadas|apagadas)|no (?:estoy recibiendo|recibo) notificaciones',
       driving: '(?:estoy|voy) (?:conduciendo|manejando)|estoy al volante',
       now: 'ahora mismo|ahora|en este momento|actualmente',
       unable: 'no (?:te |le |os )?puedo (?:responder|contestar|hablar|escribir|atender)(?:te|le)?',
@@ -339,7 +339,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     automatic: {
       and: 'e',
       silenced:
-        '(?:estou (?:dirigindo|conduzindo|a conduzir)|tenho|as notificações|minhas notificações) .*(?:não (?:perturbe|perturbar|incomodar)|foco|concentração|notificações)(?: .*)?(?:ativad\\p{L}*|ligad\\p{L}*|silenciad\\p{L}*|ativo)|(?:estou com )?(?:as minhas |minhas |as )notificações (?:estão )?(?:silenciadas|desativadas|desligadas)|não (?:estou recebendo|estou a receber|recebo) notificações',
+        '(?:estou (?:dirigindo|conduzindo|a conduzir)|tenho|as notificações|minhas notificações) .*(?:não (?:perturbe|perturbar|incomodar)|foco|concentração|notificações)(?: .*)?(?:ativad\\p{L}*|ligad\\p{L}*|silenciad\\p{L}*|ativo)|(?:estou com )?(?:as minhas |minhas |as )?notificações (?:estão )?(?:silenciadas|desativadas|desligadas)(?: (?:com|pelo|pela) .{1,40})?|não (?:estou recebendo|estou a receber|recebo) notificações',
       driving: 'estou (?:dirigindo|conduzindo|a conduzir|ao volante)',
       now: 'agora mesmo|agora|neste momento|no momento|atualmente',
       unable: 'não (?:te |lhe )?posso (?:responder|falar|atender|escrever)',
@@ -452,7 +452,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       now: 'nu|op dit moment|momenteel|even',
       unable: '(?:ik )?kan (?:\\S+ ){0,2}niet (?:antwoorden|reageren|praten|appen|bellen)',
       later:
-        '(?:ik )?(?:bekijk|zie|lees|reageer|antwoord|bel|app|kom)(?: (?:je|uw|jouw|bericht|berichten|zodra|wanneer|als|ik|er|ben|op|mijn|bestemming|later|terug|aangekomen|kan|straks|zo|snel|mogelijk|de|het|daarna|u))+|als (?:het|dit) dringend is.*',
+        '(?:ik )?(?:bekijk|zie|lees|reageer|antwoord|bel|app|kom)(?: (?:je|uw|jouw|bericht|berichten|zodra|wanneer|als|ik|er|ben|op|mijn|bestemming|later|terug|aangekomen|aankom|kan|straks|zo|snel|mogelijk|de|het|daarna|u))+|als (?:het|dit) dringend is.*',
       label:
         '(?:dit is een automatisch|automatisch (?:antwoord|bericht)|automatische (?:reactie|beantwoording)|afwezigheidsbericht)',
       unattended:
@@ -606,7 +606,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       now: 'teraz|właśnie|w tej chwili|obecnie',
       unable: 'nie mogę (?:\\S+ ){0,2}(?:odpisać|odpowiedzieć|rozmawiać|pisać)',
       later:
-        '(?:zobaczę|przeczytam|odpiszę|odpowiem|oddzwonię)(?: (?:twoją|pani|pana|na|wiadomość|wiadomości|gdy|kiedy|jak|tylko|dojadę|miejsce|później|do|celu|będę|mogła|mógł|potem))+|jeśli to pilne.*',
+        '(?:zobaczę|przeczytam|odpiszę|odpowiem|oddzwonię)(?: (?:twoją|pani|pana|na|wiadomość|wiadomości|gdy|kiedy|jak|tylko|dojadę|dotrę|miejsce|później|do|celu|będę|mogła|mógł|potem))+|jeśli to pilne.*',
       label:
         '(?:(?:to jest )?(?:automatyczna )?(?:odpowiedź|wiadomość) automatyczna|(?:to jest )?automatyczna (?:odpowiedź|wiadomość)|autoodpowiedź)',
       unattended:
@@ -655,10 +655,10 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       and: '(?!)',
       silenced:
         '.*(?:おやすみモード|集中モード|通知).*(?:オン|設定|停止|オフ|消音).*|.*通知を受け取って(?:いません|おりません).*',
-      driving: '(?:車を)?運転中(?:です)?(?:のため)?',
+      driving: '(?:私は)?(?:車を)?運転中(?:です)?(?:のため)?',
       now: '現在|ただいま|ただ今|只今|今',
       unable: '.*(?:返信|応答|電話に出る).*(?:できません|出来ません|ことができません)',
-      later: '.*(?:到着|後ほど|のちほど|後で|運転が終わ).*(?:確認|返信|連絡|読み).*|.*緊急の場合.*',
+      later: '.*(?:到着|着いたら|後ほど|のちほど|後で|運転が終わ).*(?:確認|返信|連絡|読み).*|.*緊急の場合.*',
       label: '(?:これは)?(?:自動返信|自動応答|自動送信|不在通知)(?:です|メッセージです)?',
       unattended: 'この(?:番号|メール|メッセージ)(?:は受信専用|に返信しない|には返信).*',
       subject: '自動(?:返信|応答)|不在通知|不在の?お知らせ',
