@@ -29,7 +29,8 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
   if (NORTH_AMERICAN.test(text)) return hasOneDigit(text.slice(2)) ? null : text;
   const trimmed = text.trim();
   // Before any pattern, which may not be linear. Keyboards of East Asia write `＋` and digits twice as wide.
-  const written = trimmed.length <= MAX_LENGTH ? wholeNumber(normalize(trimmed, 'NFKC', MAX_LENGTH)) : null;
+  const readable = trimmed.length <= MAX_LENGTH ? normalize(trimmed, 'NFKC', MAX_LENGTH) : null;
+  const written = readable === null ? null : wholeNumber(readable);
   if (written === null || !mayBeNumber(written) || LETTER_AS_DIGIT.test(written)) return null;
   // Unlike a country, a calling code says nothing of what is dialled before the code of another.
   const abroad = callingCode === undefined ? null : fromAbroad(written, callingCode);
@@ -38,7 +39,19 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
   const national = parsePhoneNumberFromString(written, defaultCountry);
   const number = national && (withoutPlus(written, national) ?? national);
   if (!number || hasOneDigit(number.nationalNumber)) return null;
-  return number.isPossible() ? number.number : (formerForm(number.number) ?? fromAbroad(written));
+  if (number.isPossible()) return number.number;
+  return (
+    formerForm(number.number) ?? fromAbroad(written) ?? (written === readable ? null : ofQuantity(written))
+  );
+}
+
+/** Longer than a national number with a digit too many. */
+const MIN_INTERNATIONAL = 12;
+
+/** A number that a program took for a quantity, and so without its +: `4915112345678.0` in a list of Americans. */
+function ofQuantity(text: string): string | null {
+  const digits = text.replaceAll(/\D/g, '');
+  return digits.length >= MIN_INTERNATIONAL && isLikelyNumber(`+${digits}`) ? `+${digits}` : null;
 }
 
 /**

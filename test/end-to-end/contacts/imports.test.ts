@@ -141,6 +141,12 @@ describe('importing a file', () => {
       { firstName: 'Jörg', phones: ['+4915112345678'] },
     ],
     [
+      'a number of another country as a data frame writes it',
+      'first_name,phone\nJörg,4915112345678.0\n',
+      '',
+      { firstName: 'Jörg', phones: ['+4915112345678'] },
+    ],
+    [
       "Excel's hint and German columns",
       'sep=;\r\nVorname;Nachname;Telefon\r\nJörg;Beispiel;0151 12345678\r\n',
       '?defaultCountryCode=%2B49',
