@@ -95,6 +95,7 @@ const DeliveredAttemptRow = z.object({
   carrierMessageId: z.string(),
   messageId: z.string(),
   kind: z.string(),
+  outcome: AttemptOutcome.nullable(),
 });
 
 const isOfMessage = (one: LineEvent): one is LineEvent<MessageEvent> =>
@@ -133,15 +134,15 @@ async function attemptsOf(
   receipts: readonly LineEvent<Delivered>[],
 ): Promise<ReadonlyMap<string, DeliveredAttempt>> {
   const attempts = await db.any(sql.type(DeliveredAttemptRow)`
-    select r.line_id, r.carrier_message_id, a.message_id, a.kind
+    select r.line_id, r.carrier_message_id, a.message_id, a.kind, a.outcome
     from ${carrierMessages(receipts.map(carrierMessageOf))} cross join lateral (
-      select message_id, kind from attempts
+      select message_id, kind, outcome from attempts
       where workspace_id = ${db.workspaceId} and line_id = r.line_id and carrier_message_id = r.carrier_message_id offset 0
     ) a`);
   return new Map(attempts.map((attempt) => [carrierMessageKey(attempt), attempt]));
 }
 
-/** Leaves out receipts for a fallback SMS, see `applyMessageEvent`. */
+/** Leaves out receipts for a fallback SMS, and for an attempt that the carrier says it did not send, see `applyMessageEvent`. */
 async function markMessagesDelivered(
   db: TenantDb,
   receipts: readonly LineEvent<Delivered>[],
@@ -149,7 +150,7 @@ async function markMessagesDelivered(
 ): Promise<void> {
   const delivered = receipts.flatMap((receipt) => {
     const attempt = attempts.get(carrierMessageKey(carrierMessageOf(receipt)));
-    if (!attempt || attempt.kind === 'fallback') return [];
+    if (!attempt || attempt.kind === 'fallback' || attempt.outcome === 'transient') return [];
     const { at, transport } = receipt.event;
     return [{ id: attempt.messageId, at, transport, happenedIn: receipt.happenedIn ?? happenedIn() }];
   });

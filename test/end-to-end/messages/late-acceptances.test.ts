@@ -164,3 +164,19 @@ test('a fallback SMS that its account accepts after its attempt was given up is 
   expect(await get(id)).toMatchObject({ status: 'fallback', fallbackSmsDispatched: true });
   expect(await planAt(later(60))).toMatchObject({ fallbacksDue: [] });
 });
+
+test('a message that is sent again has not arrived by the receipt of an attempt that the carrier said it did not send', async () => {
+  const id = await send();
+  await settle(await claim(), accepted);
+  const receipt = { kind: 'receipt', carrierMessageId: 'CM1' } as const;
+  const returned = { ...receipt, status: 'failed', reason: '404', ofLine: true } as const;
+  await callBack(app, workspace.lineId, { ...returned, eventId: 'E1', at: new Date() });
+  expect(await get(id)).toMatchObject({ status: 'scheduled' });
+  await settle(await claim(later(3600)), { kind: 'accepted', carrierMessageId: 'CM2' });
+  await callBack(app, workspace.lineId, { ...receipt, eventId: 'E2', status: 'delivered', at: new Date() });
+  expect(await get(id)).toMatchObject({ status: 'sent' });
+  expect(await eventsOf(id)).not.toContain('message.delivered');
+  const arrived = { ...receipt, carrierMessageId: 'CM2', status: 'delivered' } as const;
+  await callBack(app, workspace.lineId, { ...arrived, eventId: 'E3', at: new Date() });
+  expect(await get(id)).toMatchObject({ status: 'delivered' });
+});
