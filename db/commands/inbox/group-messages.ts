@@ -59,11 +59,12 @@ export async function receiveFromGroup(
   if (reaction && event.attachments.length === 0)
     return applyReaction(db, reaction.messageId, { ...event, kind: 'reaction', ...reaction }, now);
   const { isFirst, conversation } = await recordInbound(db, lineId, address, { at, autoReply });
+  const isStop = !autoReply && optOutKeyword(text) === 'stop';
   const stored = await db.maybeOne(sql.type(InboundRow)`
     insert into inbound_messages (workspace_id, id, line_id, address, participant, carrier_message_id, reply_to_id, body, subject, sender_name,
-      auto_reply, counted, received_at, created_at)
+      auto_reply, keyword, counted, received_at, created_at)
     values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${writer}, ${event.carrierMessageId}, ${await findQuoted(db, lineId, event)}, ${text},
-      ${event.subject ?? null}, ${event.fromName?.trim() || (writer === null ? event.from : null)}, ${autoReply}, false,
+      ${event.subject ?? null}, ${event.fromName?.trim() || (writer === null ? event.from : null)}, ${autoReply}, ${isStop ? 'stop' : null}, false,
       ${sql.timestamp(at)}, ${sql.timestamp(now)})
     on conflict (workspace_id, line_id, carrier_message_id) do nothing
     returning *`);
@@ -78,7 +79,7 @@ export async function receiveFromGroup(
   await lockContact(db, address);
   await cancelAnswered(db, address, now);
   await prioritizeAnswers(db, address, at, now);
-  if (optOutKeyword(text) === 'stop') await optOutParticipant(db, stored, at, now);
+  if (isStop) await optOutParticipant(db, stored, at, now);
   await notifyReply(db, address, now);
 }
 

@@ -1,4 +1,4 @@
-import { byContact, optOut } from '#db/commands/contacts/opt-outs.ts';
+import { byContact, isOutdated, optOut } from '#db/commands/contacts/opt-outs.ts';
 import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
 import type { InboundRow } from '#db/queries/inbox/replies.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -11,6 +11,7 @@ export async function optOutParticipant(
   now: Date,
 ): Promise<void> {
   if (participant === null || (await isOptedOut(db, participant))) return;
+  if (await isOutdated(db, participant, 'stop', at)) return;
   db.lineSignals.add(lineId, now, { optouts: 1 });
   await optOut(db, participant, { source: 'reply', at, now, author: byContact(id), replyId: id });
 }

@@ -42,10 +42,12 @@ export async function changeReply(
   const isEdit = change.kind === 'edited';
   const text = isEdit ? change.text : '';
   const isOfGroup = isGroupAddress(reply.address);
-  const hasEffects = !reply.autoReply && reply.warning === null && !isOfGroup;
+  const hasEffects = !reply.autoReply && reply.warning === null;
   // Judged as a new text is: without what it quotes of ours.
   const { own } = await understand(db, reply.address, text);
-  const keyword = isEdit && hasEffects ? optOutKeyword(own) : null;
+  const asked = isEdit && hasEffects ? optOutKeyword(own) : null;
+  // In a group, only STOP means the workspace.
+  const keyword = isOfGroup && asked !== 'stop' ? null : asked;
   const at = sql.timestamp(change.at);
   const changed = await db.maybeOne(sql.type(InboundRow)`
     update inbound_messages set body = ${text}, keyword = ${keyword},
@@ -57,9 +59,9 @@ export async function changeReply(
   if (!changed) return true;
   await emitChange(db, changed, change, now);
   if (!isEdit) await discardDraftOf(db, changed.id, now);
-  else if (isOfGroup && !reply.autoReply && optOutKeyword(own) === 'stop')
-    await optOutParticipant(db, changed, change.at, now);
-  else if (hasEffects) await followEdit(db, changed, { own, at: change.at }, now);
+  else if (isOfGroup) {
+    if (keyword === 'stop') await optOutParticipant(db, changed, change.at, now);
+  } else if (hasEffects) await followEdit(db, changed, { own, at: change.at }, now);
   return true;
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -143,6 +144,33 @@ describe('a STOP', () => {
     await callBack(app, lineId, replyEvent(stayed, 'START', at(2)), replyEvent(stayed, 'STOP', at(1)));
     expect(await optedOut(left)).toBe(true);
     expect(await optedOut(stayed)).toBe(false);
+  });
+
+  it('in a group and START lead to the same state in any order of arrival', async () => {
+    const at = (minute: number): { at: Date } => ({ at: new Date(Date.UTC(2026, 0, 1, 12, minute)) });
+    const [left, edited, stayed] = [phone(), phone(), phone()];
+    const group = { id: `iMessage;+;chat${newId()}`, participants: [left, edited, stayed] };
+    await callBack(app, lineId, replyEvent(left, 'STOP', { ...at(2), group }));
+    await callBack(app, lineId, replyEvent(left, 'START', at(1)));
+    const hello = replyEvent(edited, 'Hello', { ...at(0), group });
+    await callBack(app, lineId, hello);
+    const { carrierMessageId } = hello;
+    await callBack(app, lineId, {
+      kind: 'edited',
+      eventId: newId(),
+      carrierMessageId,
+      text: 'STOP',
+      ...at(2),
+    });
+    await callBack(app, lineId, replyEvent(edited, 'START', at(1)));
+    await callBack(app, lineId, replyEvent(stayed, 'START', at(2)));
+    await callBack(app, lineId, replyEvent(stayed, 'STOP', { ...at(1), group }));
+    expect(await optedOut(left)).toBe(true);
+    expect(await optedOut(edited)).toBe(true);
+    expect(await optedOut(stayed)).toBe(false);
+    // What is written after it counts.
+    await callBack(app, lineId, replyEvent(left, 'START', at(3)));
+    expect(await optedOut(left)).toBe(false);
   });
 
   it('is not recognized in a longer text, but in what looks automatic', async () => {
