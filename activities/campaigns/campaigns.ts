@@ -59,21 +59,17 @@ interface OfCampaign {
 }
 
 export function createCampaignActivities({ pools }: Pick<Dependencies, 'pools'>) {
-  const step = (
-    { workspaceId, campaignId }: OfCampaign,
-    take: (db: TenantDb, campaignId: string, now: Date) => Promise<CampaignLook>,
-  ): Promise<CampaignLook> =>
-    decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) => take(db, campaignId, currentTime()));
+  const step = ({ workspaceId, campaignId }: OfCampaign, work: CampaignWork): Promise<CampaignLook> =>
+    decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) =>
+      advance(db, campaignId, work, currentTime()),
+    );
 
-  /** Processes batches while `isLeft` says so, up to the limit of a round. */
-  async function steps(
-    campaign: OfCampaign,
-    isLeft: (look: CampaignLook) => boolean,
-  ): Promise<CampaignRound> {
+  /** Processes batches of one kind of work until none is left, up to the limit of a round. */
+  async function steps(campaign: OfCampaign, work: CampaignWork): Promise<CampaignRound> {
     return withHeartbeat(async (canceled) => {
-      let look = await step(campaign, advance);
-      for (let count = 1; isLeft(look) && count < STEPS_PER_ROUND && !canceled.aborted; count += 1)
-        look = await step(campaign, advance);
+      let look = await step(campaign, work);
+      for (let count = 1; look[work] && count < STEPS_PER_ROUND && !canceled.aborted; count += 1)
+        look = await step(campaign, work);
       return watched(campaign, look);
     });
   }
@@ -125,18 +121,17 @@ export function createCampaignActivities({ pools }: Pick<Dependencies, 'pools'>)
     return campaignRound(look);
   }
 
+  const enterLeads = (campaign: OfCampaign): Promise<CampaignRound> => steps(campaign, 'toEnter');
+
   return {
     /** Enters the next leads of the list. When all have entered, checks the campaign's progress. */
-    enterLeads: (campaign: OfCampaign): Promise<CampaignRound> =>
-      steps(campaign, ({ toEnter }) => toEnter ?? false),
+    enterLeads,
 
     /** Clears the data of an archived or deleted campaign. */
-    clearCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
-      steps(campaign, ({ toClear }) => toClear ?? false),
+    clearCampaign: (campaign: OfCampaign): Promise<CampaignRound> => steps(campaign, 'toClear'),
 
-    /** Checks the campaign's progress, and completes it when every lead has finished or stopped. */
-    lookAtCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
-      withHeartbeat(async () => watched(campaign, await step(campaign, lookAtCampaign))),
+    /** The same after a wait: leads continue that are due, and the campaign is completed when every lead has finished or stopped. */
+    lookAtCampaign: enterLeads,
 
     startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
     pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
@@ -162,20 +157,25 @@ const campaignRound = ({ status, toEnter, toClear, progress, ...look }: Campaign
   ...(toClear && { toClear }),
 });
 
+/** What an activity does for a campaign in batches. */
+type CampaignWork = 'toEnter' | 'toClear';
+
 /** Enters, lets continue or clears the next batch, if the campaign has one. */
-async function advance(db: TenantDb, campaignId: string, now: Date): Promise<CampaignLook> {
+async function advance(
+  db: TenantDb,
+  campaignId: string,
+  work: CampaignWork,
+  now: Date,
+): Promise<CampaignLook> {
   const campaign = await lockCampaign(db, campaignId);
   const look = await lookAt(db, campaign, now);
-  if (look.toClear && (await clearCampaign(db, campaignId, CLEAR_BATCH))) {
+  if (work === 'toClear' && look.toClear && (await clearCampaign(db, campaignId, CLEAR_BATCH))) {
     const { status, progress } = look;
     return { status, progress, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
   }
-  if (look.toEnter && campaign) await enterNext(db, campaign, now);
+  if (work === 'toEnter' && look.toEnter && campaign) await enterNext(db, campaign, now);
   return look;
 }
-
-const lookAtCampaign = async (db: TenantDb, campaignId: string, now: Date): Promise<CampaignLook> =>
-  lookAt(db, await lockCampaign(db, campaignId), now);
 
 /**
  * What a campaign needs next, or waits for. Requires `lockCampaign`.

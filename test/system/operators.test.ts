@@ -254,6 +254,21 @@ describe('a campaign whose leads end one after the other', () => {
   });
 });
 
+describe('a campaign with a step that decides', () => {
+  it('lets each lead go on in the activity that looks at it', async () => {
+    const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 2 });
+    const { listId } = await newList(['Ada', 'Bo'].map((firstName) => ({ firstName, phone: phone() })));
+    const steps = [now, { kind: 'wait', for: { days: 3 } }, { message: 'Two' }];
+    const id = await newCampaign({ listId, steps, eligibleLineIds: [lineId], start: true });
+    const activities = () => activitiesOf(app, campaignWorkflowId(id));
+    await eventually(async () => {
+      const { progress } = await app.temporal.workflow.getHandle(campaignWorkflowId(id)).query(progressQuery);
+      return progress?.waiting?.some(({ reason, leads }) => reason === 'campaign_step' && leads === 2);
+    });
+    expect((await activities()).filter((activity) => activity !== 'lookAtCampaign')).toEqual(['enterLeads']);
+  });
+});
+
 describe('the details of a workflow', () => {
   it('link to its line, or its campaign, in the console', async () => {
     const lineId = await createLine(app, workspace.id);
