@@ -8,7 +8,7 @@ import { type LivelyDemo, readLively, writeLively } from './lively-file.ts';
 
 /**
  * Plays a month of a letting agency in its workspace in test mode, through the API, by the clock of test mode, which starts a month
- * ago and ends now. With `--again` it empties the workspace first; with `--fresh` as well, unless the month is being played.
+ * ago and ends now. It empties the workspace first, and with `--fresh` does nothing while the month is being played.
  */
 
 const HOUR_MS = 3_600_000;
@@ -335,14 +335,11 @@ async function play(lively: LivelyDemo): Promise<void> {
 async function main(): Promise<void> {
   const lively = await readLively(dataDir);
   if (lively === null) throw new Error('Start it with npm start first: the lively demo does not exist yet');
-  const [option] = process.argv.slice(2);
-  if (option === '--fresh' && !lively.complete)
+  if (process.argv.includes('--fresh') && !lively.complete)
     throw new Error('The month is being played. If it was interrupted, the next npm start makes it anew');
-  if (option !== undefined) {
-    await writeLively(dataDir, { ...lively, complete: false });
-    const startsAt = new Date(Date.now() - LIVELY_DAYS * DAY_MS).toISOString();
-    await client(lively)('POST', '/api/test/reset', { startsAt });
-  }
+  await writeLively(dataDir, { ...lively, complete: false });
+  const startsAt = new Date(Date.now() - LIVELY_DAYS * DAY_MS).toISOString();
+  await client(lively)('POST', '/api/test/reset', { startsAt });
   await play(lively);
   await writeLively(dataDir, { ...lively, complete: true });
 }

@@ -160,7 +160,7 @@ export function createLauncher(
     for (let attempt = 1; ; attempt += 1) {
       try {
         if ((await readLively(dataDir))?.complete !== false) return;
-        await runNode('standalone/demo-life.ts', env, stopping.signal, attempt > 1 ? ['--again'] : []);
+        await runNode('standalone/demo-life.ts', env, stopping.signal);
         return progress.done('Demo month', startedAt);
       } catch (error) {
         if (stopping.signal.aborted) return;
