@@ -1,16 +1,14 @@
 import { plural, t } from '@lingui/core/macro';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
-import { X } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { request } from '#console/api/client.ts';
-import { refreshReads } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
-import { currentSession } from '#console/api/session.ts';
-import { Button, IconButton } from '#console/components/button.tsx';
+import { BulkBar } from '#console/components/bulk-bar.tsx';
+import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { Skeleton } from '#console/components/states.tsx';
-import { toast, toastError } from '#console/components/toast.tsx';
+import { changeMany } from '#console/lib/bulk-change.ts';
 import { type LeadList, LEADS } from './lead.ts';
 
 type Body = RequestTo<'POST /api/leads/bulk'>['body'];
@@ -21,7 +19,7 @@ type Whom = Pick<Body, 'leadIds' | 'filter'>;
 const REFRESH = [...LEADS, 'GET /api/opt-outs', 'GET /api/leads/{id}/timeline'] as const;
 
 /** What is done with the selected leads, or with all that the list and the search show. */
-export default function BulkBar({
+export default function LeadsBar({
   count,
   whom,
   listId,
@@ -46,26 +44,22 @@ export default function BulkBar({
     setBusy(false);
   };
   return (
-    <div
-      role="group"
-      aria-label={t`Selected leads`}
-      className="flex shrink-0 flex-wrap items-center gap-1.5 border-b border-line bg-accent-soft p-2"
-    >
-      <span role="status" className="font-medium">
-        {count === null ? (
+    <BulkBar
+      label={t`Selected leads`}
+      count={
+        count === null ? (
           <Trans>All of them are selected</Trans>
         ) : (
           <Trans context="leads">{count} selected</Trans>
-        )}
-      </span>
+        )
+      }
+      clear={clear}
+    >
       {count !== null && (
         <Button small kind="ghost" onClick={selectAll}>
           <Trans>Select all of them</Trans>
         </Button>
       )}
-      <IconButton label={t`Clear the selection`} className="mr-auto" onClick={clear}>
-        <X className="size-4" aria-hidden="true" />
-      </IconButton>
       <Menu
         trigger={
           <Button small disabled={busy}>
@@ -120,7 +114,7 @@ export default function BulkBar({
           </Trans>
         </p>
       </ConfirmButton>
-    </div>
+    </BulkBar>
   );
 }
 
@@ -143,28 +137,18 @@ function Affected({ whom, change }: { whom: Whom; change: Body['change'] }) {
 }
 
 /** Changes leads, and offers to undo it if that can be undone. @returns whether they were changed. */
-async function changeLeads(whom: Whom, change: Body['change'], done: string): Promise<boolean> {
-  const session = currentSession();
-  try {
-    const result = await request('POST /api/leads/bulk', { body: { ...whom, change } });
-    // What was done in one workspace must not be undone in another.
-    if (currentSession() !== session) return true;
-    const { changed, undo } = result;
-    toast(`${done}: ${changed}`, {
-      ...describing(result),
-      ...(undo && { undo: () => void undoLeads(undo.id) }),
-    });
-    return true;
-  } catch (error) {
-    toastError(error);
-    return false;
-  } finally {
-    void refreshReads(REFRESH);
-  }
-}
+const changeLeads = (whom: Whom, change: Body['change'], done: string): Promise<boolean> =>
+  changeMany({
+    change: () => request('POST /api/leads/bulk', { body: { ...whom, change } }),
+    undo: (id) => request('POST /api/leads/bulk/{id}/undo', { params: { id } }),
+    done,
+    undone: (changed) => t({ message: `Undone: ${changed}`, context: 'leads' }),
+    describe,
+    refresh: REFRESH,
+  });
 
 /** What was left out, and why. */
-function describing({ skipped, hasMore }: Result): { description?: string } {
+function describe({ skipped, hasMore }: Result): string {
   const count = (...reasons: Result['skipped'][number]['reason'][]): number =>
     skipped.filter(({ reason }) => reasons.includes(reason)).length;
   const [same, only, rest] = [
@@ -179,17 +163,7 @@ function describing({ skipped, hasMore }: Result): { description?: string } {
     rest > 0 && t`Left as they were: ${rest}.`,
     hasMore && moreText(),
   ].filter((part) => part !== false);
-  return parts.length === 0 ? {} : { description: parts.join(' ') };
+  return parts.join(' ');
 }
 
 const moreText = (): string => t`There are more than one request changes: repeat it for the rest.`;
-
-async function undoLeads(id: string): Promise<void> {
-  try {
-    const { changed } = await request('POST /api/leads/bulk/{id}/undo', { params: { id } });
-    toast(t({ message: `Undone: ${changed}`, context: 'leads' }));
-  } catch (error) {
-    toastError(error);
-  }
-  await refreshReads(REFRESH);
-}

@@ -1,8 +1,6 @@
 import { t } from '@lingui/core/macro';
-import { request } from '#console/api/client.ts';
-import { refreshReads, useWrite } from '#console/api/queries.ts';
+import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
-import { currentSession } from '#console/api/session.ts';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dayOf } from '#console/lib/format.ts';
 import { momentIn, workspaceNow } from '#console/lib/workspace-time.ts';
@@ -48,43 +46,4 @@ export function useChange() {
         onError: toastError,
       },
     );
-}
-
-export type BulkChange = RequestTo<'POST /api/conversations/bulk'>['body']['change'];
-
-/** Makes one change to several conversations, which can be undone. @returns whether it was made. */
-export async function changeAll(
-  addresses: readonly string[],
-  change: BulkChange,
-  done: string,
-): Promise<boolean> {
-  const session = currentSession();
-  try {
-    const body = { addresses: [...addresses], change };
-    const { changed, skipped, undo } = await request('POST /api/conversations/bulk', { body });
-    // What was done in one workspace must not be undone in another.
-    if (currentSession() !== session) return true;
-    const left = skipped.filter(({ reason }) => reason !== 'unchanged').length;
-    toast(`${done}: ${changed}`, {
-      ...(left > 0 && { description: t`Left as they were: ${left}` }),
-      ...(undo && { undo: () => void undoAll(undo.id) }),
-    });
-    return true;
-  } catch (error) {
-    toastError(error);
-    return false;
-  } finally {
-    void refreshReads(REFRESH);
-  }
-}
-
-async function undoAll(id: string): Promise<void> {
-  try {
-    const { changed, skipped } = await request('POST /api/conversations/bulk/{id}/undo', { params: { id } });
-    const left = skipped.length;
-    toast(t`Undone: ${changed}`, left > 0 ? { description: t`Changed since, and left: ${left}` } : {});
-  } catch (error) {
-    toastError(error);
-  }
-  await refreshReads(REFRESH);
 }
