@@ -22,10 +22,15 @@ export function useBilling(): { workspace: boolean; agency: boolean } {
 /** Why the workspace sends nothing; null: it sends. */
 export const useStop = (): Stop | null => stopOfWorkspace(useIdentity().workspace);
 
-/** Whether the caller pays for the workspace: the owner of its agency, whose card is changed on the tab Billing. */
+/**
+ * Whether the caller pays for the workspace: the owner of its agency, who finds plans and the card on the tab Billing. Somebody
+ * may own an agency and be a member of a workspace of another one.
+ */
 export function useIsPayer(): boolean {
-  const { agency } = useIdentity();
-  return agency?.role === 'owner' && agency.billingMode === 'card';
+  const { agency, workspace } = useIdentity();
+  const enabled = agency?.role === 'owner' && agency.billingMode !== 'none';
+  const clients = useRead('GET /api/agency/subaccounts', {}, { enabled }).data?.subAccounts;
+  return enabled && clients?.some(({ idpOrgId }) => idpOrgId === workspace._id) === true;
 }
 
 /** Whether the API lets the caller change what only admins may: keys and an agency in its client's workspace may. */

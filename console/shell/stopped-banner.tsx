@@ -25,7 +25,7 @@ export function ConnectionBanner() {
 /** Says on every page that the workspace sends nothing, and why. */
 export function StoppedBanner() {
   const stop = useStop();
-  const pays = useIsPayer() && stop === 'past_due';
+  const pays = useIsPayer();
   if (stop === null) return null;
   return (
     <div
@@ -34,9 +34,9 @@ export function StoppedBanner() {
     >
       <CirclePause className="size-4 shrink-0" aria-hidden="true" />
       <p className="min-w-0 flex-1">{REASONS[stop]}</p>
-      {pays && (
+      {pays && stop !== 'suspended' && (
         <Link to="/agency" search={{ tab: 'billing' } as never} className="underline">
-          <Trans>Change the card</Trans>
+          {stop === 'past_due' ? <Trans>Change the card</Trans> : <Trans>Choose a plan</Trans>}
         </Link>
       )}
     </div>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { apiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
-import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -191,6 +191,32 @@ test('the owner of an agency sees which client needs attention, finds it, and su
   await row.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).click();
   await row.waitFor();
+});
+
+test('only the owner of the agency of a workspace is led to its plans', async () => {
+  const { page, app } = tab;
+  const [agency, foreign] = [await createAgency(app), await createAgency(app)];
+  const ended = { subscription_status: 'canceled' };
+  const [own, other] = [
+    await createWorkspace(app, { agency_id: agency.id, ...ended }),
+    await createWorkspace(app, { agency_id: foreign.id, ...ended }),
+  ];
+  await createLine(app, other.id, 'imessage');
+  const member = { workspace_id: other.id, user_id: agency.ownerId, role: 'org:admin' };
+  await insertRow(app, 'workspace_members', member);
+  const open = async (organizationId: string): Promise<void> =>
+    tab.signIn(await signIn(app, { userId: agency.ownerId, organizationId, role: 'org:admin' }));
+  await open(own.id);
+  await page.getByRole('status').getByRole('link', { name: 'Choose a plan' }).click();
+  await page.getByRole('list', { name: 'Plans' }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  const clients = page.waitForResponse((response) => response.url().endsWith('/api/agency/subaccounts'));
+  await open(other.id);
+  await (await clients).finished();
+  const matter = page.getByRole('link', { name: /The subscription has ended/ });
+  await matter.waitFor();
+  expect(await page.getByRole('link', { name: 'Choose a plan' }).count()).toBe(0);
+  expect(await matter.getAttribute('href')).toBe('/console/messages');
 });
 
 test('the owner of an agency with many clients finds the one that owes, and where it is paid', async () => {

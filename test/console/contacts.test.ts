@@ -46,7 +46,7 @@ describe('the contacts', () => {
     await page.getByRole('button', { name: 'All leads' }).click();
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     expect(await target.locator('option:checked').textContent()).toBe('New list');
-    const buffer = Buffer.from('First name,Phone\nEve,+14155550163\n');
+    const buffer = Buffer.from('First name,Phone\nEve,+19995550163\n');
     await page.getByLabel('CSV file').setInputFiles({ name: 'Summer.csv', mimeType: 'text/csv', buffer });
     await expect.poll(() => dialog.getByLabel('Name of the new list').inputValue()).toBe('Summer');
     await dialog.getByLabel('Name of the new list').fill('Summer fair');
@@ -60,6 +60,7 @@ describe('the contacts', () => {
     await dialog.getByLabel('Country code').fill('0049');
     await dialog.getByRole('button', { name: 'Import' }).click();
     await page.getByText('1 saved · 0 duplicates · 0 rejected').waitFor();
+    await page.getByText('1 lead has a number that its country does not have').waitFor();
     await page.getByRole('row', { name: /Eve/ }).waitFor();
     const { lists } = (await workspace.api('GET', '/api/lists')).body;
     const names = lists.map(({ name }: { name: string }) => name);

@@ -1,5 +1,5 @@
 import { msg } from '@lingui/core/macro';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { CircleAlert, CircleCheck, Download, X } from 'lucide-react';
 import { useEffect } from 'react';
 import { addressOf } from '#console/api/client.ts';
@@ -84,12 +84,14 @@ function Progress({
   saved,
   duplicates,
   rejected,
+  unlikelyNumbers,
   error,
 }: {
   status: keyof typeof TITLES;
   saved: number;
   duplicates: number;
   rejected: number;
+  unlikelyNumbers: number;
   error: string | null;
 }) {
   const { t } = useLingui();
@@ -101,6 +103,16 @@ function Progress({
         {' '}
         · {t`${savedText} saved · ${duplicatesText} duplicates · ${rejectedText} rejected`}
       </span>
+      {unlikelyNumbers > 0 && (
+        <span className="text-warn">
+          {' · '}
+          <Plural
+            value={unlikelyNumbers}
+            one="# lead has a number that its country does not have"
+            other="# leads have numbers that their countries do not have"
+          />
+        </span>
+      )}
       {error && <span className="text-bad"> · {error}</span>}
     </>
   );
