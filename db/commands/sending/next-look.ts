@@ -13,7 +13,7 @@ import { type Claimed, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.
 import type { LineState } from './line-state.ts';
 import type { StartedAttempt } from './send-claim.ts';
 
-/** When to look again for fallback SMS that are left: the round ended before, or another transaction had locked them. */
+/** When to look again for fallback SMS that are left: the round ended before, others had locked them, or their attempt has no outcome. */
 const FALLBACK_AGAIN_MS = 10_000;
 
 export const NO_ACTIONS: ActionPlan = { claimed: null, ended: [], nextAt: null };
@@ -21,8 +21,8 @@ export const NO_ACTIONS: ActionPlan = { claimed: null, ended: [], nextAt: null }
 /** What a line has to do besides the messages in its queue. */
 export interface BesidesQueue {
   due: Awaited<ReturnType<typeof workOutsideQueue>>;
-  /** Of the fallback SMS that are due, those whose recipients are awake. */
-  fallbacksDue: readonly string[];
+  /** Fallback SMS that were due now wait until their recipients are awake. */
+  hasPostponed: boolean;
   /** The claimed ones. */
   bubbles: StartedAttempt[];
   actions: ActionPlan;
@@ -59,14 +59,14 @@ const isStable = (
 
 function lookAgainAt(
   { nextAt, waitsFor }: Claimed,
-  { due, fallbacksDue, bubbles }: BesidesQueue,
+  { due, hasPostponed, bubbles }: BesidesQueue,
   nextBesides: Date | null,
   hold: MessageHold | undefined,
   now: Date,
 ): Date | null {
   const soon = new Date(now.getTime() + CONTENTION_RETRY_MS);
-  // More than were read may be due, and those that others have locked were not postponed.
-  if (fallbacksDue.length < due.fallbacksDue.length) return soon;
+  // More than were read may be due.
+  if (hasPostponed) return soon;
   if (due.bubbles.length > 0) return bubbles.length > 0 ? now : soon;
   if (due.smsOnly.length > 0) return now;
   return earliest(nextAt && isCap(waitsFor) ? endOf(hold, nextAt) : nextAt, nextBesides);

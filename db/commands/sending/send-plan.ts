@@ -88,11 +88,11 @@ export async function planSends(
   if (standstill) return { ...nothing, ...standstill };
 
   const voiceNotesUntil = new Date(now.getTime() + VOICE_NOTES_AHEAD_MS);
-  const due = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
+  const due = whileLineWaits(state, await workOutsideQueue(db, lineId, { now, voiceNotesUntil }), now);
   if (due.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
   const smsOnly = await withoutQuietHours(db, state.line, due.smsOnly, now, postponeSmsOnly);
-  const fallbacksDue = await withoutQuietHours(db, state.line, due.fallbacksDue, now, postponeFallbacks);
+  const fallbacks = await withoutQuietHours(db, state.line, due.fallbacksDue, now, postponeFallbacks);
   const claimed = await claimDue(db, state, now, { carrierTimeoutMs, inTask });
   // A longer round claims the rest.
   const { bubbles, actions } = claimed.isLong
@@ -107,7 +107,7 @@ export async function planSends(
       );
   await noteUsedUp(db, state, claimed.claims, now);
 
-  const besides = { due, fallbacksDue, bubbles, actions };
+  const besides = { due, hasPostponed: fallbacks.postponed > 0, bubbles, actions };
   return {
     ...nothing,
     ...nextLook(state, holds, claimed, besides, hold, now),
@@ -115,9 +115,15 @@ export async function planSends(
     actions,
     isLong: claimed.isLong,
     isResting: claimed.waitsFor === 'line_resting',
-    smsOnly,
-    fallbacksDue,
+    smsOnly: smsOnly.awake,
+    fallbacksDue: fallbacks.awake,
   };
+}
+
+/** While the line sends nothing, bubbles that are due wait as long as its queue. */
+function whileLineWaits({ line }: LineState, due: BesidesQueue['due'], now: Date): BesidesQueue['due'] {
+  const wait = due.bubbles.length > 0 ? whyLineWaits(line, now) : null;
+  return wait ? { ...due, bubbles: [], nextBubbleAt: wait.until } : due;
 }
 
 /**
@@ -182,14 +188,14 @@ const NOTHING_BESIDES: Pick<BesidesQueue, 'bubbles' | 'actions'> = { bubbles: []
 /** Claims what does not wait in the queue: the further texts of messages that were sent, and the next action. */
 async function claimBesides(
   db: TenantDb,
-  { row, line, history }: LineState,
+  { row, history }: LineState,
   { all }: LineHolds,
   { due, hasClaims }: { due: BesidesQueue['due']; hasClaims: boolean },
   carrierTimeoutMs: number,
   now: Date,
 ): Promise<Pick<BesidesQueue, 'bubbles' | 'actions'>> {
-  const maySendBubbles = due.bubbles.length > 0 && whyLineWaits(line, now) === null;
-  const bubbles = maySendBubbles ? await claimBubbles(db, row, due.bubbles, carrierTimeoutMs, now) : [];
+  const bubbles =
+    due.bubbles.length > 0 ? await claimBubbles(db, row, due.bubbles, carrierTimeoutMs, now) : [];
   if (!due.hasActions || all?.at === null) return { bubbles, actions: NO_ACTIONS };
   const lastSentAt = hasClaims || bubbles.length > 0 ? now : history.lastSentAt;
   return { bubbles, actions: await planActions(db, row, lastSentAt, carrierTimeoutMs, now) };

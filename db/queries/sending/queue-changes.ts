@@ -138,8 +138,8 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
 }
 
 /** Moves messages to send as SMS at once to the ends of their recipients' quiet hours. Skips locked messages. */
-export async function postponeSmsOnly(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
-  if (asleep.size === 0) return;
+export async function postponeSmsOnly(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<number> {
+  if (asleep.size === 0) return 0;
   const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
   const moved = await db.any(sql.type(MovedRow)`
     with free as materialized (${free(db, [...asleep.keys()])}),
@@ -152,11 +152,12 @@ export async function postponeSmsOnly(db: TenantDb, asleep: ReadonlyMap<string, 
     from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id
     returning m.id, moved.scheduled_at moved_from, moved.until moved_to`);
   await insertMoves(db, 'recipient_quiet_hours', moved);
+  return moved.length;
 }
 
-/** Like `postponeSmsOnly`, for messages whose fallback SMS is due. */
-export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
-  if (asleep.size === 0) return;
+/** Like `postponeSmsOnly`, for messages whose fallback SMS is due, except for those whose attempt has no outcome yet. */
+export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<number> {
+  if (asleep.size === 0) return 0;
   const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
   const moved = await db.any(sql.type(MovedRow)`
     with free as materialized (
@@ -172,6 +173,7 @@ export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id
     returning m.id, free.fallback_at moved_from, free.until moved_to`);
   await insertMoves(db, 'recipient_quiet_hours', moved);
+  return moved.length;
 }
 
 /** Moves messages to the lanes for new contacts, because they no longer are answers, or the earlier send failed. */

@@ -1,4 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { planSends } from '#db/commands/sending/send-plan.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -115,6 +117,19 @@ describe('bubbles to a contact who is reached by SMS', () => {
     for (const id of body.bubbleIds) await statusIs(id, 'canceled');
     expect(await message(body._id)).toMatchObject({ status: 'fallback', fallbackSmsDispatched: false });
   });
+});
+
+test('bubbles wait for a line that stops in between, which does not look for them all the time', async () => {
+  const { body } = await call('POST', '/api/messages', { message: ['One', 'Two'], recipientPhone: phone() });
+  await eventually(async () => (await message(body._id)).sentAt !== null);
+  await call('PATCH', `/api/lines/${workspace.lineId}`, { isActive: false });
+  const later = new Date(Date.now() + 10_000);
+  const plan = await withTenant(app.pools, workspace.id, (db) =>
+    planSends(db, workspace.lineId, 1000, () => later),
+  );
+  expect(plan).toMatchObject({ claims: [], nextAt: null });
+  await call('PATCH', `/api/lines/${workspace.lineId}`, { isActive: true });
+  await statusIs(body.bubbleIds[0], 'delivered');
 });
 
 test('bubbles are 2 to 5 texts, and no emails', async () => {

@@ -206,6 +206,16 @@ test('a fallback SMS that falls due in the quiet hours of its recipient waits fo
   expect(await plan(night)).toMatchObject({ fallbacksDue: [other.id] });
 });
 
+test('a fallback SMS whose response was lost is not looked at all the time during quiet hours', async () => {
+  const { owe, inTenant, plan, lineId, workspace } = await createSender();
+  const hours = { start: '08:00', end: '21:00', appliesTo: ['message'] };
+  await workspace.api('PUT', '/api/workspace/quiet-hours', { enabled: true, ...hours });
+  const night = new Date(`${new Date(Date.now() + DAY).toISOString().slice(0, 10)}T07:00:00Z`);
+  const { id } = await owe(night, numberIn('+1415', 7));
+  expect(await inTenant((db) => claimFallback(db, lineId, id, () => SECOND))).not.toBeNull();
+  expect(await plan(night)).toEqual({ fallbacksDue: [], nextAt: new Date(night.getTime() + 10 * SECOND) });
+});
+
 test('a fallback SMS that moves to another line is sent by one of them', async () => {
   const { workspace, lineId, inTenant, owe } = await createSender();
   const otherLine = await createLine(app, workspace.id);
