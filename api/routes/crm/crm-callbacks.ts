@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { requireSending } from '#db/queries/accounts/writable.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { crmConnectionOfAccount, findCrmConnection } from '#db/queries/crm/crm-connections.ts';
 import { logCrm } from '#db/queries/crm/crm-log.ts';
@@ -116,6 +117,7 @@ async function accept(
   { accountId, contactId, messageId, phone, text, attachmentUrls }: CrmWritten,
   { links }: Services,
 ): Promise<void> {
+  await requireSending(db);
   const now = currentTime();
   const workspace = { timezone: await workspaceTimezone(db), country: await workspaceCountry(db) };
   const parsed = MessageInput.safeParse({

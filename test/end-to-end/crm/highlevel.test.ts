@@ -276,6 +276,18 @@ describe('a connected HighLevel', () => {
     expect((await workspace.api('POST', `/api/messages/${messages[0]._id}/cancel`)).status).toBe(200);
     await eventually(async () => highlevel.message(waiting.messageId)?.status === 'failed');
     await workspace.api('POST', `/api/lines/${workspace.lineId}/resume`);
+    // The workspace may not send.
+    const setStatus = (status: string) =>
+      withSystem(app.pools, (db) =>
+        db.query(sql.type(NoRows)`
+          update workspaces set subscription_status = ${status} where id = ${workspace.id}`),
+      );
+    const unpaid = phone();
+    await setStatus('past_due');
+    const unsent = highlevel.write(highlevel.addContact({ phone: unpaid }), 'Hello');
+    expect(await deliver(unsent.body, unsent.headers)).toBe(200);
+    await eventually(async () => highlevel.message(unsent.messageId)?.status === 'failed');
+    await setStatus('active');
     // Calls are in the conversation.
     await callIn(workspace.lineId, contact);
     await eventually(async () => highlevel.timeline(contactId).some(({ type }) => type === 'Call'));
