@@ -1,10 +1,11 @@
 import { refreshChats, draftForChat } from '#db/commands/drafts/chat-messages.ts';
-import { requestVersion, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { lockToAnswer, requestVersion, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import { requireWritable } from '#db/queries/accounts/writable.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 import { type DraftRow, findDraft } from '#db/queries/drafts/ai-drafts.ts';
+import { lockConversation } from '#db/queries/sending/message-locks.ts';
 import type { InboxMember } from '#db/queries/inbox/inbox-members.ts';
 import { type AuditActor, shownActor } from '#domain/accounts/audit.ts';
 import { currentTime } from '#domain/base/clock.ts';
@@ -33,6 +34,10 @@ export async function decideAs(
 ): Promise<string> {
   const now = currentTime();
   await requireWritable(db);
+  const found = await findDraft(db, replyId);
+  // What is approved is what they saw: no other version is stored in the meantime.
+  if (found?.status === 'drafted')
+    await (action === 'approve' ? lockToAnswer(db, found) : lockConversation(db, found.address));
   const draft = await findDraft(db, replyId);
   const isOther = version !== undefined && draftVersion(draft?.draft ?? '') !== version;
   if (draft?.status === 'drafted' && isOther) {

@@ -85,13 +85,13 @@ export async function resolveDraft(
   if (!found || found.draft === null) throw unknown();
   // A resolved draft does not change any more, so no lock is required.
   if (found.status !== 'drafted') throw taken(found);
-  if (action === 'approve' && (await isSuspected(db, found.address))) throw unknown();
   if (action === 'approve') await requireSending(db);
   // Approval may create a lead and chooses a line. The lock order is lists, lines, conversations.
   if (action === 'approve') await lockToAnswer(db, found);
   else await lockConversation(db, found.address);
+  // Before the lock, another version may have been stored, or the contact may have asked to be left alone.
+  if (action === 'approve' && (await isSuspected(db, found.address))) throw unknown();
   const messageId = action === 'approve' ? newId(now) : null;
-  // Another version may have been stored before the lock.
   const { version } = (await findDraft(db, replyId)) ?? found;
   const channel = decision.channel === 'chat_app' ? chatChannelOf(decision, version) : decision.channel;
   const settled = await settle(
@@ -102,7 +102,7 @@ export async function resolveDraft(
   );
   if (!settled) {
     const winner = await findDraft(db, replyId);
-    throw winner ? taken(winner) : unknown();
+    throw winner && winner.draft !== null ? taken(winner) : unknown();
   }
   const text = decision.message ?? settled.draft ?? '';
   const { schedule = now, replyToMessageId } = decision;

@@ -25,6 +25,7 @@ import {
 } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLead, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { lock, waitingForLocks } from '#test/support/locks.ts';
 import { mailsTo } from '#test/support/mails.ts';
 import { refuseUpdates } from '#test/support/refused-updates.ts';
 import { sessionClient } from '#test/support/sessions.ts';
@@ -338,6 +339,17 @@ describe('a draft', () => {
     );
     expect(await person.press(copy, 'Approve')).toContain('has changed');
     await eventually(async () => message.text.includes('Another text'));
+    // Another version is stored while the button is pressed.
+    const held = await lock(app, 'conversations', draft.conversationRecipient, 'address');
+    const pressed = person.press(message, 'Approve');
+    await waitingForLocks(app, 1);
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update ai_drafts set draft = 'A third text' where reply_id = ${draft.replyId}`),
+    );
+    await held.release();
+    expect(await pressed).toContain('has changed');
+    await eventually(async () => message.text.includes('A third text'));
     expect(await person.press(message, 'Approve')).toBe('It is being sent.');
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import {
@@ -15,7 +16,8 @@ import {
   waitForEnd,
 } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
-import { createLead } from '#test/support/factories.ts';
+import { createLead, insertRow } from '#test/support/factories.ts';
+import { lock, waitingForLocks } from '#test/support/locks.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
@@ -78,6 +80,20 @@ describe('a draft that a program writes', () => {
     expect(draft.draftMessage).not.toMatch(/\{\{|Pays late/);
     await decideDraft(desk, draft.replyId, 'approve');
     expect(await messagesOf(desk)).toMatchObject([{ message: draft.draftMessage }]);
+  });
+
+  it('is not sent to a contact who may have asked to be left alone while it was approved', async () => {
+    const desk = await createDesk();
+    const contact = phone();
+    const draft = await write(desk, { phone: contact });
+    const held = await lock(app, 'conversations', contact, 'address');
+    const approved = decideDraft(desk, draft.replyId, 'approve');
+    await waitingForLocks(app, 1);
+    const suspicion = { id: newId(), workspace_id: desk.workspace.id, address: contact, reply_id: newId() };
+    await insertRow(app, 'opt_out_suspicions', suspicion);
+    await held.release();
+    expect((await approved).status).toBe(404);
+    expect(await messagesOf(desk)).toEqual([]);
   });
 
   it('answers the last reply, from the line that it was sent to', async () => {
