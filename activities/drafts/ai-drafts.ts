@@ -226,7 +226,7 @@ async function keep(
   await emitReplyEvents(db, { replyId, links, now, waits: false });
   if (isAutopilot && !('error' in answer)) {
     const workspace = { timezone: await workspaceTimezone(db), country: await workspaceCountry(db) };
-    const facts = await autopilotFacts(db, kept.address, dayBounds(workspace.timezone, now).start);
+    const facts = await autopilotFacts(db, kept, dayBounds(workspace.timezone, now).start);
     const judged = { draft: answer, timezone: workspace.timezone, ...facts };
     const send = () => sendByAutopilot(db, kept, disclosure, { workspace, links, capabilitiesOf, now });
     const heldBack = heldBackBy(autopilot, judged, now) ?? (await whyNotSent(db, kept, send));

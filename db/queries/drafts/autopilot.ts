@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
+import type { DraftRow } from './ai-drafts.ts';
 import { AUTOPILOT, type Judged } from '#domain/drafts/autopilot.ts';
 import { MEMBER_SOURCES } from '#domain/messages/accepted-message.ts';
 import { DEFAULT_KNOWLEDGE_BASE, KnowledgeBase } from '#domain/drafts/knowledge-base.ts';
@@ -25,10 +26,14 @@ const FactsRow = z.object({
   texts: z.array(z.string()),
 });
 
-/** What the limits of the autopilot count, and what the contact wrote since the last answer. @param today when the day began. */
+/**
+ * What the limits of the autopilot count, and what the contact wrote since the last answer, with the reply that the draft answers: a message
+ * may have left after the contact wrote it, and carriers have clocks of their own.
+ * @param today when the day began.
+ */
 export async function autopilotFacts(
   db: TenantDb,
-  address: string,
+  { address, replyId }: Pick<DraftRow, 'address' | 'replyId'>,
   today: Date,
 ): Promise<Omit<Judged, 'draft' | 'timezone'>> {
   return db.one(sql.type(FactsRow)`
@@ -45,8 +50,9 @@ export async function autopilotFacts(
           and m.source = any(${sql.array([...MEMBER_SOURCES], 'text')}) and m.created_at > c.closed_at and m.status <> 'canceled') is_taken_over,
       array(
         select left(concat_ws(E'\\n', nullif(i.body, ''), i.transcript), 4000) from inbound_messages i
-        where i.workspace_id = ${db.workspaceId} and i.address = ${address} and not i.auto_reply and i.received_at > c.answered_at
-        order by i.received_at desc limit 10) texts
+        where i.workspace_id = ${db.workspaceId} and i.address = ${address} and not i.auto_reply
+          and (i.received_at > c.answered_at or i.id = ${replyId})
+        order by (i.id = ${replyId}) desc, i.received_at desc limit 10) texts
     from conversation c`);
 }
 

@@ -74,6 +74,17 @@ describe.concurrent('the autopilot', () => {
     expect(await messagesOf(desk)).toEqual([]);
   });
 
+  it('leaves to a person what was written before the last message to the contact, and arrives after it', async () => {
+    const desk = await createAutopilot();
+    const contact = phone();
+    const at = new Date(Date.now() - 60_000);
+    const asked = { message: 'Is Saturday fine?', messageType: 'sms', recipientPhone: contact };
+    expect((await desk.call('POST', '/api/messages', asked)).status).toBe(201);
+    await answered(contact);
+    await receiveReply(desk, contact, `${SURE}. Is your manager there?`, { at });
+    expect(await held(desk, contact)).toMatchObject({ heldBackBy: 'asks_for_person' });
+  });
+
   it('stays within its limits', async () => {
     const desk = await createAutopilot({ autopilot: { maxPerConversation: 1, maxPerDay: 2 } });
     const [first, second, third] = [phone(), phone(), phone()];
