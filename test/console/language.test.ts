@@ -4,6 +4,8 @@ import { newId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { arrive } from '#test/support/inbound.ts';
+import { signIn } from '#test/support/sessions.ts';
 import { cutTexts, inaccessible, openTab, sharedBrowser, TAB } from './browser.ts';
 import { openConsole, signInTo } from './console-tab.ts';
 
@@ -148,6 +150,31 @@ test('a browser in Spanish starts in Spanish, from the sign-in on', async () => 
       expect(await cutTexts(page), `${path} at ${width} pixels`).toEqual([]);
     }
   }
+  expect(takeProblems()).toEqual([]);
+  await context.close();
+});
+
+test('the audit log names who acts by itself in Spanish, and fits a phone', async () => {
+  const { app } = tab;
+  const { id, ownerId, lineId } = await createWorkspaceWithLine(app);
+  const context = await (
+    await sharedBrowser()
+  ).newContext({
+    ...TAB,
+    locale: 'es-ES',
+    viewport: { width: 390, height: 844 },
+  });
+  const { page, takeProblems } = await openTab(await sharedBrowser(), context);
+  await arrive(app, { lineId, from: phone(), text: 'STOP' });
+  const owner = await signIn(app, { userId: ownerId, organizationId: id, role: 'org:admin' });
+  await signInTo(page, app, owner, '/settings?tab=audit');
+  await page.getByRole('row').getByRole('paragraph').filter({ hasText: 'El contacto' }).waitFor();
+  // As a text: it runs in the page.
+  const cut = await page.evaluate(
+    `[...document.querySelectorAll('[role=row] p')].filter((text) => text.scrollWidth > text.clientWidth).length`,
+  );
+  expect(cut).toBe(0);
+  expect(await inaccessible(page)).toEqual([]);
   expect(takeProblems()).toEqual([]);
   await context.close();
 });

@@ -136,8 +136,21 @@ export const actionName = (action: Action): string => i18n._(ACTIONS[action]);
 export const channelName = (channel: Entry['channel']): string => i18n._(CHANNELS[channel]);
 export const targetName = (type: Entry['target']['type']): string => i18n._(TARGETS[type]);
 
+/** What acts by itself, by the name that the API has for it. A rule, a campaign and a CRM have names of their own. */
+const SYSTEMS: Record<string, MessageDescriptor> = {
+  'The autopilot': msg`The autopilot`,
+  'The contact': msg`The contact`,
+  'The endpoint': msg`The endpoint`,
+  'Identity provider': msg`Identity provider`,
+};
+
+function systemName(name: string | null): string {
+  const known = SYSTEMS[name ?? ''];
+  return known ? i18n._(known) : (name ?? 'Linepace');
+}
+
 export const actorName = ({ name, id, type }: Entry['actor']): string => {
-  if (type === 'system') return name ?? 'Linepace';
+  if (type === 'system') return systemName(name);
   return name ?? id ?? (type === 'key' ? t`An API key` : t`Unknown`);
 };
 

@@ -137,14 +137,22 @@ function useQueryOf({ action, channel, targetType, targetId, actorId, period }: 
 function useColumns(names: ReadonlyMap<string, string>): readonly Column<Entry>[] {
   const { t } = useLingui();
   const zone = useTimeZone();
+  const when = (at: string): string => `${dateOf(at, zone)}, ${timeOf(at, zone)}`;
   return [
+    { header: t`Time`, width: '9rem', wide: true, cell: ({ at }) => when(at) },
+    { header: t`Who`, width: 'minmax(4rem, 1fr)', wide: true, cell: ({ actor }) => actorName(actor) },
     {
-      header: t`Time`,
-      width: '9rem',
-      cell: ({ at }) => `${dateOf(at, zone)}, ${timeOf(at, zone)}`,
+      header: t`Action`,
+      width: 'minmax(6rem, 2fr)',
+      cell: ({ action, actor, at }) => (
+        <>
+          <p className="truncate">{actionName(action)}</p>
+          <p className="truncate text-xs text-muted md:hidden">
+            {actorName(actor)} · {when(at)}
+          </p>
+        </>
+      ),
     },
-    { header: t`Who`, width: 'minmax(4rem, 1fr)', cell: ({ actor }) => actorName(actor) },
-    { header: t`Action`, width: 'minmax(6rem, 2fr)', cell: ({ action }) => actionName(action) },
     {
       header: t`Changed`,
       width: 'minmax(8rem, 1fr)',
