@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { oneLine, typedName } from '../base/text.ts';
+import { dateOf } from '../base/written-date.ts';
 import { COMPARISONS, type Fact, FACTS, isFact, LEAD_FIELDS } from '../shared/condition-fields.ts';
 
 /** What segments, rules and campaigns ask about a contact. Whether it holds, `judge.ts` says. */
@@ -185,19 +186,6 @@ export const numberOf = (text: string): number | null => {
   const number = text.trim() === '' ? Number.NaN : Number(text);
   return Number.isFinite(number) ? number : null;
 };
-
-/** A date without a time is its beginning in UTC. */
-export const dateOf = (text: string): Date | null => {
-  const isDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(
-    text.trim(),
-  );
-  const at = new Date(isDate ? withZone(text.trim()) : Number.NaN);
-  return Number.isNaN(at.getTime()) ? null : at;
-};
-
-/** A time without a zone is in UTC. */
-const withZone = (text: string): string =>
-  text.length > 10 && !/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? `${text}Z` : text;
 
 const DAY_MS = 86_400_000;
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Channel } from '../base/channel.ts';
 import { composed, typedName } from '../base/text.ts';
+import { dateOf } from '../base/written-date.ts';
 import { type Fact, FACTS, isFact } from '../shared/condition-fields.ts';
 import {
   Condition,
   customField,
-  dateOf,
   durationOf,
   isLeadField,
   type LeadField,

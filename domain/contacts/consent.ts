@@ -4,6 +4,7 @@ import { Id } from '../base/ids.ts';
 import { Instant } from '../base/moment.ts';
 import type { OptOutSource } from './opt-out.ts';
 import { oneLine } from '../base/text.ts';
+import { dateOf } from '../base/written-date.ts';
 
 export const ConsentChannel = z.enum(['imessage', 'sms', 'email', 'any']);
 export const ConsentStatus = z.enum(['granted', 'revoked']);
@@ -122,9 +123,12 @@ export function rowConsent(sourceText: string, atText: string, now: Date): RowCo
     throw new RangeError('consentAt: requires consentSource, the way the consent was given');
   if (!Source.safeParse(sourceText).success)
     throw new RangeError('consentSource: must be a short text of one line');
-  const written = atText === '' ? null : new Date(atText);
+  const written = atText === '' ? null : dateOf(atText);
+  // In `03/02/2026`, nobody knows which number is the month.
+  if (atText !== '' && written === null)
+    throw new RangeError('consentAt: must be a date as YYYY-MM-DD, or a time of ISO 8601');
   const at = written && DAY.test(atText) && hasBegunInTheEast(written, now) ? null : written;
-  if (at && (Number.isNaN(at.getTime()) || at > now)) throw new RangeError('consentAt: must be a past date');
+  if (at && at > now) throw new RangeError('consentAt: must be a past date');
   if (WITHDRAWN.test(sourceText)) return { status: 'revoked', source: 'import', evidence: sourceText, at };
   const known = ConsentSource.safeParse(sourceText.toLowerCase());
   if (known.success) return { status: 'granted', source: known.data, evidence: null, at };
