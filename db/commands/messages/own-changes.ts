@@ -13,12 +13,13 @@ import { MessageRow } from '#db/queries/messages/messages.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
 /**
- * Replaces the text of a message that has not been sent yet. It keeps its place.
+ * Replaces the text of a message that has not been sent yet, also where its fallback SMS has the same. It keeps its place.
  * @returns the message; null if it is no longer waiting, or its text is not written yet.
  */
 export async function rewriteMessage(db: TenantDb, id: string, text: string): Promise<MessageRow | null> {
   return db.maybeOne(sql.type(MessageRow)`
-    update messages set body = ${text}, updated_at = now()
+    update messages set body = ${text}, updated_at = now(),
+      sms_fallback_message = case when sms_fallback_message = body then ${text} else sms_fallback_message end
     where workspace_id = ${db.workspaceId} and id = ${id} and status in ('pending', 'scheduled')
       and not (held and hold_reason is not distinct from ${PERSONALIZATION})
     returning *`);

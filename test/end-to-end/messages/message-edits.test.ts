@@ -38,6 +38,40 @@ test('a line shows what its carrier can do, and a message says what it cannot', 
 });
 
 describe('the text of a message that has not been sent', () => {
+  it('is also that of an SMS that is sent instead, unless that has its own', async () => {
+    const { api, lineId } = workspace;
+    await api('PATCH', '/api/workspace/fallback-config', { enabled: true, provider: 'simulated' });
+    const [to, other] = [phone(), phone()];
+    const original = await api('POST', '/api/messages', {
+      message: 'Hello',
+      recipientPhone: to,
+      scheduledDate: inAnHour(),
+    });
+    await api('POST', `/api/lines/${lineId}/pause`);
+    const sms = await api('POST', '/api/fallback-sms', {
+      messageId: original.body._id,
+      message: 'On Tusday?',
+    });
+    const own = await api('POST', '/api/messages', {
+      message: 'Hello',
+      recipientPhone: other,
+      forceFallback: true,
+      smsFallbackMessage: 'Please write back',
+    });
+    for (const { body } of [sms, own]) expect((await edit(body._id, 'On Tuesday?')).status).toBe(200);
+    await api('POST', `/api/lines/${lineId}/resume`);
+    for (const [number, text] of [
+      [to, 'On Tuesday?'],
+      [other, 'Please write back'],
+    ] as const) {
+      const [sent] = await eventually(async () => {
+        const found = await sentTo(app, number);
+        return found.length > 0 && found;
+      });
+      expect(sent?.text).toBe(text);
+    }
+  });
+
   it('can be replaced; the message keeps its place, and everybody is told', async () => {
     const { api } = workspace;
     const endpoint = await startTestEndpoint();
