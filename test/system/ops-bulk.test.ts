@@ -153,6 +153,26 @@ test('messages that have failed are sent again once, except those that may have 
   expect(await auditOf(app, workspace.id)).toContain(`Dana: message.resent ${refused?.id} maintenance`);
 });
 
+test('a failed answer to a message that was taken back is sent again as a message of its own, with all others', async () => {
+  const { workspace, api, lineId } = await world();
+  const question = await send(api, { fromLineId: lineId });
+  await eventually(async () => (await get(api, question.id)).sentAt !== null);
+  await verdict('pause', '--line', lineId, '--yes');
+  const answer = { fromLineId: lineId, recipientPhone: question.to, replyToMessageId: question.id };
+  const failed = [await send(api, answer), await send(api, { fromLineId: lineId })];
+  await withTenant(app.pools, workspace.id, async (db) => {
+    await db.query(sql.type(NoRows)`
+      update messages set status = 'failed', error_message = 'not registered', updated_at = now()
+      where workspace_id = ${workspace.id} and id = any(${sql.array(
+        failed.map(({ id }) => id),
+        'text',
+      )})`);
+    await db.query(sql.type(NoRows)`
+      update messages set unsent_at = now() where workspace_id = ${workspace.id} and id = ${question.id}`);
+  });
+  expect(await verdict('resend', '--line', lineId, '--yes')).toMatchObject({ resent: 2 });
+});
+
 test('lines and campaigns pause and resume by filter', async () => {
   const { workspace, api, lineId } = await world();
   await createLine(app, workspace.id);

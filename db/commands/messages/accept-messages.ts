@@ -85,15 +85,24 @@ export async function acceptBubbles(
 
 /** @throws Refusal unless what a message answers was exchanged with the same contact. */
 async function checkReplies(db: TenantDb, messages: readonly AcceptedMessage[]): Promise<void> {
-  for (const { replyToId, address } of messages) {
-    if (replyToId === null) continue;
-    const refuse = (text: string) => new Refusal('VALIDATION_ERROR', 'replyToMessageId', text);
-    const target = await findActionTarget(db, replyToId);
-    if (!target) throw new Refusal('NOT_FOUND', 'replyToMessageId', 'no such message in this workspace');
-    if (target.address !== address) throw refuse('is of another conversation');
-    if (target.unsentAt !== null) throw refuse('was taken back');
-    if (target.direction === 'out' && target.sentAt === null) throw refuse('has not been sent');
+  for (const message of messages) {
+    const refusal = await refusalOfReply(db, message);
+    if (refusal) throw refusal;
   }
+}
+
+/** Why a message cannot answer the one that it names; null: it can, or names none. */
+export async function refusalOfReply(
+  db: TenantDb,
+  { replyToId, address }: Pick<AcceptedMessage, 'replyToId' | 'address'>,
+): Promise<Refusal | null> {
+  if (replyToId === null) return null;
+  const refusal = (text: string) => new Refusal('VALIDATION_ERROR', 'replyToMessageId', text);
+  const target = await findActionTarget(db, replyToId);
+  if (!target) return new Refusal('NOT_FOUND', 'replyToMessageId', 'no such message in this workspace');
+  if (target.address !== address) return refusal('is of another conversation');
+  if (target.unsentAt !== null) return refusal('was taken back');
+  return target.direction === 'out' && target.sentAt === null ? refusal('has not been sent') : null;
 }
 
 /** Like `acceptMessages`, for one message. @returns the message, which may have existed before. */

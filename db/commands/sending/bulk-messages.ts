@@ -16,7 +16,7 @@ import type { AuditAction, NewAuditEntry } from '#domain/accounts/audit.ts';
 import { newId } from '#domain/base/ids.ts';
 import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
 import type { StoredStatus } from '#domain/messages/message-status.ts';
-import { acceptMessages } from '../messages/accept-messages.ts';
+import { acceptMessages, refusalOfReply } from '../messages/accept-messages.ts';
 
 /** Which messages of a workspace. */
 export interface MessageChoice {
@@ -155,7 +155,12 @@ export const resending: BulkAction = {
       select m.* from messages m
       where m.workspace_id = ${db.workspaceId} and m.id = any(${sql.array([...ids], 'text')}) and ${resending.takes(db)}
       order by m.id`);
-    const copies = rows.map((row) => ({ of: row.id, draft: againAs(row, newId(now), now) }));
+    const copies = [];
+    for (const row of rows) {
+      // What it answers may have been taken back or deleted since: then it is sent as a message of its own.
+      const replyToId = (await refusalOfReply(db, row)) ? null : row.replyToId;
+      copies.push({ of: row.id, draft: { ...againAs(row, newId(now), now), replyToId } });
+    }
     await acceptMessages(
       db,
       copies.map(({ draft }) => draft),
@@ -184,7 +189,6 @@ const againAs = (row: MessageRow, id: string, now: Date) => ({
   attachmentUrls: row.attachmentUrls,
   attachmentNames: row.attachmentNames,
   voiceNote: row.voiceNote,
-  replyToId: row.replyToId,
   effect: row.effect,
   cancelIfReply: row.cancelIfReply,
   scheduledAt: now.toISOString(),
