@@ -166,7 +166,7 @@ const NamedRow = z.object({ id: z.string(), name: z.string() });
 /**
  * Makes the invited person a member. Accepting twice changes nothing.
  * @param userId who is signed in and has the link; null: the user of the invited address, who is created if there is none.
- * @returns the user who has become a member, or null.
+ * @returns the user who has become a member; null: they were one before.
  */
 export async function acceptInvitation(
   db: SystemDb,
@@ -186,7 +186,7 @@ export async function acceptInvitation(
     where ${userId === null ? sql.fragment`lower(email) = lower(${email})` : sql.fragment`id = ${userId}`}`);
   // An admin owns a workspace that an operator has made for them.
   await db.query(sql.type(NoRows)`select from workspaces where id = ${workspaceId} for no key update`);
-  await db.query(sql.type(NoRows)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     insert into workspace_members (workspace_id, user_id, role, is_owner)
     select ${workspaceId}, ${user.id}, ${role}, ${role} = 'org:admin'
       and not exists (select from workspace_members where workspace_id = ${workspaceId} and is_owner)
@@ -195,7 +195,7 @@ export async function acceptInvitation(
     delete from former_members where workspace_id = ${workspaceId} and user_id = ${user.id}`);
   await db.query(sql.type(NoRows)`
     update invitations set accepted_at = ${sql.timestamp(now)} where workspace_id = ${workspaceId} and id = ${id}`);
-  return user;
+  return rowCount > 0 ? user : null;
 }
 
 const OpenAgencyInvitation = z.object({

@@ -90,6 +90,26 @@ describe('an invitation', () => {
     });
   });
 
+  it('tells nobody that a member has joined who accepts it for another address', async () => {
+    const email = 'grace.hopper@example.com';
+    const { id: organizationId, ownerId: userId } = workspace;
+    const session = await signIn(app, { userId, organizationId, role: 'org:admin' });
+    const joined = async () =>
+      (await apiClient(app.url, session)('GET', '/api/audit-log?action=member.joined')).body.entries.length;
+    const before = await joined();
+    await api('POST', '/api/team/invite', { email, role: 'org:admin' });
+    const mail = await eventually(async () => (await mailsTo(app, email))[0]);
+    const accepted = await fetch(linkIn(mail), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${session}` },
+    });
+    expect([accepted.status, await accepted.text()]).toEqual([
+      200,
+      expect.stringContaining('You are a member'),
+    ]);
+    expect(await joined()).toBe(before);
+  });
+
   const passOneHour = async (email: string): Promise<void> => {
     await age(app.pools, 'invitations', ['mailed_at'], '1 hour', `email = '${email}'`);
     await age(app.pools, 'mails', ['sent_at', 'next_attempt_at'], '1 hour', `recipient = '${email}'`);
