@@ -132,12 +132,16 @@ export async function optIn(
   return true;
 }
 
-/** Whether a contact has asked for the opposite later, also in a group. */
+/** Whether a contact has asked for the opposite later, also in a group, or for nothing more from another address of theirs. */
 export const isOutdated = (db: TenantDb, address: string, keyword: Keyword, at: Date): Promise<boolean> =>
   db.exists(sql.type(NoRows)`
     select 1 from inbound_messages
     where workspace_id = ${db.workspaceId} and (address = ${address} or participant = ${address})
-      and keyword is not null and keyword <> ${keyword} and coalesce(edited_at, received_at) > ${sql.timestamp(at)}`);
+      and keyword is not null and keyword <> ${keyword} and coalesce(edited_at, received_at) > ${sql.timestamp(at)}
+    union all
+    select 1 from consents
+    where workspace_id = ${db.workspaceId} and address = ${address} and ${keyword === 'start'}
+      and status = 'revoked' and origin = 'reply' and at > ${sql.timestamp(at)}`);
 
 /** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
 export async function applyKeyword(

@@ -439,6 +439,10 @@ describe('the sender of an email', () => {
     const { messageId } = await send(to);
     expect(await post(inbound(alias, 'STOP', { 'In-Reply-To': messageId }))).toBe(200);
     expect([await isOptedOut(to), await isOptedOut(alias)]).toEqual([true, true]);
+    // A wish of before that arrives late.
+    const earlier = { Date: new Date(Date.now() - 60_000).toUTCString() };
+    expect(await post({ ...inbound(to, 'START', { 'In-Reply-To': messageId }), ...earlier })).toBe(200);
+    expect(await isOptedOut(to)).toBe(true);
   });
 
   it('who answers from another address stops the campaign', async () => {
