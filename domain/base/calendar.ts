@@ -106,10 +106,12 @@ export function fromWallClock(zone: string, wall: Date): Date | null {
 
 /** Temporal also accepts offsets, and times with a zone, such as `2026-01-01T00:00Z`. */
 const ZONE_NAME = /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/;
+/** The longest name has 32 characters. */
+const MAX_ZONE_NAME = 64;
 
 /** Whether `value` is an IANA time zone. An offset such as `+02:00` is not one; nor is `PST`, which only `Intl` accepts. */
 export function isTimeZone(value: string): boolean {
-  if (!ZONE_NAME.test(value)) return false;
+  if (value.length > MAX_ZONE_NAME || !ZONE_NAME.test(value)) return false;
   try {
     toZoned(value, new Date(0));
     return true;
