@@ -7,6 +7,7 @@ import { PaymentsUnavailable } from '#domain/billing/payments.ts';
 import type { Billing } from './billing.ts';
 import { changeLineRequest } from './change-line-request.ts';
 import { awaitedInvoice, lineInvoices } from './line-invoices.ts';
+import { requireRoom } from '#db/queries/accounts/limits.ts';
 import {
   findAwaitingPayment,
   findLineRequest,
@@ -153,7 +154,7 @@ export async function cancelLineRequest(
   });
 }
 
-/** @throws LineRequestRefused unless the request has failed and the plan still allows the line. */
+/** @throws LineRequestRefused unless the request has failed and the plan still allows the line; LimitReached. */
 export async function retryLineRequest(
   billing: LineBilling,
   ref: RequestRef,
@@ -165,6 +166,7 @@ export async function retryLineRequest(
   await withTenant(billing.pools, workspaceId, async (db) => {
     const { provisioningStatus, channel } = found(await findLineRequest(db, lineId));
     if (provisioningStatus !== 'failed') throw new LineRequestRefused('INVALID_STATE');
+    await requireRoom(db, 'lines');
     const grant = await grantLine(db, channel);
     const change = await changeLineRequest(db, lineId, { type: 'retry', grant });
     if (change?.outcome !== 'applied') throw new LineRequestRefused('INVALID_STATE');

@@ -186,6 +186,18 @@ describe('a workspace has at most so many', () => {
     expect((await api('PATCH', `/api/leads/${leadId}`, { customFields: fields(100, 110) })).status).toBe(200);
   });
 
+  it('lines, also by a second try of a request that failed', async () => {
+    const failed = await createLine(app, workspace.id, 'email', { provisioning_status: 'failed' });
+    await plant(
+      WORKSPACE_LIMITS.lines.max,
+      sql.fragment`lines (workspace_id, id, channel, first_name, last_name, email, provisioning_status, carrier, daily_total_limit,
+        daily_new_limit, min_gap_seconds, contact_gap_seconds)`,
+      sql.fragment`${workspace.id}, ${ID}, 'email', 'Test', 'Line', n || ${`.${workspace.id}@line.example`}, 'active', 'simulated', 150, 50, 20, 60`,
+    );
+    const retry = await api('POST', `/api/line-requests/${failed}`, { action: 'retry' });
+    expect(retry).toMatchObject(refusal('lines'));
+  });
+
   it('waiting messages, drips and what campaigns will queue included', async () => {
     await createLine(app, workspace.id);
     await plant(
