@@ -48,6 +48,8 @@ describe('the text of a reply', () => {
     'No thanks, STOP',
     'STOP, Ada',
     'Stop - Ada Lovelace',
+    'STOP -Bea',
+    'Stop —Ada Lovelace',
     'STOP谢谢',
     'ЅТОР',
     'SТОР',

@@ -86,8 +86,8 @@ const THANKS = new RegExp(`(?<!\\S)(?:NO )?${inAllLanguages(({ thanks }) => than
 
 /** Between scripts, of which one has no spaces: `STOP谢谢`. */
 const BETWEEN_SCRIPTS = /(?<=\p{Script=Latin})(?=[\p{Script=Han}\p{Script=Hiragana}])/gu;
-/** "STOP, Ada" */
-const SIGNED = /^(?<said>[^,–—-]{1,20})(?:,|\s[–—-])\s+(?<name>\p{Lu}[^,–—-]{0,40})$/u;
+/** "STOP, Ada", "STOP -Ada" */
+const SIGNED = /^(?<said>[^,–—-]{1,20})(?:,\s+|\s[–—-]\s*)(?<name>\p{Lu}[^,–—-]{0,40})$/u;
 
 function isStop(text: string): boolean {
   if (text.length > MAX_LENGTH) return false;
