@@ -14,6 +14,6 @@ test('takes no date whose order of day and month is unknown', () => {
   const at = (text: string) => rowConsent('form', text, new Date('2026-12-01T12:00:00Z'))?.at;
   expect(at('2026-02-03 10:00')).toEqual(new Date('2026-02-03T10:00:00Z'));
   expect(at('2026-02-03T10:00:00+02:00')).toEqual(new Date('2026-02-03T08:00:00Z'));
-  for (const text of ['03/02/2026', '3.2.2026', 'Feb 3, 2026', '2026', 'soon'])
+  for (const text of ['03/02/2026', '3.2.2026', 'Feb 3, 2026', '2026', '2026-02-30', 'soon'])
     expect(() => at(text)).toThrow('consentAt: must be a date as YYYY-MM-DD');
 });
