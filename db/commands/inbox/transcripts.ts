@@ -25,9 +25,12 @@ export async function receiveTranscript(
   if (!found || isErased(found.address)) return;
   await lockConversation(db, found.address);
   if (!(await settleTranscript(db, id, null)) || text === '') return;
-  await db.query(sql.type(NoRows)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update inbound_messages set transcript = concat_ws(E'\n', transcript, ${text}::text)
-    where workspace_id = ${db.workspaceId} and id = ${replyId} and not starts_with(address, 'erased:')`);
+    where workspace_id = ${db.workspaceId} and id = ${replyId} and not starts_with(address, 'erased:')
+      and unsent_at is null`);
+  // The contact has withdrawn it.
+  if (rowCount === 0) return;
   const heard = { id: replyId, address: found.address, body: text, keyword: null };
   if (found.body.trim() === '' && (await isUnanswered(db, found)) && !(await findDraft(db, replyId)))
     await draftForReply(db, heard, now);

@@ -2,13 +2,14 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withSystem } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { autoReplies, type Copilot, createCopilot, draftFor } from '#test/support/copilot.ts';
 import { createLead } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { wav } from '#test/support/files.ts';
-import { writeIn } from '#test/support/inbound.ts';
+import { callBack, writeIn } from '#test/support/inbound.ts';
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -21,15 +22,15 @@ afterAll(() => receiver.close());
 const TONE = wav(2);
 const createDesk = (fields = {}): Promise<Copilot> => createCopilot(app, receiver, fields);
 
-/** @param spoken what the simulated model hears from now on. */
-async function speak(desk: Copilot, from: string, spoken: string, content = TONE): Promise<void> {
+/** @param spoken what the simulated model hears from now on. @returns the carrier's id of the message. */
+async function speak(desk: Copilot, from: string, spoken: string, content = TONE): Promise<string> {
   await fetch(`${app.url}/simulated/model/spoken`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ text: spoken }),
   });
   const note = { name: 'note.wav', contentType: 'audio/wav', base64: content.toString('base64') };
-  await writeIn(app, { lineId: desk.lineId, from, text: '', attachments: [note] });
+  return writeIn(app, { lineId: desk.lineId, from, text: '', attachments: [note] });
 }
 
 const lastOf = async ({ call }: Copilot, contact: string) =>
@@ -75,6 +76,24 @@ describe('a voice note of a contact', () => {
     expect(suspicion).toMatchObject({ address: contact, certainty: 'clear', message: 'Stop.' });
     expect((await desk.call('GET', '/api/opt-outs')).body.optOuts).toEqual([]);
     expect(await autoReplies(desk)).toEqual([]);
+  });
+
+  it('that they have withdrawn before it was written down is neither shown nor answered', async () => {
+    const desk = await createDesk({ mode: 'off' });
+    const [contact, other] = [phone(), phone()];
+    const carrierMessageId = await speak(desk, contact, 'Forget it');
+    await eventually(async () => (await stateOf(desk)) !== null);
+    const unsent = { kind: 'unsent', eventId: newId(), carrierMessageId, at: new Date() } as const;
+    expect(await callBack(app, desk.lineId, unsent)).toBe(200);
+    await desk.call('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update attachments set transcribe_at = now() where workspace_id = ${desk.workspace.id}`),
+    );
+    await speak(desk, other, 'Forget it');
+    await draftFor(desk, other);
+    expect((await lastOf(desk, contact)).transcript).toBeNull();
+    expect(await autoReplies(desk)).toHaveLength(1);
   });
 
   it('that is no audio, or that nobody may pay for, stays as it is', async () => {
