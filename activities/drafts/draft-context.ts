@@ -60,10 +60,12 @@ export async function conversationOf(
     limit: THREAD_LENGTH,
     after: before && { at: before, key: '' },
   });
-  const read = thread.filter(({ direction, status, autoReply, body, transcript }) =>
-    direction === 'in'
-      ? !autoReply && (body !== '' || transcript !== null)
-      : status === 'sent' || status === 'delivered' || status === 'sending',
+  const read = thread.filter(
+    ({ direction, status, autoReply, body, transcript, unsentAt }) =>
+      unsentAt === null &&
+      (direction === 'in'
+        ? !autoReply && (body !== '' || transcript !== null)
+        : status === 'sent' || status === 'delivered' || status === 'sending'),
   );
   const answer = read.findIndex(({ direction }) => direction === 'out');
   const conversation = read.toReversed().map((row) => ({

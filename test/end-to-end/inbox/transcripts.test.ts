@@ -5,7 +5,14 @@ import { withSystem } from '#db/connection/transactions.ts';
 import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { autoReplies, type Copilot, createCopilot, draftFor } from '#test/support/copilot.ts';
+import {
+  autoReplies,
+  type Copilot,
+  createCopilot,
+  draftFor,
+  modelRequestsAbout,
+  receiveReply,
+} from '#test/support/copilot.ts';
 import { createLead } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { wav } from '#test/support/files.ts';
@@ -94,6 +101,21 @@ describe('a voice note of a contact', () => {
     await draftFor(desk, other);
     expect((await lastOf(desk, contact)).transcript).toBeNull();
     expect(await autoReplies(desk)).toHaveLength(1);
+  });
+
+  it('that they have withdrawn is not read by the copilot any more', async () => {
+    const desk = await createDesk();
+    const contact = phone();
+    const carrierMessageId = await speak(desk, contact, 'It costs me my house');
+    await draftFor(desk, contact);
+    const unsent = { kind: 'unsent', eventId: newId(), carrierMessageId, at: new Date() } as const;
+    expect(await callBack(app, desk.lineId, unsent)).toBe(200);
+    const question = `Is it blue ${newId()}?`;
+    await receiveReply(desk, contact, question);
+    await draftFor(desk, contact);
+    const requests = JSON.stringify(await modelRequestsAbout(desk, question));
+    expect(requests).toContain(question);
+    expect(requests).not.toContain('my house');
   });
 
   it('that is no audio, or that nobody may pay for, stays as it is', async () => {
