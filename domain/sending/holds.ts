@@ -152,15 +152,16 @@ export function delayedBy(line: PacedLine, message: PacedMessage & { dueAt: Date
 /** A message that is sent within this time of its due time was not delayed. */
 const SHORTEST_DELAY_MS = 1000;
 
-/** When the quiet hours of an unpaced message's recipient end; null: there are none now. */
-export function quietUntil(
+/** What holds an unpaced message now, and until when: its window, or the quiet hours of its recipient; null: neither. */
+export function heldOutside(
   line: PacedLine,
   message: Pick<PacedMessage, 'window' | 'recipient' | 'isAnswer'>,
   now: Date,
-): Date | null {
-  const { quiet } = timesOf(line, rulesOf(message));
-  const opening = clamp({ quiet }, now);
-  return opening > now ? clamp(timesOf(line, rulesOf(message)), now) : null;
+): (Moved & { reason: 'send_window' | 'recipient_quiet_hours' }) | null {
+  const times = timesOf(line, rulesOf(message));
+  const to = clamp(times, now);
+  if (to <= now) return null;
+  return { to, reason: clamp({ quiet: times.quiet }, now) > now ? 'recipient_quiet_hours' : 'send_window' };
 }
 
 /** When the gap after the send at `lastSentAt` ends; null: the line has no gap, or has sent nothing. */

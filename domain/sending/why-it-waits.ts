@@ -2,11 +2,11 @@ import type { CampaignStatus } from '../campaigns/campaign.ts';
 import {
   clamp,
   endOfGap,
+  heldOutside,
   type Moved,
   movedBy,
   type PacedLine,
   type PacedMessage,
-  quietUntil,
   rulesOf,
   timesOf,
 } from './holds.ts';
@@ -109,7 +109,10 @@ export function whyItWaits(line: WaitingLine | NoLine, message: WaitingMessage, 
     const stop = workspaceStop(line) ?? stopOfSms(line);
     if (stop) return wait(stop);
     if (fallbackAt <= now) return { ...wait('fallback_sms'), ...changeOf(line, now) };
-    return wait(oneOf(['recipient_quiet_hours'], message.holdReason) ?? 'fallback_sms', fallbackAt);
+    return wait(
+      oneOf(['recipient_quiet_hours', 'send_window'], message.holdReason) ?? 'fallback_sms',
+      fallbackAt,
+    );
   }
   if (status !== 'pending' && status !== 'scheduled') return null;
 
@@ -209,11 +212,11 @@ function whileLater(message: WaitingMessage, until: Date, now: Date): Wait {
   return { reason, until, scheduledAt: until, moved: null };
 }
 
-/** It is not paced, but waits for the end of the quiet hours. */
+/** It is not paced, but waits for its window and the end of the quiet hours. */
 function whileSmsIsDue(line: WaitingLine, message: WaitingMessage, now: Date): Wait {
   const { scheduledAt } = message;
-  const until = quietUntil(line, message, now);
-  if (until) return { reason: 'recipient_quiet_hours', until, scheduledAt: until, moved: null };
+  const held = heldOutside(line, message, now);
+  if (held) return { reason: held.reason, until: held.to, scheduledAt: held.to, moved: null };
   if (line.unserved) return { reason: 'worker_unavailable', until: null, scheduledAt, moved: null };
   return { reason: 'scheduled', until: null, ...changeOf(line, now), scheduledAt, moved: null };
 }

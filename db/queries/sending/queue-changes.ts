@@ -137,28 +137,34 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
 }
 
-/** Moves messages to send as SMS at once to the ends of their recipients' quiet hours. Skips locked messages. */
-export async function postponeSmsOnly(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<number> {
-  if (asleep.size === 0) return 0;
-  const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
+/** Moves messages to send as SMS at once to later times. Skips locked messages. */
+export async function postponeSmsOnly(
+  db: TenantDb,
+  later: ReadonlyMap<string, Date>,
+  reason: string,
+): Promise<number> {
+  const rows = [...later].map(([id, until]) => [id, until.toISOString()]);
   const moved = await db.any(sql.type(MovedRow)`
-    with free as materialized (${free(db, [...asleep.keys()])}),
+    with free as materialized (${free(db, [...later.keys()])}),
     moved as (
       select m.id, m.scheduled_at, a.until
       from free join ${sql.unnest(rows, ['text', 'timestamptz'])} as a (id, until) on a.id = free.id
       join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
     )
-    update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
+    update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = ${reason}, updated_at = now()
     from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id
     returning m.id, moved.scheduled_at moved_from, moved.until moved_to`);
-  await insertMoves(db, 'recipient_quiet_hours', moved);
+  await insertMoves(db, reason, moved);
   return moved.length;
 }
 
 /** Like `postponeSmsOnly`, for messages whose fallback SMS is due, except for those whose attempt has no outcome yet. */
-export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<number> {
-  if (asleep.size === 0) return 0;
-  const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
+export async function postponeFallbacks(
+  db: TenantDb,
+  later: ReadonlyMap<string, Date>,
+  reason: string,
+): Promise<number> {
+  const rows = [...later].map(([id, until]) => [id, until.toISOString()]);
   const moved = await db.any(sql.type(MovedRow)`
     with free as materialized (
       select m.id, m.fallback_at, a.until from ${sql.unnest(rows, ['text', 'timestamptz'])} as a (id, until)
@@ -169,10 +175,10 @@ export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string
       where m.fallback_sms = 'due' and not exists (
         select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id and t.outcome is null)
     )
-    update messages m set fallback_at = free.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
+    update messages m set fallback_at = free.until, hold_reason = ${reason}, updated_at = now()
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id
     returning m.id, free.fallback_at moved_from, free.until moved_to`);
-  await insertMoves(db, 'recipient_quiet_hours', moved);
+  await insertMoves(db, reason, moved);
   return moved.length;
 }
 

@@ -206,6 +206,39 @@ test('a fallback SMS that falls due in the quiet hours of its recipient waits fo
   expect(await plan(night)).toMatchObject({ fallbacksDue: [other.id] });
 });
 
+test('an SMS that is late waits for the send window of its message', async () => {
+  const { plan, inTenant, workspace, waitingFor } = await createSender();
+  const { body } = await workspace.api('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: phone(),
+    forceFallback: true,
+    timezone: 'UTC',
+    sendWindowStart: '09:00',
+    sendWindowEnd: '18:00',
+  });
+  const day = new Date(Date.now() + 2 * DAY).toISOString().slice(0, 10);
+  const [night, morning, nextMorning] = [
+    new Date(`${day}T03:00:00Z`),
+    new Date(`${day}T09:00:00Z`),
+    new Date(Date.parse(`${day}T09:00:00Z`) + DAY),
+  ];
+  const smsOnly = async (at: Date) =>
+    (await inTenant((db) => planSends(db, lineOf, SECOND, () => at)))?.smsOnly;
+  const lineOf = body.fromLineId as string;
+  expect(await smsOnly(night)).toEqual([]);
+  expect(await waitingFor(body._id)).toMatchObject({ reason: 'send_window', until: morning.toISOString() });
+  expect(await smsOnly(morning)).toEqual([body._id]);
+  // Its account does not take it before the window closes.
+  await inTenant((db) => forceFallback(db, body._id, morning));
+  const evening = new Date(`${day}T19:00:00Z`);
+  expect((await plan(evening)).fallbacksDue).toEqual([]);
+  expect(await plan(evening)).toEqual({ fallbacksDue: [], nextAt: nextMorning });
+  expect(await waitingFor(body._id)).toMatchObject({
+    reason: 'send_window',
+    until: nextMorning.toISOString(),
+  });
+});
+
 test('a fallback SMS whose response was lost is not looked at all the time during quiet hours', async () => {
   const { owe, inTenant, plan, lineId, workspace } = await createSender();
   const hours = { start: '08:00', end: '21:00', appliesTo: ['message'] };
