@@ -17,7 +17,9 @@ const step = (summary: string) =>
     retry: UNTIL_DONE,
   });
 const { enterLeads } = step('Enter the next leads of the list');
-const { lookAtCampaign } = step('Let leads continue that are due, and complete the campaign when none is under way');
+const { lookAtCampaign } = step(
+  'Let leads continue that are due, and complete the campaign when none is under way',
+);
 const { clearCampaign } = step('Cancel and delete what the campaign leaves behind');
 const ordered = (summary: string) => proxyActivities<Activities>({ ...OPERATOR, summary });
 const { pauseCampaign: pause } = ordered('Pause the campaign for an operator');
