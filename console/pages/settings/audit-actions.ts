@@ -137,15 +137,15 @@ export const channelName = (channel: Entry['channel']): string => i18n._(CHANNEL
 export const targetName = (type: Entry['target']['type']): string => i18n._(TARGETS[type]);
 
 /** What acts by itself, by the name that the API has for it. A rule, a campaign and a CRM have names of their own. */
-const SYSTEMS: Record<string, MessageDescriptor> = {
-  'The autopilot': msg`The autopilot`,
-  'The contact': msg`The contact`,
-  'The endpoint': msg`The endpoint`,
-  'Identity provider': msg`Identity provider`,
-};
+const SYSTEMS = new Map<string | null, MessageDescriptor>([
+  ['The autopilot', msg`The autopilot`],
+  ['The contact', msg`The contact`],
+  ['The endpoint', msg`The endpoint`],
+  ['Identity provider', msg`Identity provider`],
+]);
 
 function systemName(name: string | null): string {
-  const known = SYSTEMS[name ?? ''];
+  const known = SYSTEMS.get(name);
   return known ? i18n._(known) : (name ?? 'Linepace');
 }
 

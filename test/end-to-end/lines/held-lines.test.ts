@@ -140,7 +140,7 @@ describe('a message that may be sent although its line holds others', () => {
     const inThreeHours = new Date(Date.now() + 3 * 3_600_000).toISOString().slice(11, 16);
     const window = { sendWindowStart: inTwoHours, sendWindowEnd: inThreeHours };
     const later = await post(lineId, window);
-    await rests(lineId, /scheduled time/i);
+    await rests(lineId, /scheduled for later/);
     const before = await dueSignals(lineId);
     await post(lineId, window);
     expect((await dueSignals(lineId)) - before).toBe(0);
