@@ -95,13 +95,15 @@ export const hasChats = (db: SystemDb, provider: ChatProviderName, now: Date): P
     where provider = ${provider}
       and (status in ('linked', 'broken') or (code_hash is not null and expires_at > ${sql.timestamp(now)}))`);
 
-/** The connection that a code links now. Locks it. */
+/** The connection that a code links now. Locks it. Chats of a workspace are linked one after the other: one replaces another. */
 export async function lockPendingChat(
   db: TenantDb,
   id: string,
   codeHash: string,
   now: Date,
 ): Promise<ChatConnectionRow | null> {
+  const name = `chats of ${db.workspaceId}`;
+  await db.query(sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
   return db.maybeOne(sql.type(Row)`
     select * from chat_connections
     where workspace_id = ${db.workspaceId} and id = ${id} and code_hash = ${codeHash} and status = 'pending'

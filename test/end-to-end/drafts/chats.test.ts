@@ -25,7 +25,7 @@ import {
 } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLead, createWorkspace, insertRow } from '#test/support/factories.ts';
-import { lock, waitingForLocks } from '#test/support/locks.ts';
+import { lock, race, waitingForLocks } from '#test/support/locks.ts';
 import { mailsTo } from '#test/support/mails.ts';
 import { refuseUpdates } from '#test/support/refused-updates.ts';
 import { sessionClient } from '#test/support/sessions.ts';
@@ -141,6 +141,28 @@ describe('linking a chat', () => {
         update chat_connections set expires_at = now() - interval '1 second' where user_id = ${member.userId}`),
     );
     expect(await person.start(code)).toContain('too old');
+  });
+
+  it('leaves the workspace one chat, however many are linked at the same time', async () => {
+    const desk = await createCopilot(app, receiver);
+    await linkedGroup(desk);
+    const admin = await addMember(desk, 'org:admin');
+    const codes = [
+      await codeFor(await ownerOf(desk), 'workspace'),
+      await codeFor(admin.session, 'workspace'),
+    ];
+    const linkedNow = async (): Promise<{ _id: string }[]> =>
+      (await desk.call('GET', '/api/chat-connections')).body.chatConnections.filter(
+        ({ status }: { status: string }) => status === 'linked',
+      );
+    const held = await lock(app, 'chat_connections', (await linkedNow())[0]?._id ?? '');
+    const [first, second] = codes.map(
+      ({ code }) =>
+        () =>
+          telegram.person().start(code, telegram.group()),
+    ) as [() => Promise<string | null>, () => Promise<string | null>];
+    for (const text of await race(app, held, first, second)) expect(text).toContain('linked');
+    expect(await linkedNow()).toHaveLength(1);
   });
 
   it('believes only requests with the secret of the webhook', async () => {
