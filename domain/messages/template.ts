@@ -357,3 +357,7 @@ export function renderTemplate(
 export function withoutTemplates(text: string): string {
   return text.replaceAll(/\{(?=[{%])/g, '{ ');
 }
+
+/** The template of a text that is none: it renders to the text as it is. */
+export const literalTemplate = (text: string): string =>
+  /\{[{%]/.test(text) ? `{% raw %}${text.replaceAll(/\{%(?=-?\s*endraw)/g, '{ %')}{% endraw %}` : text;

@@ -12,6 +12,7 @@ import { CrmProviderName } from '#domain/crm/crm.ts';
 import { crmCorrelationId } from '#domain/crm/change.ts';
 import { acceptedMessageOf, CRM_SOURCE } from '#domain/messages/accepted-message.ts';
 import { MessageInput } from '#domain/messages/message.ts';
+import { literalTemplate } from '#domain/messages/template.ts';
 import { BadCrmSignature, type CrmProvider, type CrmWritten } from '#providers/crms/crm.ts';
 import { crmTokenContext } from '#providers/crms/token.ts';
 import { readUtf8Body } from '#api/http/body.ts';
@@ -105,10 +106,6 @@ async function send(provider: CrmProvider, written: CrmWritten, services: Servic
     });
   }
 }
-
-/** What was written is no template. */
-const literalTemplate = (text: string): string =>
-  /\{[{%]/.test(text) ? `{% raw %}${text.replaceAll(/\{%(?=-?\s*endraw)/g, '{ %')}{% endraw %}` : text;
 
 /** @throws Refusal, ApiError */
 async function accept(

@@ -313,6 +313,16 @@ export async function settleAction(
     await forgetShared(db, { lineId: row.lineId, address: target.address });
 }
 
+/** A message that has not reached its contact is edited or taken back without its carrier. Requires the message's lock. */
+export async function settleOwnChanges(db: TenantDb, messageId: string): Promise<void> {
+  for (const row of await actionsOf(db, messageId)) {
+    const isOpen = row.status === 'pending' || row.status === 'calling';
+    if (!isOpen || (row.action.kind !== 'edit' && row.action.kind !== 'unsend')) continue;
+    const line = await findLine(db, row.lineId);
+    if (line) await settleAction(db, row, line, { kind: 'accepted' });
+  }
+}
+
 /** Ends the actions of a line that leaves the workspace. */
 export async function abandonActions(db: TenantDb, line: LineRow): Promise<void> {
   for (const row of await openActions(db, line.id))

@@ -3,6 +3,7 @@ import { isLinked } from '#domain/lines/first-touch.ts';
 import { SILENT_FROM } from '#domain/lines/line-signals.ts';
 import { failureSignals } from '#domain/lines/signal-replay.ts';
 import { credentialsRefusal, type SendOutcome } from '#domain/messages/send-outcome.ts';
+import { literalTemplate } from '#domain/messages/template.ts';
 import { FAILED_ROUNDS_TO_OPEN, REFUSALS_TO_OPEN } from '#domain/sending/circuit.ts';
 import {
   type AttemptRow,
@@ -22,7 +23,9 @@ import { continueSequence, followCampaign } from '#db/commands/campaigns/campaig
 import { isErased } from '#domain/contacts/erasure.ts';
 import { isOfDeleted, shownAddress } from '#db/queries/contacts/erasures.ts';
 import { releaseBubbles } from '../messages/bubbles.ts';
+import { settleOwnChanges } from '../messages/message-actions.ts';
 import { emitCanceled, failFallbackSms } from '../messages/message-events.ts';
+import { rewriteMessage } from '../messages/own-changes.ts';
 import { lockLine } from '#db/queries/lines/lines.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
@@ -261,11 +264,14 @@ async function endOfReturned(db: TenantDb, message: MessageRow): Promise<EndOfRe
 async function cancelReturned(
   db: TenantDb,
   { id }: MessageRow,
-  holdReason: EndOfReturned,
+  holdReason: EndOfReturned | null,
   now: Date,
 ): Promise<void> {
   await advanceMessage(db, id, ['sending'], { to: 'scheduled', scheduledAt: now });
-  const canceled = await advanceMessage(db, id, ['scheduled'], { to: 'canceled', holdReason });
+  const canceled = await advanceMessage(db, id, ['scheduled'], {
+    to: 'canceled',
+    ...(holdReason !== null && { holdReason }),
+  });
   if (canceled && !isErased(canceled.address)) await emitCanceled(db, [canceled], now);
 }
 
@@ -280,7 +286,8 @@ async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Pr
 
 /**
  * Returns a message to the queue whose carrier reports later that it did not send it, because of the line, unless it is not to be sent
- * any more. Those that are due go first, because another recipient may show that the line sends. Requires `lockSequences`.
+ * any more. It goes with the text that it got since, and not if it was taken back. Those that are due go first, because another
+ * recipient may show that the line sends. Requires `lockSequences`.
  */
 export async function sendAgain(
   db: TenantDb,
@@ -290,6 +297,9 @@ export async function sendAgain(
 ): Promise<void> {
   const attempt = await takeBack(db, attemptId, reason, now);
   if (!attempt) return;
+  await settleOwnChanges(db, message.id);
+  const { sentText, editedAt, unsentAt } = (await findMessage(db, message.id)) ?? message;
+  const edited = editedAt === null ? null : sentText;
   await uncountSend(db, attempt, message);
   await advanceMessage(db, message.id, ['sent'], {
     to: 'scheduled',
@@ -298,7 +308,10 @@ export async function sendAgain(
     carrierMessageId: null,
     holdReason: 'carrier_pause',
     countTransientFailure: true,
+    ...(edited !== null && { sentText: null }),
   });
+  if (unsentAt !== null) return cancelReturned(db, message, null, now);
+  if (edited !== null) await rewriteMessage(db, message.id, literalTemplate(edited));
   const end = await endOfReturned(db, message);
   if (end) return cancelReturned(db, message, end, now);
   await continueSequence(db, message, now);

@@ -204,7 +204,7 @@ export async function revertOutbound(
 export interface StatusChange {
   to: StoredStatus;
   sentAt?: Date | null;
-  sentText?: string;
+  sentText?: string | null;
   deliveredAt?: Date;
   errorMessage?: string;
   carrierMessageId?: string | null;

@@ -3,10 +3,14 @@ import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { claimFallback } from '#db/commands/sending/send-claim.ts';
 import { receiveReceipts } from '#db/commands/inbox/carrier-events.ts';
+import { settleAction } from '#db/commands/messages/message-actions.ts';
 import { forceFallback } from '#db/commands/sending/failures.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { systemDb } from '#db/connection/transactions.ts';
+import { renderMessage } from '#activities/sending/outbound-message.ts';
+import { findLine } from '#db/queries/lines/lines.ts';
+import { actionsOf, openActions } from '#db/queries/messages/message-actions.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { attemptHelpers } from '#test/support/attempts.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
@@ -179,4 +183,54 @@ test('a message that is sent again has not arrived by the receipt of an attempt 
   const arrived = { ...receipt, carrierMessageId: 'CM2', status: 'delivered' } as const;
   await callBack(app, workspace.lineId, { ...arrived, eventId: 'E3', at: new Date() });
   expect(await get(id)).toMatchObject({ status: 'delivered' });
+});
+
+describe('a message that its carrier returns after it was sent', () => {
+  /** Sends a message, and lets the carrier say that it has not left, after `change`. */
+  async function returnedAfter(change: (id: string) => Promise<unknown>): Promise<string> {
+    const id = await send();
+    await settle(await claim(), accepted);
+    await change(id);
+    const receipt = { kind: 'receipt', carrierMessageId: 'CM1', eventId: 'E1', at: new Date() } as const;
+    await callBack(app, workspace.lineId, { ...receipt, status: 'failed', reason: '404', ofLine: true });
+    return id;
+  }
+  const unsend = (id: string) => workspace.api('POST', `/api/messages/${id}/unsend`);
+  const edit = (id: string, message: string) => workspace.api('PATCH', `/api/messages/${id}`, { message });
+  const carryOut = async (id: string) => {
+    const line = await inTenant((db) => findLine(db, workspace.lineId));
+    const [action] = await inTenant((db) => actionsOf(db, id));
+    if (line && action) await inTenant((db) => settleAction(db, action, line, { kind: 'accepted' }));
+  };
+  /** The text with which it is sent again; undefined: it is not. */
+  const textSentAgain = async () => {
+    const [claimed] = (await planAt(later(3600)))?.claims ?? [];
+    return claimed && renderMessage(claimed.message, claimed.message.body, null);
+  };
+
+  it.each([
+    ['is to be', async () => {}],
+    ['was', carryOut],
+  ])('is not sent again if it %s taken back', async (_, done) => {
+    const id = await returnedAfter(async (of) => {
+      expect((await unsend(of)).status).toBe(202);
+      await done(of);
+    });
+    expect(await get(id)).toMatchObject({ status: 'canceled', unsentAt: expect.any(String) });
+    expect(await textSentAgain()).toBeUndefined();
+    expect(await eventsOf(id)).toEqual(expect.arrayContaining(['message.unsent', 'message.canceled']));
+  });
+
+  it.each([
+    ['is to get', async () => {}],
+    ['got', carryOut],
+  ])('is sent again with the text that it %s', async (_, done) => {
+    const id = await returnedAfter(async (of) => {
+      expect((await edit(of, 'Twice {% raw %}{{ braces }}{% endraw %}')).status).toBe(202);
+      await done(of);
+    });
+    expect(await get(id)).toMatchObject({ status: 'scheduled' });
+    expect(await textSentAgain()).toEqual({ text: 'Twice {{ braces }}' });
+    expect(await inTenant((db) => openActions(db, workspace.lineId))).toEqual([]);
+  });
 });
